@@ -1,0 +1,32 @@
+# The front door. Every target installs the Debian packages it needs and builds first.
+#   make up       train on 8 local nodes and watch them
+#   make test     build with sanitizers and run every test
+#   make bench    measure Starling beside its peers
+#   make format   format every source file
+.PHONY: up test bench format release deps
+.DEFAULT_GOAL := release
+
+deps:
+	@deploy/install-packages build
+
+release: deps
+	@cmake --preset release --log-level=WARNING
+	@cmake --build build/release
+
+up: release
+	@build/release/daemon/starling up -n 8 -c configs/ring.ini
+
+test: deps
+	@cmake --preset dev --log-level=WARNING
+	@cmake --build build/dev
+	@ctest --test-dir build/dev --output-on-failure -j2
+
+bench:
+	@deploy/install-packages build bench
+	@cmake --preset bench --log-level=WARNING
+	@cmake --build build/bench
+	@bench/run
+
+format:
+	@deploy/install-packages format
+	@git ls-files '*.h' '*.cpp' | xargs clang-format -i

@@ -1,0 +1,49 @@
+#include "base/endpoint.h"
+
+#include <charconv>
+
+namespace starling {
+namespace {
+
+constexpr std::string_view kAllowed = "expected HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600";
+
+bool is_host_character(char c, bool bracketed) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  const bool digit = c >= '0' && c <= '9';
+  return letter || digit || c == '.' || c == '-' || c == '_' ||
+         (bracketed && (c == ':' || c == '%'));
+}
+
+}  // namespace
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return fail("\"{}\" has no port; {}", text, kAllowed);
+  std::string_view host = text.substr(0, colon);
+  const std::string_view port = text.substr(colon + 1);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (host.empty() || host.size() > kHostBytesLimit)
+    return fail("\"{}\" has no usable host; {}", text, kAllowed);
+  for (char c : host)
+    if (!is_host_character(c, bracketed))
+      return fail("\"{}\" is not an address; {}", text, kAllowed);
+  Endpoint endpoint{std::string(host), 0};
+  const char* end = port.data() + port.size();
+  auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);
+  if (port.empty() || error != std::errc() || stop != end)
+    return fail("\"{}\" has port \"{}\"; a port is a number from 0 to 65535", text, port);
+  return endpoint;
+}
+
+std::string to_string(const Endpoint& endpoint) {
+  const bool bracketed = endpoint.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(bracketed ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.port);
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+  return endpoint.host == "localhost" || endpoint.host == "::1" ||
+         endpoint.host.starts_with("127.");
+}
+
+}  // namespace starling

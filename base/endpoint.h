@@ -1,0 +1,25 @@
+// Endpoint: HOST:PORT as a user writes it. IPv6 hosts stand in brackets: [::1]:7600.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace starling {
+
+struct Endpoint {
+  std::string host;        // without brackets
+  std::uint16_t port = 0;  // 0 asks the system for a free one, where that makes sense
+
+  bool operator==(const Endpoint&) const = default;
+};
+
+inline constexpr std::size_t kHostBytesLimit = 255;
+
+Result<Endpoint> parse_endpoint(std::string_view text);
+std::string to_string(const Endpoint& endpoint);
+bool is_loopback(const Endpoint& endpoint);
+
+}  // namespace starling

@@ -1,0 +1,245 @@
+#include "base/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "base/check.h"
+
+namespace starling {
+
+namespace po = boost::program_options;
+
+void Schema::add(Key key) {
+  ENSURE(key.name.find('.') != std::string::npos, "a key has a section");
+  ENSURE(find(key.name) == nullptr, "a key is described once");
+  keys_.push_back(std::move(key));
+}
+
+const Key* Schema::find(std::string_view name) const {
+  auto found = std::ranges::find(keys_, name, &Key::name);
+  return found == keys_.end() ? nullptr : &*found;
+}
+
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t kept = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, kept});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean topology.kind?", when one is close.
+std::string suggestion(const Schema& schema, std::string_view name) {
+  const Key* best = nullptr;
+  std::size_t best_distance = 4;
+  for (const Key& key : schema.keys()) {
+    const std::size_t distance = edit_distance(name, key.name);
+    if (distance < best_distance) best = &key, best_distance = distance;
+  }
+  return best ? fmt::format("; did you mean {}?", best->name)
+              : "; `starling config` lists every key";
+}
+
+// topology.learning-rate <-> STARLING_TOPOLOGY_LEARNING_RATE
+std::string environment_name(std::string_view key) {
+  std::string name = "STARLING_";
+  for (char c : key)
+    name += c == '.' || c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+  return name;
+}
+
+}  // namespace
+
+Settings::Settings(const Schema& schema) : schema_(&schema) {
+  for (const Key& key : schema.keys()) values_[key.name] = {key.initial, "default"};
+}
+
+const Setting& Settings::at(std::string_view name) const {
+  auto found = values_.find(name);
+  ENSURE(found != values_.end(), name);
+  return found->second;
+}
+
+void Settings::set(std::string_view name, std::string value, std::string origin) {
+  auto found = values_.find(name);
+  ENSURE(found != values_.end(), name);
+  found->second = {std::move(value), std::move(origin)};
+}
+
+void Settings::apply(const std::string& name, const std::vector<std::string>& values,
+                     const std::string& origin, std::vector<std::string>& mistakes) {
+  const Key* key = schema_->find(name);
+  if (!key) {
+    mistakes.push_back(
+        fmt::format("{}: unknown key {}{}", origin, name, suggestion(*schema_, name)));
+    return;
+  }
+  if (values.size() > 1 && !key->list) {
+    mistakes.push_back(fmt::format("{}: {} is given {} times", origin, name, values.size()));
+    return;
+  }
+  set(name, fmt::format("{}", fmt::join(values, ",")), origin);
+}
+
+void Settings::read_file(const std::string& path, std::vector<std::string>& mistakes) {
+  std::ifstream stream(path);
+  if (!stream) {
+    mistakes.push_back(fmt::format("{}: cannot be opened; expected an INI file", path));
+    return;
+  }
+  try {
+    const po::options_description none;
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<std::string>> found;
+    for (const po::option& option : po::parse_config_file(stream, none, true).options) {
+      if (!found.contains(option.string_key)) order.push_back(option.string_key);
+      for (const std::string& value : option.value) found[option.string_key].push_back(value);
+    }
+    for (const std::string& name : order) apply(name, found[name], path, mistakes);
+  } catch (const po::error& error) {
+    mistakes.push_back(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+void Settings::read_environment(std::vector<std::string>& mistakes) {
+  for (const Key& key : schema_->keys()) {
+    const std::string name = environment_name(key.name);
+    if (const char* value = std::getenv(name.c_str())) apply(key.name, {value}, name, mistakes);
+  }
+}
+
+std::optional<std::string> CommandLine::value(std::string_view name) const {
+  auto found = options.find(name);
+  if (found == options.end() || found->second.empty()) return std::nullopt;
+  return found->second.back();
+}
+
+namespace {
+
+bool is_key(std::string_view option) {
+  return option.find('.') != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
+                                       std::span<const CommandOption> options) {
+  po::options_description description;
+  for (const CommandOption& option : options) {
+    if (option.takes_value)
+      description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), "");
+    else
+      description.add_options()(option.name.c_str(), "");
+  }
+  // Keys are split off first: their names are the schema's business.
+  CommandLine result;
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const std::size_t equals = argument.find('=');
+    if (!argument.starts_with("--") || !is_key(argument.substr(0, equals))) {
+      rest.push_back(argument);
+    } else if (equals != std::string::npos) {
+      result.keys.emplace_back(argument.substr(2, equals - 2), argument.substr(equals + 1));
+    } else if (i + 1 < arguments.size()) {
+      result.keys.emplace_back(argument.substr(2), arguments[i + 1]);
+      ++i;
+    } else {
+      return fail("{} has no value; write {}=VALUE", argument, argument);
+    }
+  }
+  try {
+    const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    const po::parsed_options parsed =
+        po::command_line_parser(rest).options(description).style(style).run();
+    for (const po::option& option : parsed.options) {
+      if (option.position_key >= 0)
+        result.positional.insert(result.positional.end(), option.value.begin(), option.value.end());
+      else
+        for (auto& values = result.options[option.string_key]; auto& value : option.value)
+          values.push_back(value);
+    }
+  } catch (const po::error& error) {
+    return fail("{}", error.what());
+  }
+  return result;
+}
+
+Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& file,
+                               std::span<const std::pair<std::string, std::string>> keys) {
+  Settings settings(schema);
+  std::vector<std::string> mistakes;
+  if (file) settings.read_file(*file, mistakes);
+  settings.read_environment(mistakes);
+  for (const auto& [name, value] : keys) {
+    const Key* key = schema.find(name);
+    const bool appends = key && key->list && settings.at(name).origin == "command line";
+    if (!key)
+      mistakes.push_back(
+          fmt::format("command line: unknown key {}{}", name, suggestion(schema, name)));
+    else
+      settings.set(name, appends ? settings.text(name) + "," + value : value, "command line");
+  }
+  if (!mistakes.empty()) return fail("{}", fmt::join(mistakes, "\n"));
+  return settings;
+}
+
+std::vector<std::string> Reader::list(std::string_view name) const {
+  return split(text(name), ',');
+}
+
+double Reader::number(std::string_view name, double low, double high) {
+  const std::optional<double> value = parse_number(text(name));
+  if (!value || *value < low || *value > high) {
+    mistake(name, fmt::format("expected a number from {} to {}", low, high));
+    return low;
+  }
+  return *value;
+}
+
+std::int64_t Reader::integer(std::string_view name, std::int64_t low, std::int64_t high) {
+  const std::optional<std::int64_t> value = parse_integer(text(name));
+  if (!value || *value < low || *value > high) {
+    mistake(name, fmt::format("expected a whole number from {} to {}", low, high));
+    return low;
+  }
+  return *value;
+}
+
+bool Reader::flag(std::string_view name) {
+  static constexpr std::string_view kWords[] = {"false", "true"};
+  return choice(name, kWords) == 1;
+}
+
+std::size_t Reader::choice(std::string_view name, std::span<const std::string_view> allowed) {
+  const auto found = std::ranges::find(allowed, text(name));
+  if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
+  mistake(name, fmt::format("expected one of {}", fmt::join(allowed, ", ")));
+  return 0;
+}
+
+void Reader::mistake(std::string_view name, std::string_view problem) {
+  const Setting& setting = settings_->at(name);
+  mistakes_.push_back(
+      fmt::format("{}: {} = \"{}\": {}", setting.origin, name, setting.value, problem));
+}
+
+Result<void> Reader::verdict() const {
+  if (mistakes_.empty()) return {};
+  return fail("{}", fmt::join(mistakes_, "\n"));
+}
+
+}  // namespace starling

@@ -1,0 +1,49 @@
+// Dataset: samples as they were read, features beside labels or targets. Immutable once built;
+// objectives read rows of it by index and never copy it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace starling::models {
+
+// Row-major; element (r, c) is values[r * columns + c] * scale. Images stay bytes in memory.
+struct ByteFeatures {
+  std::vector<std::uint8_t> values;
+  float scale = 1.0F / 255.0F;
+};
+
+// Row-major; element (r, c) is values[r * columns + c].
+struct DenseFeatures {
+  std::vector<double> values;
+};
+
+// Compressed sparse rows: row r has entries row_start[r] to row_start[r + 1], columns ascending.
+struct SparseFeatures {
+  std::vector<std::uint32_t> row_start;  // rows + 1 entries
+  std::vector<std::uint32_t> column;
+  std::vector<float> value;
+};
+
+struct Dataset {
+  std::variant<DenseFeatures, ByteFeatures, SparseFeatures> features;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::vector<std::int32_t> labels;  // classification: 0 .. classes - 1, one a row; else empty
+  std::vector<double> targets;       // regression: one a row; else empty
+  std::size_t classes = 0;           // 0 for regression
+};
+
+// What a source gives: the same on every node for the same options, before it is shared out.
+struct Data {
+  Dataset train;
+  Dataset test;             // may have no rows: then a node evaluates on its own samples
+  std::string description;  // "digits: 10,000 images of 28x28, 10 classes", for logs and status
+  std::vector<std::string> notes;  // "dropped 207 of 20,640 rows with an empty cell", …
+};
+
+}  // namespace starling::models

@@ -1,0 +1,102 @@
+// Job and Done: what the node asks of the trainer and what comes back. Parameters pass through
+// the node as payload handles, never as numbers.
+//
+// One job is, in this order and each part only if asked for:
+//   adopt     start from these parameters instead of one's own
+//   absorb    x = offered + sum_j weight_j (theirs_j - offered), for the round that was offered
+//   evaluate  loss and accuracy of x on held-out data
+//   local     the local step, or steps, of the algorithm on one's own data
+//   offer     encode what the neighbours shall average with
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/payload.h"
+#include "base/time.h"
+
+namespace starling::optim {
+
+struct MixTerm {
+  NodeId peer;
+  double weight = 0;  // w_ij >= 0; the sum over a job is below 1
+  Payload theirs;     // a whole vector in the codec of the run
+};
+
+// Which part of the data is this node's: its place among the members that share one data set.
+struct Shard {
+  std::vector<NodeId> members;  // in topology order, all of them, this node too
+  std::size_t place = 0;        // of this node in `members`
+
+  bool operator==(const Shard&) const = default;
+};
+
+struct Job {
+  std::uint64_t round = 0;  // the round whose local step this is
+  std::optional<Payload> adopt;
+  bool absorb = false;
+  std::vector<MixTerm> mix;
+  bool evaluate = false;
+  bool local = false;
+  bool offer = false;
+  std::shared_ptr<const Shard> shard;  // the data assignment to use from now on; null: as before
+  // The surveys of all founders, own included, in order of member id; once, before any training.
+  std::shared_ptr<const std::vector<std::string>> foundation;
+};
+
+struct Evaluation {
+  std::uint64_t round = 0;
+  double loss = 0;
+  std::optional<double> accuracy;  // fraction, for classification
+  std::optional<double> rmse;      // root mean square error in units of the target, for regression
+};
+
+// A peer's vector that was not mixed, and why: wrong size, not finite. Its weight went to self.
+struct Rejection {
+  NodeId peer;
+  std::string reason;
+};
+
+struct NeighborDistance {
+  NodeId peer;
+  double distance = 0;  // ||x_j - x_i||, of the offered vectors
+};
+
+struct Stats {
+  std::uint64_t steps = 0;    // local steps taken by this job
+  std::uint64_t samples = 0;  // samples seen by them
+  double loss = 0;            // training loss before the (last) local step
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  double norm = 0;                            // ||x||
+  std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
+  std::vector<NeighborDistance> distances;    // of this job's mix terms
+  std::vector<float> sketch;  // linear random projection of x; empty when not asked for
+  Duration compute{};         // local steps and evaluation
+  Duration mix{};             // adopt, absorb, encode
+};
+
+struct Done {
+  std::uint64_t round = 0;
+  Payload offer;  // empty when none was asked for
+  Stats stats;
+  std::optional<Evaluation> evaluation;
+  std::vector<Rejection> rejections;
+  // Why training cannot go on (a number that is not finite, say); parameters are as before the job.
+  std::optional<std::string> trouble;
+};
+
+// What the node must know of the training to run the protocol.
+struct Workload {
+  std::size_t payload_bytes = 0;  // of one offered vector; 0 until founded
+  std::uint64_t schema_hash = 0;  // of everything that must agree for averaging to make sense
+  std::string survey;             // this node's part of the foundation; empty when none is needed
+  std::size_t shard_samples = 0;  // samples this node holds
+  std::string shard_description;  // for the status: which samples those are
+};
+
+}  // namespace starling::optim
