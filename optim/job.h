@@ -80,16 +80,6 @@ struct Stats {
   Duration mix{};             // adopt, absorb, encode
 };
 
-struct Done {
-  std::uint64_t round = 0;
-  Payload offer;  // empty when none was asked for
-  Stats stats;
-  std::optional<Evaluation> evaluation;
-  std::vector<Rejection> rejections;
-  // Why training cannot go on (a number that is not finite, say); parameters are as before the job.
-  std::optional<std::string> trouble;
-};
-
 // What the node must know of the training to run the protocol.
 struct Workload {
   std::size_t payload_bytes = 0;  // of one offered vector; 0 until founded
@@ -97,6 +87,17 @@ struct Workload {
   std::string survey;             // this node's part of the foundation; empty when none is needed
   std::size_t shard_samples = 0;  // samples this node holds
   std::string shard_description;  // for the status: which samples those are
+};
+
+struct Done {
+  std::uint64_t round = 0;
+  std::optional<Workload> workload;  // after a job that assigned a shard or laid a foundation
+  Payload offer;                     // empty when none was asked for
+  Stats stats;
+  std::optional<Evaluation> evaluation;
+  std::vector<Rejection> rejections;
+  // Why training cannot go on (a number that is not finite, say); parameters are as before the job.
+  std::optional<std::string> trouble;
 };
 
 }  // namespace starling::optim

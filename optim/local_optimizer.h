@@ -1,0 +1,30 @@
+// LocalOptimizer: turns a gradient into the step u a node takes on its own, u = step(g).
+//   sgd        u = -gamma g
+//   momentum   m = beta m + g ; u = -gamma m                    (heavy ball; Polyak 1964)
+//   nesterov   m = beta m + g ; u = -gamma (g + beta m)         (Sutskever et al. 2013)
+//   adam       m = beta m + (1-beta) g ; v = .999 v + .001 g^2 ;
+//              u = -gamma m^ / (sqrt(v^) + 1e-8), ^ corrected for the start (Kingma, Ba 2015)
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "optim/options.h"
+
+namespace starling::optim {
+
+template <class S>
+class LocalOptimizer {
+ public:
+  virtual ~LocalOptimizer() = default;
+  // Overwrites g with u for the learning rate `gamma`.
+  virtual void step(std::span<S> g, S gamma) = 0;
+  // Forgets its state, as for a node that starts from somebody else's parameters.
+  virtual void reset() = 0;
+};
+
+template <class S>
+std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(LocalOptimizerKind kind, double momentum,
+                                                        std::size_t dimension);
+
+}  // namespace starling::optim

@@ -1,0 +1,73 @@
+#include "optim/local_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "optim/kernels.h"
+
+namespace starling::optim {
+
+template <class S>
+LocalStep<S>::LocalStep(const Options& options, Objective<S>& objective, std::uint64_t stream)
+    : options_(options),
+      objective_(&objective),
+      optimizer_(make_local_optimizer<S>(options.local_optimizer, options.momentum,
+                                         objective.dimension())),
+      prng_(Prng::derive(options.seed, stream)) {
+  set_round(1);
+}
+
+template <class S>
+bool LocalStep<S>::direction(std::span<const S> x, std::span<S> u) {
+  batch_samples_ = 0;
+  if (objective_->samples() == 0) {
+    std::ranges::fill(u, S{0});
+    loss_ = gradient_norm_ = 0;
+    return true;
+  }
+  const std::span<const std::uint32_t> batch = next_batch();
+  loss_ = objective_->loss_and_gradient(x, batch, u);
+  add_terms(x, u);
+  gradient_norm_ = std::sqrt(squared_norm(std::span<const S>(u)));
+  if (!std::isfinite(gradient_norm_) || !std::isfinite(loss_)) {
+    std::ranges::fill(u, S{0});
+    return false;
+  }
+  batch_samples_ = batch.empty() ? objective_->samples() : batch.size();
+  optimizer_->step(u, static_cast<S>(gamma_));
+  return true;
+}
+
+template <class S>
+std::span<const std::uint32_t> LocalStep<S>::next_batch() {
+  const std::size_t samples = objective_->samples();
+  if (options_.batch_size == 0 || options_.batch_size >= samples) return {};
+  if (order_.size() != samples) {
+    order_.resize(samples);
+    std::iota(order_.begin(), order_.end(), 0U);
+    position_ = samples;
+  }
+  if (position_ + options_.batch_size > samples) {
+    prng_.shuffle(std::span(order_));
+    position_ = 0;
+  }
+  position_ += options_.batch_size;
+  return std::span<const std::uint32_t>(order_).subspan(position_ - options_.batch_size,
+                                                        options_.batch_size);
+}
+
+template <class S>
+void LocalStep<S>::add_terms(std::span<const S> x, std::span<S> g) const {
+  if (options_.weight_decay > 0) axpy(static_cast<S>(options_.weight_decay), x, g);
+  if (!terms_.linear.empty()) axpy(S{1}, std::span<const S>(terms_.linear), g);
+  if (!terms_.anchor.empty()) {
+    axpy(terms_.mu, x, g);
+    axpy(-terms_.mu, std::span<const S>(terms_.anchor), g);
+  }
+}
+
+template class LocalStep<float>;
+template class LocalStep<double>;
+
+}  // namespace starling::optim

@@ -1,0 +1,67 @@
+// LocalStep: one step on a node's own data. It draws the batch, asks the objective for the
+// gradient of F_i(x) + <c,x> + (mu/2)||x - v||^2 + (decay/2)||x||^2 and turns it into u.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/prng.h"
+#include "optim/local_optimizer.h"
+#include "optim/objective.h"
+#include "optim/options.h"
+
+namespace starling::optim {
+
+// The terms that ADMM, FedProx and drift corrections add to any objective.
+template <class S>
+struct ExtraTerms {
+  std::vector<S> linear;  // c; empty: none
+  std::vector<S> anchor;  // v; empty: none
+  S mu = 0;
+};
+
+template <class S>
+class LocalStep {
+ public:
+  // `objective` outlives the step. `stream` tells nodes apart, so that batches differ.
+  LocalStep(const Options& options, Objective<S>& objective, std::uint64_t stream);
+
+  ExtraTerms<S>& terms() { return terms_; }
+  void set_round(std::uint64_t round) {
+    gamma_ = options_.learning_rate * factor(options_.schedule, round);
+  }
+
+  // Writes u for the point x. False when the gradient holds a number that is not finite, or the
+  // node has no samples: then u is zero and the optimizer's state is as before.
+  bool direction(std::span<const S> x, std::span<S> u);
+
+  // The node starts from somebody else's parameters: forget momentum.
+  void reset() { optimizer_->reset(); }
+  // The node's samples changed: start a new pass over them.
+  void reshuffle() { order_.clear(); }
+
+  // Of the last direction().
+  double loss() const { return loss_; }
+  double gradient_norm() const { return gradient_norm_; }
+  double learning_rate() const { return gamma_; }
+  std::size_t batch_samples() const { return batch_samples_; }
+
+ private:
+  std::span<const std::uint32_t> next_batch();
+  void add_terms(std::span<const S> x, std::span<S> g) const;
+
+  Options options_;
+  Objective<S>* objective_;
+  std::unique_ptr<LocalOptimizer<S>> optimizer_;
+  ExtraTerms<S> terms_;
+  Prng prng_;
+  std::vector<std::uint32_t> order_;  // a shuffled pass over the samples
+  std::size_t position_ = 0;
+  double gamma_ = 0, loss_ = 0, gradient_norm_ = 0;
+  std::size_t batch_samples_ = 0;
+};
+
+}  // namespace starling::optim

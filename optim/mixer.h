@@ -1,0 +1,25 @@
+// mix: x_i = s_i + sum_j w_ij (s_j - s_i), the one primitive of decentralised averaging, in one
+// pass over memory: a tile of x stays in the first-level cache while every neighbour's is added.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/codec.h"
+#include "optim/job.h"
+
+namespace starling::optim {
+
+struct MixResult {
+  std::vector<NeighborDistance> distances;  // of the vectors that were mixed, in their order
+  std::vector<Rejection> rejections;        // of those that were not
+};
+
+// `x` holds s on entry. `sent` is s as the neighbours got it (its encoding): subtracting what was
+// sent, and not the exact value, is what conserves the mean under rounding. A vector of the wrong
+// size or with a number that is not finite is left out, so that its weight stays with self.
+template <class S>
+MixResult mix(std::span<S> x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+
+}  // namespace starling::optim

@@ -1,0 +1,69 @@
+#include "optim/options.h"
+
+#include <array>
+
+namespace starling::optim {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv};
+constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
+constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
+
+}  // namespace
+
+void describe(Schema& schema) {
+  schema.add({"optim.algorithm", "dpsgd",
+              "how nodes agree: dpsgd (local step, then average), dpsgd-pipelined (average while "
+              "the gradient is computed; overlaps the network, larger bias on unequal data)"});
+  schema.add({"optim.learning-rate", "0.1",
+              "step size, as for one node alone; too large diverges, too small is slow, and the "
+              "bias on unequal data grows with it"});
+  schema.add({"optim.learning-rate-schedule", "constant",
+              "factor on the learning rate by round t: constant, step:R:f (times f every R "
+              "rounds), cosine:R (to 0 at round R), inverse:R (1 / (1 + t / R)), warmup:R (linear "
+              "up to round R)"});
+  schema.add({"optim.momentum", "0.9",
+              "beta of the local optimizers momentum, nesterov and adam; the effective step is "
+              "learning-rate / (1 - beta)"});
+  schema.add({"optim.weight-decay", "0",
+              "lambda of g + lambda x, on all parameters; larger pulls parameters to zero"});
+  schema.add({"optim.local-optimizer", "sgd", "sgd, momentum, nesterov, adam"});
+  schema.add({"optim.local-steps", "1",
+              "local steps between two exchanges; more saves traffic and adds drift"});
+  schema.add({"optim.batch-size", "32",
+              "samples a local step, drawn without repetition until all were seen; 0 takes all"});
+  schema.add({"exchange.codec", "auto",
+              "numbers on the wire: f32 or f64; auto sends what the model computes in"});
+  schema.add({"eval.samples", "0", "held-out samples an evaluation uses; 0 takes all"});
+}
+
+Options read_options(Reader& reader, Codec precision) {
+  Options options;
+  options.algorithm = static_cast<Algorithm>(reader.choice("optim.algorithm", kAlgorithms));
+  options.local_optimizer =
+      static_cast<LocalOptimizerKind>(reader.choice("optim.local-optimizer", kLocalOptimizers));
+  options.learning_rate = reader.number("optim.learning-rate", 0, 1e6);
+  if (auto schedule = parse_schedule(reader.text("optim.learning-rate-schedule")))
+    options.schedule = *schedule;
+  else
+    reader.mistake("optim.learning-rate-schedule", schedule.error().text);
+  options.momentum = reader.number("optim.momentum", 0, 0.999999);
+  options.weight_decay = reader.number("optim.weight-decay", 0, 1e6);
+  options.local_steps = static_cast<std::size_t>(reader.integer("optim.local-steps", 1, 1'000'000));
+  options.batch_size =
+      static_cast<std::size_t>(reader.integer("optim.batch-size", 0, 1'000'000'000));
+  const std::size_t codec = reader.choice("exchange.codec", kCodecs);
+  options.codec = codec == 0 ? precision : codec == 1 ? Codec::f32 : Codec::f64;
+  options.seed = static_cast<std::uint64_t>(reader.integer("node.seed", 0, INT64_MAX));
+  options.evaluation_samples =
+      static_cast<std::size_t>(reader.integer("eval.samples", 0, 1'000'000'000));
+  return options;
+}
+
+std::string_view name(Algorithm algorithm) {
+  return kAlgorithms[static_cast<std::size_t>(algorithm)];
+}
+
+}  // namespace starling::optim

@@ -1,0 +1,43 @@
+// How to train: the settings of section `optim` and the parts of `exchange` and `model` that say
+// in which numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/settings.h"
+#include "optim/codec.h"
+#include "optim/learning_rate.h"
+
+namespace starling::optim {
+
+enum class Algorithm { dpsgd, dpsgd_pipelined };
+enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
+
+struct Options {
+  Algorithm algorithm = Algorithm::dpsgd;
+  LocalOptimizerKind local_optimizer = LocalOptimizerKind::sgd;
+  double learning_rate = 0.1;
+  Schedule schedule;
+  double momentum = 0.9;
+  double weight_decay = 0;
+  std::size_t local_steps = 1;
+  std::size_t batch_size = 32;  // 0: all samples
+  Codec codec = Codec::f32;
+  std::uint64_t seed = 1;              // of the initial parameters: the same on every node
+  std::size_t evaluation_samples = 0;  // 0: all
+};
+
+void describe(Schema& schema);
+// `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
+Options read_options(Reader& reader, Codec precision);
+
+std::string_view name(Algorithm algorithm);
+// Whether a node offers its parameters before the local step of a round, so that computing and
+// communicating overlap.
+inline bool overlaps(Algorithm algorithm) {
+  return algorithm == Algorithm::dpsgd_pipelined;
+}
+
+}  // namespace starling::optim

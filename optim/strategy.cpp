@@ -1,0 +1,21 @@
+#include "optim/strategy.h"
+
+#include "optim/dpsgd.h"
+
+namespace starling::optim {
+
+template <class S>
+std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x) {
+  switch (options.algorithm) {
+    case Algorithm::dpsgd:
+      return std::make_unique<Dpsgd<S>>(x, options.local_steps);
+    case Algorithm::dpsgd_pipelined:
+      return std::make_unique<DpsgdPipelined<S>>(x, options.local_steps);
+  }
+  return nullptr;
+}
+
+template std::unique_ptr<Strategy<float>> make_strategy(const Options&, std::span<const float>);
+template std::unique_ptr<Strategy<double>> make_strategy(const Options&, std::span<const double>);
+
+}  // namespace starling::optim

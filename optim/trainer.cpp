@@ -1,0 +1,170 @@
+#include "optim/trainer.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/check.h"
+#include "optim/kernels.h"
+#include "optim/local_step.h"
+#include "optim/mixer.h"
+#include "optim/strategy.h"
+
+namespace starling::optim {
+namespace {
+
+// Above this many parameters the sketch is drawn only when the model is evaluated anyway.
+constexpr std::size_t kSketchAlwaysLimit = 200'000;
+
+template <class S>
+class TypedTrainer final : public Trainer {
+ public:
+  TypedTrainer(const Options& options, std::unique_ptr<Objective<S>> objective,
+               std::uint64_t stream, std::function<Time()> clock)
+      : options_(options),
+        objective_(std::move(objective)),
+        stream_(stream),
+        clock_(std::move(clock)) {}
+
+  Workload workload() const override {
+    Workload workload;
+    if (!strategy_) workload.survey = objective_->survey();
+    workload.shard_samples = objective_->samples();
+    workload.shard_description = objective_->shard_description();
+    if (!strategy_) return workload;
+    workload.payload_bytes = objective_->dimension() * bytes_per_number(options_.codec);
+    workload.schema_hash =
+        stable_hash(fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
+    return workload;
+  }
+
+  Done run(const Job& job) override {
+    Done done;
+    done.round = job.round;
+    if (job.foundation) lay_foundation(job, done);
+    if (job.shard) assign(*job.shard);
+    if (job.foundation || job.shard) done.workload = workload();
+    if (!strategy_) return done;
+    const Time started = clock_();
+    if (job.adopt) adopt(*job.adopt, done);
+    if (job.absorb) absorb(job, done);
+    const Time mixed = clock_();
+    describe_model(job, done);
+    if (job.evaluate) evaluate(job, done);
+    if (job.local) local(job, done);
+    const Time computed = clock_();
+    if (job.offer) done.offer = sent_ = encode<S>(options_.codec, strategy_->offered(), pool_);
+    done.stats.compute = computed - mixed;
+    done.stats.mix = (mixed - started) + (clock_() - computed);
+    return done;
+  }
+
+  std::vector<double> parameters() const override {
+    if (!strategy_) return {};
+    const auto x = strategy_->model();
+    return {x.begin(), x.end()};
+  }
+
+  std::vector<double> optimum() const override {
+    const auto x = objective_->optimum();
+    return {x.begin(), x.end()};
+  }
+
+ private:
+  void start() {
+    std::vector<S> x(objective_->dimension());
+    objective_->initialize(x, options_.seed);
+    strategy_ = make_strategy<S>(options_, x);
+    step_.emplace(options_, *objective_, stream_);
+  }
+
+  void lay_foundation(const Job& job, Done& done) {
+    if (auto founded = objective_->found(*job.foundation); !founded)
+      done.trouble = founded.error().text;
+    else
+      start();
+  }
+
+  void assign(const Shard& shard) {
+    objective_->assign(shard);
+    if (step_) step_->reshuffle();
+    if (!strategy_ && objective_->survey().empty()) start();
+  }
+
+  void adopt(const Payload& payload, Done& done) {
+    const std::size_t dimension = objective_->dimension();
+    std::vector<S> x(dimension);
+    const bool fits = is_vector(options_.codec, payload, dimension);
+    if (fits) decode<S>(options_.codec, payload, 0, x);
+    if (!fits || !std::isfinite(squared_norm(std::span<const S>(x)))) {
+      done.trouble =
+          fits ? "the snapshot holds a number that is not finite"
+               : fmt::format("the snapshot has {} bytes; this model has {}", payload.size(),
+                             dimension * bytes_per_number(options_.codec));
+      return;
+    }
+    strategy_->adopt(x);
+    step_->reset();
+  }
+
+  void absorb(const Job& job, Done& done) {
+    MixResult mixed = mix<S>(strategy_->offered(), sent_, job.mix, options_.codec);
+    strategy_->absorbed();
+    done.stats.distances = std::move(mixed.distances);
+    done.rejections = std::move(mixed.rejections);
+  }
+
+  void describe_model(const Job& job, Done& done) {
+    const std::span<const S> x = strategy_->model();
+    if (const auto optimum = objective_->optimum(); !optimum.empty())
+      done.stats.distance_to_optimum = std::sqrt(squared_distance(x, optimum));
+    if (x.size() > kSketchAlwaysLimit && !job.evaluate) return;
+    done.stats.norm = std::sqrt(squared_norm(x));
+    std::array<double, kSketchSize> buckets{};
+    sketch(x, buckets);
+    done.stats.sketch.assign(buckets.begin(), buckets.end());
+  }
+
+  void evaluate(const Job& job, Done& done) {
+    done.evaluation = objective_->evaluate(strategy_->model(), options_.evaluation_samples);
+    done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
+  }
+
+  void local(const Job& job, Done& done) {
+    step_->set_round(job.round);
+    if (!strategy_->local(*step_))
+      done.trouble = fmt::format(
+          "the gradient holds a number that is not finite in round {}; lower optim.learning-rate "
+          "(now {})",
+          job.round, step_->learning_rate());
+    done.stats.steps = options_.local_steps;
+    done.stats.samples = step_->batch_samples() * options_.local_steps;
+    done.stats.loss = step_->loss();
+    done.stats.gradient_norm = step_->gradient_norm();
+    done.stats.learning_rate = step_->learning_rate();
+  }
+
+  Options options_;
+  std::unique_ptr<Objective<S>> objective_;
+  std::uint64_t stream_;
+  std::function<Time()> clock_;
+  BufferPool pool_;
+  Payload sent_;  // the offered vector as the neighbours got it
+  std::unique_ptr<Strategy<S>> strategy_;
+  std::optional<LocalStep<S>> step_;
+};
+
+}  // namespace
+
+template <class S>
+std::unique_ptr<Trainer> make_trainer(const Options& options,
+                                      std::unique_ptr<Objective<S>> objective, std::uint64_t stream,
+                                      std::function<Time()> clock) {
+  return std::make_unique<TypedTrainer<S>>(options, std::move(objective), stream, std::move(clock));
+}
+
+template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Objective<float>>,
+                                               std::uint64_t, std::function<Time()>);
+template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Objective<double>>,
+                                               std::uint64_t, std::function<Time()>);
+
+}  // namespace starling::optim

@@ -1,0 +1,37 @@
+// Trainer: owns every number of a node. It takes a Job and gives a Done; between two jobs nothing
+// happens. One thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "optim/job.h"
+#include "optim/objective.h"
+#include "optim/options.h"
+
+namespace starling::optim {
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  // What the protocol must know. The first job assigns a shard; where that leaves a survey, the
+  // next one lays the foundation; before that there is no model.
+  virtual Workload workload() const = 0;
+  virtual Done run(const Job& job) = 0;
+  // The current parameters as doubles, for the simulator's checkers and for tests.
+  virtual std::vector<double> parameters() const = 0;
+  // The known optimum of the run, empty when there is none.
+  virtual std::vector<double> optimum() const = 0;
+};
+
+// `stream` tells nodes apart, so that their batches differ. `clock` measures jobs; the simulator's
+// stands still.
+template <class S>
+std::unique_ptr<Trainer> make_trainer(const Options& options,
+                                      std::unique_ptr<Objective<S>> objective, std::uint64_t stream,
+                                      std::function<Time()> clock);
+
+}  // namespace starling::optim
