@@ -1,0 +1,192 @@
+#include "gossip/exchange.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace starling::gossip {
+
+void Exchange::links_changed(const Links& links, Outbox& out) {
+  std::erase_if(neighbors_, [&](const auto& item) {
+    const bool gone = !links.all().contains(item.first);
+    if (gone) aggregate_.forget(item.first);
+    return gone;
+  });
+  std::erase_if(offered_to_, [&](const auto& item) { return !links.active(item.first); });
+  if (offered_round_ == 0) return;
+  for (const auto& [peer, link] : links.all()) {
+    const auto sent = offered_to_.find(peer);
+    if (!link.active || (sent != offered_to_.end() && sent->second == link.epoch)) continue;
+    // It comes while we are under way: hear it before waiting for it.
+    if (!neighbors_.contains(peer)) neighbors_[peer].late = true;
+    send_offer(link, out);
+  }
+}
+
+void Exchange::offer(Time now, Payload payload, const Links& links, Outbox& out) {
+  offer_ = std::move(payload);
+  offered_round_ = round_;
+  offered_degree_ = degree_;
+  wait_since_ = now;
+  offered_to_.clear();
+  aggregate_.update();
+  for (const auto& [peer, link] : links.all())
+    if (link.active) send_offer(link, out);
+}
+
+void Exchange::send_offer(const Link& link, Outbox& out) {
+  Round message{link.epoch, offered_round_, offered_degree_, {}, {}};
+  if (aggregate_.has_value()) {
+    message.flow = aggregate_.flow(link.wish.peer);
+    message.estimate = aggregate_.estimate();
+  }
+  const Payload payload = link.wish.takes ? offer_ : Payload();
+  neighbors_[link.wish.peer].sent_bytes += payload.size();
+  offered_to_[link.wish.peer] = link.epoch;
+  out.send(link.bulk, std::move(message), payload);
+}
+
+void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
+                       const Links& links) {
+  const auto found = links.all().find(from.sender);
+  if (found == links.all().end()) return;
+  const Link& link = found->second;
+  Neighbor& neighbor = neighbors_[from.sender];
+  // The other end is active a moment before this one: its epoch is what counts.
+  if (link.peer_epoch != message.epoch || link.peer_incarnation != from.incarnation) {
+    ++neighbor.rejected["closed edge"];
+    return;
+  }
+  neighbor.received_bytes += payload.size();
+  if (neighbor.latest && message.round <= neighbor.latest->round) {
+    ++neighbor.rejected["repeated"];
+    return;
+  }
+  neighbor.last_heard = now;
+  const bool in_step = message.round + 1 >= round_;
+  if (neighbor.late) neighbor.patience.restart();
+  neighbor.patience.arrived(now);
+  neighbor.late = neighbor.late && !in_step;
+  aggregate_.receive(from.sender, message.flow, message.estimate);
+  neighbor.before = std::move(neighbor.latest);
+  neighbor.latest = Vector{message.round, message.degree, std::move(payload)};
+}
+
+bool Exchange::waits_for(const Link& link, Time now) const {
+  if (!link.active || !link.wish.brings) return false;
+  const Neighbor& neighbor = neighbors_.at(link.wish.peer);
+  if (neighbor.late) return false;
+  if (neighbor.latest && neighbor.latest->round >= offered_round_) return false;
+  return now < waits_until(neighbor);
+}
+
+Time Exchange::waits_until(const Neighbor& neighbor) const {
+  const Timing& timing = options_.timing;
+  return wait_since_ + neighbor.patience.value(timing.patience_least, timing.patience_initial);
+}
+
+bool Exchange::complete(Time now, const Links& links) const {
+  return std::ranges::none_of(links.all(),
+                              [&](const auto& item) { return waits_for(item.second, now); });
+}
+
+Time Exchange::deadline(const Links& links) const {
+  Time next = kNever;
+  for (const auto& [peer, link] : links.all()) {
+    if (!waits_for(link, wait_since_)) continue;
+    const auto found = neighbors_.find(peer);
+    next = std::min(next, found == neighbors_.end() ? wait_since_ + options_.timing.patience_initial
+                                                    : waits_until(found->second));
+  }
+  return next;
+}
+
+// The vector of this round; of a neighbour that ran ahead, the one nearest to it.
+const Exchange::Vector* Exchange::vector_for(const Neighbor& neighbor) const {
+  if (neighbor.before && neighbor.before->round >= offered_round_) return &*neighbor.before;
+  if (!neighbor.latest) return nullptr;
+  const bool is_old = neighbor.latest->round < offered_round_;
+  return is_old && options_.missing == Missing::self ? nullptr : &*neighbor.latest;
+}
+
+std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links) {
+  waited_ += now - wait_since_;
+  std::vector<optim::MixTerm> terms;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
+    Neighbor& neighbor = found->second;
+    if (!neighbor.latest || neighbor.latest->round < offered_round_) neighbor.late = true;
+    neighbor.weight = 0;
+    const Vector* vector = vector_for(neighbor);
+    if (!vector || vector->payload.empty()) continue;
+    neighbor.weight = 1.0 / (1.0 + std::max(offered_degree_, vector->degree));
+    terms.push_back({peer, neighbor.weight, vector->payload});
+  }
+  round_ = std::max(round_ + 1, furthest_round(links));
+  return terms;
+}
+
+std::uint64_t Exchange::furthest_round(const Links& links) const {
+  std::uint64_t furthest = 0;
+  for (const auto& [peer, neighbor] : neighbors_)
+    if (links.active(peer) && neighbor.latest)
+      furthest = std::max(furthest, neighbor.latest->round);
+  return furthest;
+}
+
+void Exchange::note(const optim::Done& done) {
+  for (const optim::NeighborDistance& item : done.stats.distances)
+    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
+      found->second.distance = item.distance;
+  for (const optim::Rejection& item : done.rejections)
+    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
+      ++found->second.rejected[item.reason];
+}
+
+std::vector<EdgeStatus> Exchange::status(Time now, const Links& links) const {
+  static_cast<void>(now);
+  static const Neighbor kNobody;
+  std::vector<EdgeStatus> edges;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    const Neighbor& neighbor = found == neighbors_.end() ? kNobody : found->second;
+    EdgeStatus edge;
+    edge.id = peer;
+    edge.name = link.name;
+    edge.state = !link.refusal.empty() ? "refused: " + link.refusal
+                 : !link.active        ? "opening"
+                 : neighbor.late       ? "late"
+                                       : "active";
+    edge.weight = link.active ? neighbor.weight : 0;
+    edge.round = neighbor.latest ? neighbor.latest->round : 0;
+    edge.staleness = round_ > edge.round ? round_ - edge.round : 0;
+    edge.rtt_s = link.rtt_s;
+    edge.patience_s = seconds(
+        neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_initial));
+    edge.distance = neighbor.distance;
+    edge.sent_bytes = neighbor.sent_bytes;
+    edge.received_bytes = neighbor.received_bytes;
+    edge.rejected = neighbor.rejected;
+    edges.push_back(std::move(edge));
+  }
+  std::ranges::sort(edges, [](auto& a, auto& b) { return natural_less(a.name, b.name); });
+  return edges;
+}
+
+std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
+  std::vector<std::string> reasons;
+  for (const EdgeStatus& edge : status(now, links)) {
+    if (edge.state.starts_with("refused"))
+      reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
+    if (edge.state != "late") continue;
+    const Neighbor& neighbor = neighbors_.at(edge.id);
+    reasons.push_back(fmt::format("going on without {}: last heard {:.1f} s ago, patience {:.1f} s",
+                                  edge.name, seconds(now - neighbor.last_heard), edge.patience_s));
+  }
+  return reasons;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,94 @@
+// Exchange, schedule `rounds`: offer a vector, wait for the neighbours' vectors of the same round,
+// average, go on. It waits for a neighbour only while that one is in step, and no longer than its
+// patience; then the round goes on with the vector heard last (missing=reuse) or without (self).
+// The weight of an edge, 1 / (1 + max(d_i, d_j)), uses the degrees the two ends had in that round,
+// which travel with the vectors: so both ends use the same weight without agreeing on a view.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/aggregate.h"
+#include "gossip/links.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+#include "gossip/patience.h"
+#include "gossip/status.h"
+
+namespace starling::gossip {
+
+class Exchange {
+ public:
+  explicit Exchange(const Options& options) : options_(options) {}
+
+  // Rounds go on from `round`; the next one is round + 1. Only forward.
+  void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
+  // The links may have changed: forgets neighbours that are gone, offers to new ones.
+  void links_changed(const Links& links, Outbox& out);
+  void set_degree(std::uint32_t degree) { degree_ = degree; }
+  // The trainer's vector of the current round.
+  void offer(Time now, Payload payload, const Links& links, Outbox& out);
+  void receive(Time now, const Envelope& from, const Round& message, Payload payload,
+               const Links& links);
+
+  // The round whose vectors are exchanged.
+  std::uint64_t round() const { return round_; }
+  // Whether the round of the last offer needs nobody any more.
+  bool complete(Time now, const Links& links) const;
+  // When complete() may become true by time alone.
+  Time deadline(const Links& links) const;
+  // Ends the round: what to average with. The next round is the current one + 1, or that of the
+  // neighbour furthest ahead when this node fell behind.
+  std::vector<optim::MixTerm> finish_round(Time now, const Links& links);
+
+  // What the trainer found out about the vectors of a round.
+  void note(const optim::Done& done);
+
+  Aggregate& aggregate() { return aggregate_; }
+  const Payload& last_offer() const { return offer_; }
+  Duration waited() const { return waited_; }
+  std::vector<EdgeStatus> status(Time now, const Links& links) const;
+  // "waiting for node-3: last heard 2.1 s ago, patience 0.8 s"
+  std::vector<std::string> reasons(Time now, const Links& links) const;
+
+ private:
+  struct Vector {
+    std::uint64_t round = 0;
+    std::uint32_t degree = 0;
+    Payload payload;
+  };
+  struct Neighbor {
+    std::optional<Vector> latest;  // of the highest round heard
+    std::optional<Vector> before;  // of the highest round below that
+    Patience patience;
+    Time last_heard{};
+    bool late = false;  // its patience ran out; nobody waits until it is heard again
+    double weight = 0;
+    std::uint64_t sent_bytes = 0, received_bytes = 0;
+    std::optional<double> distance;
+    std::map<std::string, std::uint64_t> rejected;
+  };
+
+  bool waits_for(const Link& link, Time now) const;
+  Time waits_until(const Neighbor& neighbor) const;
+  const Vector* vector_for(const Neighbor& neighbor) const;
+  void send_offer(const Link& link, Outbox& out);
+  std::uint64_t furthest_round(const Links& links) const;
+
+  Options options_;
+  std::uint64_t round_ = 0;
+  std::uint32_t degree_ = 0;
+  std::uint32_t offered_degree_ = 0;  // when the current offer was sent
+  Payload offer_;
+  std::uint64_t offered_round_ = 0;
+  Time wait_since_{};
+  Duration waited_{};
+  std::map<NodeId, Neighbor> neighbors_;
+  std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
+  Aggregate aggregate_;
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,68 @@
+// What can happen to a node (Input) and what it can ask for (Output).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gossip/message.h"
+#include "optim/job.h"
+
+namespace starling::gossip {
+
+// ---- inputs
+struct Tick {};  // time has passed
+// One message of two frames as it came from outside. `header` is copied as needed; `body` is kept.
+struct Received {
+  Plane plane = Plane::control;
+  std::span<const std::byte> header;
+  Payload body;
+};
+struct Trained {
+  optim::Done done;
+};
+struct JoinCommand {
+  Endpoint seed;
+};
+struct LeaveCommand {};
+using Input = std::variant<Tick, Received, Trained, JoinCommand, LeaveCommand>;
+
+// ---- outputs
+// The driver encodes it (see transfer.h) and sends it, or drops it: nothing relies on arrival.
+struct Send {
+  Endpoint to;
+  Message message;
+};
+// No more is sent there soon: the connection may be closed.
+struct Hangup {
+  Endpoint to;
+};
+// Jobs are done one after another, in order; each is answered by a Trained.
+struct Train {
+  optim::Job job;
+};
+// One point of the convergence series: the state after a whole round.
+struct Progress {
+  std::uint64_t round = 0;
+  double time_s = 0;
+  double loss = 0;  // of the local step that follows; NaN before the first
+  std::optional<double> accuracy, rmse, evaluation_loss;
+  std::optional<double> distance;             // consensus distance, estimated
+  std::optional<double> distance_to_optimum;  // ||x_i - x*||
+  std::uint64_t bytes = 0;                    // sent since the start
+};
+// Something a person may want to read.
+struct Event {
+  enum class Kind { joined, died, left, edge_opened, edge_closed, started, finished, trouble };
+  Kind kind;
+  std::string text;
+};
+// The node has left; nothing more comes from it.
+struct Stopped {};
+using Output = std::variant<Send, Hangup, Train, Progress, Event, Stopped>;
+using Outputs = std::vector<Output>;
+
+}  // namespace starling::gossip

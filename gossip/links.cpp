@@ -1,0 +1,117 @@
+#include "gossip/links.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
+
+}  // namespace
+
+void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
+                 Outbox& out) {
+  if (schema_ == 0) return;
+  std::map<NodeId, Wish> wanted;
+  for (const Wish& wish : wishes) wanted[wish.peer] = wish;
+  std::erase_if(links_, [&](auto& item) {
+    const auto& [peer, link] = item;
+    const Member* member = members.find(peer);
+    const bool same_life =
+        member && (link.peer_incarnation == 0 || member->incarnation == link.peer_incarnation);
+    if (wanted.contains(peer) && same_life) return false;
+    if (member) out.send(link.control, Bye{"no neighbours any more"});
+    if (link.active)
+      out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name,
+                                                      !member      ? "it is gone"
+                                                      : !same_life ? "it started again"
+                                                                   : "the topology changed"));
+    out.put(Hangup{link.bulk});
+    return true;
+  });
+  for (const auto& [peer, wish] : wanted) {
+    const Member* member = members.find(peer);
+    if (!member) continue;
+    Link& link = links_[peer];
+    link.wish = wish;
+    if (link.epoch != 0) continue;
+    link.epoch = ++last_epoch_;
+    link.name = member->name;
+    link.control = member->control;
+    link.bulk = member->bulk;
+    link.pause = options_.timing.retry;
+    link.next_hello = now;
+  }
+}
+
+void Links::say_hello(Time now, Link& link, Outbox& out) {
+  link.hello_sent = now;
+  out.send(link.control, Hello{link.epoch, link.peer_epoch, schema_, options_.algorithm});
+}
+
+void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
+                    Outbox& out) {
+  const auto found = links_.find(from.sender);
+  const Member* member = members.find(from.sender);
+  // Not wanted, or not yet: views differ for a moment. The other end asks again.
+  if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
+  Link& link = found->second;
+  if (hello.schema != schema_ || hello.algorithm != options_.algorithm) {
+    link.refusal =
+        hello.algorithm != options_.algorithm
+            ? fmt::format("it runs {}; this node runs {}", hello.algorithm, options_.algorithm)
+            : "its model or data differ from this node's (kind, size, precision)";
+    link.active = false;
+    return;
+  }
+  link.refusal.clear();
+  const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
+  link.peer_epoch = hello.epoch;
+  link.peer_incarnation = from.incarnation;
+  if (is_new) link.active = false;
+  if (hello.echo == link.epoch && !link.active) {
+    link.active = true;
+    link.rtt_s = seconds(now - link.hello_sent);
+    out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
+  }
+  // Answer what the other end does not know yet.
+  if (is_new || hello.echo != link.epoch) say_hello(now, link, out);
+}
+
+void Links::receive(const Envelope& from, const Bye& bye) {
+  const auto found = links_.find(from.sender);
+  if (found == links_.end() || from.incarnation != found->second.peer_incarnation) return;
+  static_cast<void>(bye);
+  found->second.active = false;
+  found->second.peer_epoch = 0;
+}
+
+void Links::tick(Time now, Outbox& out) {
+  for (auto& [peer, link] : links_) {
+    if (link.active || now < link.next_hello) continue;
+    link.next_hello = now + link.pause;
+    link.pause = std::min(link.pause * 2, kHelloPauseLimit);
+    say_hello(now, link, out);
+  }
+}
+
+Time Links::deadline() const {
+  Time next = kNever;
+  for (const auto& [peer, link] : links_)
+    if (!link.active) next = std::min(next, link.next_hello);
+  return next;
+}
+
+void Links::close_all(Outbox& out) {
+  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving"});
+  links_.clear();
+}
+
+const Link* Links::active(NodeId peer) const {
+  const auto found = links_.find(peer);
+  return found != links_.end() && found->second.active ? &found->second : nullptr;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,68 @@
+// Links: the edges of this node. Which neighbours are wanted follows from the members and the
+// topology, a pure function; an edge is active once both ends have said hello and each has seen the
+// other's. Until then nothing is averaged over it, and nobody waits for it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/membership.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+#include "topology/graph.h"
+
+namespace starling::gossip {
+
+// What a wanted edge is for. In a directed graph an edge may bring vectors one way only.
+struct Wish {
+  NodeId peer;
+  bool brings = true;  // vectors come from the peer
+  bool takes = true;   // vectors go to the peer
+};
+
+struct Link {
+  Wish wish;
+  std::string name;              // of the peer
+  Endpoint control, bulk;        // of the peer
+  std::uint64_t epoch = 0;       // mine for this edge
+  std::uint64_t peer_epoch = 0;  // 0: not heard
+  std::uint64_t peer_incarnation = 0;
+  bool active = false;
+  std::string refusal;  // why the peers do not fit; empty: they do
+  Time next_hello{};
+  Duration pause{};
+  Time hello_sent{};
+  std::optional<double> rtt_s;  // of the first hello that was answered
+};
+
+class Links {
+ public:
+  Links(const Options& options) : options_(options) {}
+
+  // The model to agree on. Nothing is said to anybody before.
+  void open(std::uint64_t schema) { schema_ = schema; }
+  // Opens and closes edges so that they are those of `wishes`.
+  void want(Time now, const std::vector<Wish>& wishes, const Membership& members, Outbox& out);
+  void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
+               Outbox& out);
+  void receive(const Envelope& from, const Bye& bye);
+  void tick(Time now, Outbox& out);
+  Time deadline() const;
+  void close_all(Outbox& out);
+
+  // By peer. Changes only in want() and receive().
+  const std::map<NodeId, Link>& all() const { return links_; }
+  const Link* active(NodeId peer) const;
+
+ private:
+  void say_hello(Time now, Link& link, Outbox& out);
+
+  Options options_;
+  std::uint64_t schema_ = 0;
+  std::uint64_t last_epoch_ = 0;
+  std::map<NodeId, Link> links_;
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,263 @@
+#include "gossip/node.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/exchange.h"
+#include "gossip/gate.h"
+#include "gossip/links.h"
+#include "gossip/membership.h"
+#include "gossip/outbox.h"
+#include "gossip/startup.h"
+#include "gossip/training.h"
+#include "topology/build.h"
+
+namespace starling::gossip {
+namespace {
+
+// Before the size of the model is known, a snapshot may be this large.
+constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
+
+}  // namespace
+
+// The parts, and what connects them. Every input goes to one part; then the parts look at each
+// other once, in settle().
+struct Node::Parts {
+  Parts(const Options& given, Time now)
+      : options(given),
+        gate(stable_hash(given.cluster), node_id(given.name)),
+        outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
+        membership(given, now),
+        links(given),
+        exchange(given),
+        startup(given, now),
+        training(given) {
+    gate.set_payload_limit(kUnknownModelBytesLimit);
+  }
+
+  // ---- inputs
+  void on(Time, const Tick&) {}
+  void on(Time now, Received& received);
+  void on(Time now, Trained& trained);
+  void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
+  void on(Time now, const LeaveCommand&);
+
+  // ---- messages
+  void hear(Time now, const Envelope&, Join& join, Payload&) {
+    membership.receive(now, join, outbox);
+  }
+  void hear(Time now, const Envelope&, Gossip& gossip, Payload&) {
+    membership.receive(now, gossip, outbox);
+  }
+  void hear(Time now, const Envelope& from, Hello& hello, Payload&) {
+    links.receive(now, from, hello, membership, outbox);
+  }
+  void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye); }
+  void hear(Time, const Envelope&, Surveys& surveys, Payload&) { startup.receive(surveys); }
+  void hear(Time, const Envelope& from, SnapshotRequest&, Payload&) { donate(from.sender); }
+  void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
+    startup.receive(snapshot, std::move(payload), from, outbox);
+  }
+  void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
+    exchange.receive(now, from, round, std::move(payload), links);
+  }
+
+  void donate(NodeId to);
+  void settle(Time now);
+  void learn_workload(const optim::Workload& workload);
+  void follow_members(Time now);
+  void rebuild_topology(const std::vector<const Member*>& ready);
+  std::vector<Wish> wishes() const;
+  void reassign_data(const std::vector<const Member*>& ready);
+  Phase phase() const;
+  State state() const;
+
+  Options options;
+  Gate gate;
+  Outbox outbox;
+  Membership membership;
+  Links links;
+  Exchange exchange;
+  Startup startup;
+  Training training;
+  TopologyStatus topology;
+  std::vector<NodeId> vertices;  // of the topology, in its order
+  std::uint64_t members_version = 0;
+  bool was_ready = false;
+  bool leaving = false;
+};
+
+Node::Node(const Options& options, Time now) : parts_(std::make_unique<Parts>(options, now)) {}
+Node::~Node() = default;
+
+void Node::step(Time now, Input input, Outputs& out) {
+  Parts& parts = *parts_;
+  if (parts.leaving) return;
+  parts.outbox.begin(out);
+  std::visit([&](auto& event) { parts.on(now, event); }, input);
+  if (!parts.leaving) parts.settle(now);
+}
+
+Time Node::deadline() const {
+  const Parts& parts = *parts_;
+  if (parts.leaving) return kNever;
+  return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
+                   parts.training.deadline(parts.exchange, parts.links)});
+}
+
+void Node::Parts::on(Time now, Received& received) {
+  std::optional<Message> message = gate.admit(now, received);
+  if (!message) return;
+  membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
+  std::visit([&](auto& body) { hear(now, message->envelope, body, message->payload); },
+             message->body);
+}
+
+void Node::Parts::on(Time now, Trained& trained) {
+  if (trained.done.workload) learn_workload(*trained.done.workload);
+  if (startup.done())
+    training.trained(now, std::move(trained.done), exchange, links, outbox);
+  else
+    startup.trained(now, trained.done);
+}
+
+void Node::Parts::on(Time, const LeaveCommand&) {
+  links.close_all(outbox);
+  membership.leave(outbox);
+  leaving = true;
+  outbox.put(Stopped{});
+}
+
+void Node::Parts::learn_workload(const optim::Workload& workload) {
+  training.set_workload(workload);
+  if (workload.payload_bytes > 0) gate.set_payload_limit(workload.payload_bytes);
+}
+
+// A newcomer asks for our model: the vector last offered is one, and it costs nothing to send.
+void Node::Parts::donate(NodeId to) {
+  const Member* newcomer = membership.find(to);
+  if (!newcomer || newcomer->phase != Phase::joining || exchange.last_offer().empty()) return;
+  outbox.send(newcomer->bulk, Snapshot{training.run().round, startup.foundation()},
+              exchange.last_offer());
+}
+
+void Node::Parts::settle(Time now) {
+  gate.tick(now);
+  startup.tick(now, membership, links, outbox);
+  if (startup.is_ready() && !was_ready) {
+    was_ready = true;
+    links.open(startup.workload().schema_hash);
+    members_version = 0;
+  }
+  membership.set_self(now, phase(), training.run().round, training.run().loss);
+  if (members_version != membership.version()) follow_members(now);
+  links.tick(now, outbox);
+  if (startup.done() && !training.started()) {
+    outbox.event(Event::Kind::started, startup.round() > 0
+                                           ? fmt::format("training from round {}", startup.round())
+                                           : "training");
+    training.start(now, startup.round(), exchange, outbox);
+  }
+  exchange.links_changed(links, outbox);
+  training.advance(now, exchange, links, outbox);
+  membership.tick(now, outbox);
+}
+
+void Node::Parts::follow_members(Time now) {
+  members_version = membership.version();
+  const std::vector<const Member*> ready = membership.ready();
+  rebuild_topology(ready);
+  const std::vector<Wish> wanted = wishes();
+  exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
+  links.want(now, wanted, membership, outbox);
+  exchange.links_changed(links, outbox);
+  if (training.started()) reassign_data(ready);
+}
+
+void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
+  std::vector<NodeId> ids;
+  std::vector<topology::Site> sites;
+  for (const Member* member : ready) {
+    ids.push_back(member->id);
+    sites.push_back({member->id, member->name});
+  }
+  if (ids == vertices && topology.graph) return;
+  auto graph = topology::build(options.topology, sites);
+  if (!graph) return gate.count("topology");
+  vertices = std::move(ids);
+  topology.graph = std::make_shared<const topology::Graph>(std::move(*graph));
+  topology.names.clear();
+  for (const topology::Site& site : sites) topology.names.push_back(site.name);
+  ++topology.epoch;
+}
+
+std::vector<Wish> Node::Parts::wishes() const {
+  std::vector<Wish> wishes;
+  const auto self = std::ranges::find(vertices, membership.self());
+  if (self == vertices.end() || !topology.graph) return wishes;
+  const auto vertex = static_cast<std::size_t>(self - vertices.begin());
+  const std::vector<int>& in = topology.graph->in[vertex];
+  const std::vector<int>& out = topology.graph->out[vertex];
+  std::map<int, Wish> by_vertex;
+  for (int j : in) by_vertex[j] = {vertices[static_cast<std::size_t>(j)], true, false};
+  for (int j : out) {
+    Wish& wish = by_vertex.try_emplace(j, Wish{{}, false, false}).first->second;
+    wish.peer = vertices[static_cast<std::size_t>(j)];
+    wish.takes = true;
+  }
+  for (const auto& [j, wish] : by_vertex) wishes.push_back(wish);
+  return wishes;
+}
+
+void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {
+  auto shard = std::make_shared<optim::Shard>();
+  for (const Member* member : ready) {
+    if (member->id == membership.self()) shard->place = shard->members.size();
+    shard->members.push_back(member->id);
+  }
+  training.reassign(std::move(shard));
+}
+
+Phase Node::Parts::phase() const {
+  if (!startup.is_ready()) return Phase::joining;
+  return training.finished() ? Phase::finished : Phase::training;
+}
+
+State Node::Parts::state() const {
+  if (leaving) return State::leaving;
+  if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
+  if (training.finished()) return State::finished;
+  return training.trouble() || membership.impostor() ? State::degraded : State::training;
+}
+
+Status Node::status(Time now) const {
+  const Parts& parts = *parts_;
+  Status status;
+  status.state = parts.state();
+  if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
+  if (parts.training.trouble()) status.reasons.push_back(*parts.training.trouble());
+  if (parts.membership.impostor())
+    status.reasons.push_back(fmt::format("another node at {} runs under this node's name",
+                                         to_string(*parts.membership.impostor())));
+  for (std::string& reason : parts.exchange.reasons(now, parts.links))
+    status.reasons.push_back(std::move(reason));
+  status.run = parts.training.run();
+  status.consensus_distance = parts.training.consensus_distance();
+  status.members = parts.membership.status(now);
+  status.edges = parts.exchange.status(now, parts.links);
+  for (const EdgeStatus& edge : status.edges)
+    if (edge.distance)
+      status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
+  status.topology = parts.topology;
+  status.sent_bytes = parts.outbox.sent_bytes();
+  status.received_bytes = parts.gate.received_bytes();
+  status.compute = parts.training.compute();
+  status.wait = parts.exchange.waited();
+  status.mix = parts.training.mix();
+  status.rejected = parts.gate.rejected();
+  return status;
+}
+
+}  // namespace starling::gossip

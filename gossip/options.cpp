@@ -1,0 +1,101 @@
+#include "gossip/options.h"
+
+#include <array>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace starling::gossip {
+namespace {
+
+using namespace std::string_view_literals;
+using namespace std::chrono_literals;
+
+constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
+constexpr std::array kMissing = {"reuse"sv, "self"sv};
+constexpr std::array kSchedules = {"rounds"sv};
+
+std::optional<double> read_optional(Reader& reader, std::string_view name, double high) {
+  if (reader.text(name).empty()) return std::nullopt;
+  return reader.number(name, 0, high);
+}
+
+}  // namespace
+
+Timing timing_of(std::string_view preset) {
+  if (preset == "local")
+    return {.heartbeat = 250ms,
+            .suspect_after = 2s,
+            .dead_after = 4s,
+            .retry = 50ms,
+            .patience_least = 250ms,
+            .patience_initial = 2s};
+  if (preset == "lan")
+    return {.heartbeat = 500ms,
+            .suspect_after = 3s,
+            .dead_after = 6s,
+            .retry = 100ms,
+            .patience_least = 250ms,
+            .patience_initial = 3s};
+  ENSURE(preset == "wan", "a preset is local, lan or wan");
+  return {.heartbeat = 1s,
+          .suspect_after = 8s,
+          .dead_after = 16s,
+          .retry = 400ms,
+          .patience_least = 1s,
+          .patience_initial = 10s};
+}
+
+void describe(Schema& schema) {
+  schema.add({"cluster.id", "starling",
+              "nodes of different ids ignore each other, whatever their addresses"});
+  schema.add({"cluster.join", "",
+              "HOST:PORT of the control address of any member; may be given several times; one "
+              "that is down is no error",
+              true});
+  schema.add({"cluster.preset", "lan",
+              "timing of heartbeats and retries: local (one machine), lan, wan; a slower one "
+              "raises fewer false alarms and notices a death later"});
+  schema.add({"cluster.expect", "0",
+              "members to wait for before the first round; 0 starts at once; fewer than that "
+              "start after ten seconds all the same"});
+  schema.add({"exchange.schedule", "rounds",
+              "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
+              "same round, no longer than its patience)"});
+  schema.add({"exchange.missing", "reuse",
+              "for a vector that did not come in time: reuse (the last one heard) or self (its "
+              "weight stays with the node; raises the error floor under loss)"});
+  schema.add({"stop.rounds", "0", "finish after this many rounds; 0: no limit"});
+  schema.add({"stop.seconds", "0", "finish after training this long, s; 0: no limit"});
+  schema.add({"stop.loss", "", "finish when the evaluation loss is at most this"});
+  schema.add(
+      {"stop.accuracy", "", "finish when the evaluation accuracy, 0 to 1, is at least this"});
+  schema.add({"eval.every", "10",
+              "rounds between two evaluations; fewer sees more and takes time from training"});
+}
+
+Options read_options(Reader& reader) {
+  Options options;
+  options.cluster = reader.text("cluster.id");
+  for (const std::string& seed : reader.list("cluster.join")) {
+    if (auto endpoint = parse_endpoint(seed))
+      options.seeds.push_back(*endpoint);
+    else
+      reader.mistake("cluster.join", endpoint.error().text);
+  }
+  options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
+  options.expect = static_cast<std::size_t>(reader.integer("cluster.expect", 0, 4096));
+  reader.choice("exchange.schedule", kSchedules);
+  options.missing = static_cast<Missing>(reader.choice("exchange.missing", kMissing));
+  options.goal.rounds =
+      static_cast<std::uint64_t>(reader.integer("stop.rounds", 0, INT64_C(1) << 40));
+  options.goal.seconds = reader.number("stop.seconds", 0, 1e9);
+  options.goal.loss = read_optional(reader, "stop.loss", 1e300);
+  options.goal.accuracy = read_optional(reader, "stop.accuracy", 1);
+  options.evaluate_every =
+      static_cast<std::uint64_t>(reader.integer("eval.every", 1, 1'000'000'000));
+  options.topology = topology::read_options(reader);
+  return options;
+}
+
+}  // namespace starling::gossip

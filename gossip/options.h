@@ -1,0 +1,61 @@
+// What a node is told before it starts: who it is, whom to ask, and how patient to be.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/settings.h"
+#include "base/time.h"
+#include "topology/options.h"
+
+namespace starling::gossip {
+
+enum class Missing { reuse, self };
+
+// Times of the protocol for one kind of network; everything else is measured.
+struct Timing {
+  Duration heartbeat;         // between two gossips; larger: less traffic, slower news
+  Duration suspect_after;     // silence; larger: slower detection, fewer false alarms
+  Duration dead_after;        // silence
+  Duration retry;             // first repetition of a hello, join or snapshot request
+  Duration patience_least;    // no round waits less: covers the jitter of the machine
+  Duration patience_initial;  // until arrivals have been measured
+};
+Timing timing_of(std::string_view preset);
+
+struct Goal {
+  std::uint64_t rounds = 0;  // 0: no limit
+  double seconds = 0;        // 0: no limit
+  std::optional<double> loss, accuracy;
+};
+
+struct Options {
+  // identity
+  std::string name;
+  Endpoint control, bulk, http;   // as others reach them
+  std::uint64_t incarnation = 1;  // above that of every earlier start
+  std::string cluster = "starling";
+  std::uint64_t seed = 1;  // of the node's own chance
+  // membership
+  std::vector<Endpoint> seeds;
+  Timing timing = timing_of("lan");
+  std::size_t expect = 0;  // members to wait for before the first round
+  Duration expect_patience = std::chrono::seconds(10);
+  // training
+  topology::Options topology;
+  std::string algorithm;  // its name, for hellos and the status
+  bool overlaps = false;  // offers before it computes
+  Missing missing = Missing::reuse;
+  Goal goal;
+  std::uint64_t evaluate_every = 10;
+};
+
+void describe(Schema& schema);
+// Reads cluster.*, exchange.*, stop.*, eval.every and topology.*; who the node is and what it
+// trains is the caller's to fill in.
+Options read_options(Reader& reader);
+
+}  // namespace starling::gossip

@@ -1,0 +1,37 @@
+// Outbox: how the parts of a node speak. It stamps each message with the node's envelope.
+#pragma once
+
+#include <utility>
+
+#include "gossip/io.h"
+
+namespace starling::gossip {
+
+class Outbox {
+ public:
+  Outbox(std::uint64_t cluster, NodeId self, std::uint64_t incarnation)
+      : envelope_{cluster, self, incarnation, 0} {}
+
+  // Where outputs go during one step. REQUIRES that it outlives the step.
+  void begin(Outputs& out) { out_ = &out; }
+
+  void send(const Endpoint& to, Body body, Payload payload = {}) {
+    ++envelope_.sequence;
+    sent_bytes_ += payload.size();
+    out_->push_back(Send{to, Message{envelope_, std::move(body), std::move(payload)}});
+  }
+  void train(optim::Job job) { out_->push_back(Train{std::move(job)}); }
+  void event(Event::Kind kind, std::string text) { out_->push_back(Event{kind, std::move(text)}); }
+  void put(Output output) { out_->push_back(std::move(output)); }
+
+  // Payload bytes handed to the driver since the start.
+  std::uint64_t sent_bytes() const { return sent_bytes_; }
+  const Envelope& envelope() const { return envelope_; }
+
+ private:
+  Envelope envelope_;
+  std::uint64_t sent_bytes_ = 0;
+  Outputs* out_ = nullptr;
+};
+
+}  // namespace starling::gossip

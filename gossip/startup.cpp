@@ -1,0 +1,188 @@
+#include "gossip/startup.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
+constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for the first edges
+constexpr Duration kSurveyPatience = std::chrono::seconds(10);
+constexpr Duration kDonorPatience = std::chrono::seconds(3);  // and more for large models
+constexpr double kSlowestDonor = 4e6;                         // bytes per second
+constexpr std::size_t kDonorAttempts = 8;
+constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
+
+// Somebody whose model is worth having: it has trained at least one round.
+std::vector<const Member*> donors(const Membership& members) {
+  std::vector<const Member*> donors = members.ready();
+  std::erase_if(donors, [&](const Member* member) {
+    return member->id == members.self() || member->round == 0;
+  });
+  return donors;
+}
+
+}  // namespace
+
+Startup::Startup(const Options& options, Time now)
+    : options_(options),
+      prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)),
+      started_(now),
+      stage_since_(now),
+      next_try_(now) {}
+
+void Startup::enter(Time now, Stage stage) {
+  stage_ = stage;
+  stage_since_ = now;
+  next_try_ = now;
+}
+
+void Startup::tick(Time now, const Membership& members, const Links& links, Outbox& out) {
+  if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
+  if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
+  if (stage_ == Stage::surveying) survey(now, members, out);
+  if (stage_ == Stage::fetching) fetch(now, members, out);
+  if (stage_ == Stage::ready && may_start(now, members, links)) enter(now, Stage::done);
+}
+
+Time Startup::deadline() const {
+  switch (stage_) {
+    case Stage::gathering:
+    case Stage::ready:
+    case Stage::surveying:
+    case Stage::fetching:
+      return next_try_;
+    default:
+      return kNever;
+  }
+}
+
+bool Startup::gathered(Time now, const Membership& members) const {
+  const bool enough = members.present().size() >= options_.expect;
+  if (options_.expect > 1) return enough || now - started_ >= options_.expect_patience;
+  return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
+}
+
+void Startup::assign(Time now, const Membership& members, Outbox& out) {
+  auto shard = std::make_shared<optim::Shard>();
+  for (const Member* member : members.present()) {
+    if (member->id == members.self()) shard->place = shard->members.size();
+    shard->members.push_back(member->id);
+  }
+  optim::Job job;
+  job.shard = std::move(shard);
+  out.train(std::move(job));
+  enter(now, Stage::assigning);
+}
+
+void Startup::trained(Time now, const optim::Done& done) {
+  if (done.workload) workload_ = *done.workload;
+  switch (stage_) {
+    case Stage::assigning:
+      enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
+      break;
+    case Stage::founding:
+      enter(now, Stage::fetching);
+      break;
+    case Stage::adopting:
+      if (done.trouble)
+        enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
+      else
+        enter(now, Stage::ready);
+      break;
+    default:
+      break;
+  }
+}
+
+void Startup::receive(const Surveys& message) {
+  for (const auto& [id, survey] : message.surveys)
+    if (surveys_.size() < kMembersLimit) surveys_.emplace(id, survey);
+}
+
+void Startup::survey(Time now, const Membership& members, Outbox& out) {
+  if (!donors(members).empty()) return enter(now, Stage::fetching);
+  surveys_[members.self()] = workload_.survey;
+  const auto present = members.present();
+  const bool all = std::ranges::all_of(
+      present, [&](const Member* member) { return surveys_.contains(member->id); });
+  if (now >= next_try_ || all) {
+    next_try_ = now + options_.timing.retry;
+    Surveys message;
+    for (const Member* member : present)
+      if (const auto found = surveys_.find(member->id); found != surveys_.end())
+        message.surveys.emplace_back(*found);
+    for (const Member* member : present)
+      if (member->id != members.self()) out.send(member->control, message);
+  }
+  if (!all && now - stage_since_ < kSurveyPatience) return;
+  foundation_.clear();
+  for (const Member* member : present)
+    if (const auto found = surveys_.find(member->id); found != surveys_.end())
+      foundation_.push_back(found->second);
+  optim::Job job;
+  job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
+  out.train(std::move(job));
+  enter(now, Stage::founding);
+}
+
+void Startup::fetch(Time now, const Membership& members, Outbox& out) {
+  if (now < next_try_) return;
+  const auto candidates = donors(members);
+  const bool can_start_alone = workload_.survey.empty();
+  if (candidates.empty() || attempts_ >= kDonorAttempts) {
+    if (attempts_ >= kDonorAttempts) attempts_ = 0;
+    return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
+  }
+  const Member* donor = candidates[prng_.below(candidates.size())];
+  ++attempts_;
+  donor_ = donor->id;
+  donor_name_ = donor->name;
+  next_try_ = now + kDonorPatience +
+              from_seconds(static_cast<double>(workload_.payload_bytes) / kSlowestDonor);
+  out.send(donor->control, SnapshotRequest{});
+}
+
+void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
+                      Outbox& out) {
+  if (stage_ != Stage::fetching || from.sender != donor_ || payload.empty()) return;
+  optim::Job job;
+  if (!workload_.survey.empty()) {
+    foundation_ = snapshot.foundation;
+    job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
+  }
+  job.adopt = std::move(payload);
+  round_ = snapshot.round;
+  out.train(std::move(job));
+  stage_ = Stage::adopting;
+}
+
+bool Startup::may_start(Time now, const Membership& members, const Links& links) const {
+  const bool expected = round_ > 0 || members.ready().size() >= options_.expect ||
+                        now - started_ >= options_.expect_patience;
+  const bool linked = std::ranges::all_of(links.all(), [](const auto& item) {
+    return item.second.active || !item.second.refusal.empty();
+  });
+  return expected && (linked || now - stage_since_ >= kLinkPatience);
+}
+
+std::string Startup::reason() const {
+  switch (stage_) {
+    case Stage::gathering:
+      return options_.expect > 1 ? fmt::format("waiting for {} members", options_.expect)
+                                 : "waiting for an answer from cluster.join";
+    case Stage::surveying:
+      return "waiting for the data statistics of the other founders";
+    case Stage::fetching:
+    case Stage::adopting:
+      return fmt::format("fetching the model from {}", donor_name_);
+    case Stage::ready:
+      return "waiting for the other nodes to be ready";
+    default:
+      return "preparing the data";
+  }
+}
+
+}  // namespace starling::gossip

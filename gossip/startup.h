@@ -1,0 +1,73 @@
+// Startup: from nothing to a model that may be averaged with.
+//   gathering   find the members one was told to expect, or learn that nobody answers
+//   assigning   the trainer takes its share of the data
+//   surveying   founders tell each other the statistics of their data, where the model needs them
+//   founding    the trainer lays the foundation
+//   fetching    a newcomer asks one of those who train for a model, and adopts it
+//   ready       others may open edges; waits for the expected members and for its own edges
+//   done
+// Nobody who trains waits for any of it. What does not come in time is done without.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "gossip/links.h"
+#include "gossip/membership.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+class Startup {
+ public:
+  Startup(const Options& options, Time now);
+
+  void tick(Time now, const Membership& members, const Links& links, Outbox& out);
+  Time deadline() const;
+  void receive(const Surveys& message);
+  void receive(const Snapshot& snapshot, Payload payload, const Envelope& from, Outbox& out);
+  // The answer to a job of the startup.
+  void trained(Time now, const optim::Done& done);
+
+  bool done() const { return stage_ == Stage::done; }
+  bool is_ready() const { return stage_ >= Stage::ready; }
+  // Asking others: for members, surveys or a model.
+  bool is_joining() const { return stage_ < Stage::ready; }
+  const optim::Workload& workload() const { return workload_; }
+  const std::vector<std::string>& foundation() const { return foundation_; }
+  // The round of the adopted model; 0 for the initial one.
+  std::uint64_t round() const { return round_; }
+  std::string reason() const;
+
+ private:
+  enum class Stage { gathering, assigning, surveying, founding, fetching, adopting, ready, done };
+
+  void enter(Time now, Stage stage);
+  bool gathered(Time now, const Membership& members) const;
+  void assign(Time now, const Membership& members, Outbox& out);
+  void survey(Time now, const Membership& members, Outbox& out);
+  void fetch(Time now, const Membership& members, Outbox& out);
+  bool may_start(Time now, const Membership& members, const Links& links) const;
+
+  Options options_;
+  Prng prng_;
+  Time started_;
+  Stage stage_ = Stage::gathering;
+  Time stage_since_;
+  Time next_try_;
+  optim::Workload workload_;
+  std::map<NodeId, std::string> surveys_;
+  std::vector<std::string> foundation_;
+  std::optional<NodeId> donor_;
+  std::string donor_name_;
+  std::size_t attempts_ = 0;
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,37 @@
+#include "gossip/status.h"
+
+namespace starling::gossip {
+
+std::string_view name(State state) {
+  switch (state) {
+    case State::starting:
+      return "starting";
+    case State::joining:
+      return "joining";
+    case State::training:
+      return "training";
+    case State::degraded:
+      return "degraded";
+    case State::leaving:
+      return "leaving";
+    case State::finished:
+      return "finished";
+  }
+  return "";
+}
+
+std::string_view name(Liveness liveness) {
+  switch (liveness) {
+    case Liveness::alive:
+      return "alive";
+    case Liveness::suspect:
+      return "suspect";
+    case Liveness::dead:
+      return "dead";
+    case Liveness::left:
+      return "left";
+  }
+  return "";
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,77 @@
+// Status: what a node can say about itself. A plain value; drivers copy it and turn it into JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "gossip/message.h"
+#include "optim/job.h"
+#include "topology/graph.h"
+
+namespace starling::gossip {
+
+enum class State { starting, joining, training, degraded, leaving, finished };
+std::string_view name(State state);
+
+enum class Liveness { alive, suspect, dead, left };
+std::string_view name(Liveness liveness);
+
+struct MemberStatus {
+  Member member;
+  Liveness liveness = Liveness::alive;
+  Time last_heard{};
+  bool self = false;
+};
+
+struct EdgeStatus {
+  NodeId id;
+  std::string name;
+  std::string state;  // "opening", "active", "late", "refused: …"
+  double weight = 0;
+  std::uint64_t round = 0;      // of the newest vector from there
+  std::uint64_t staleness = 0;  // rounds it is behind
+  std::optional<double> rtt_s;
+  double patience_s = 0;
+  std::optional<double> distance;  // ||x_j - x_i||
+  std::uint64_t sent_bytes = 0, received_bytes = 0;
+  std::map<std::string, std::uint64_t> rejected;
+};
+
+struct TopologyStatus {
+  std::shared_ptr<const topology::Graph> graph;
+  std::vector<std::string> names;  // of the vertices
+  std::uint64_t epoch = 0;         // grows with every change of this node's view
+};
+
+struct RunStatus {
+  std::uint64_t round = 0;  // rounds completed, or jumped over by catching up
+  std::uint64_t steps = 0, samples = 0;
+  double learning_rate = 0, loss = 0;
+  std::optional<optim::Evaluation> evaluation;
+  std::optional<double> distance_to_optimum;
+  std::size_t shard_samples = 0;
+  std::string shard_description;
+  bool goal_reached = false;
+};
+
+struct Status {
+  State state = State::starting;
+  std::vector<std::string> reasons;  // why it is not simply well, in words
+  RunStatus run;
+  std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
+  std::optional<double> neighbor_distance;
+  std::vector<MemberStatus> members;  // by name, self included
+  std::vector<EdgeStatus> edges;      // by name
+  TopologyStatus topology;
+  std::uint64_t sent_bytes = 0, received_bytes = 0;
+  Duration compute{}, wait{}, mix{};
+  std::map<std::string, std::uint64_t> rejected;  // messages refused, by reason
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,315 @@
+#include "gossip/wire.h"
+
+#define MSGPACK_NO_BOOST
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <msgpack.hpp>
+
+namespace starling::gossip {
+namespace {
+
+// The kinds of message on the wire: the index in Body.
+constexpr std::uint64_t kKinds = std::variant_size_v<Body>;
+constexpr std::uint32_t kEnvelopeFields = 11;
+
+// ---------------------------------------------------------------- encoding
+
+class Writer {
+ public:
+  void array(std::size_t fields) { packer_.pack_array(static_cast<std::uint32_t>(fields)); }
+  void number(std::uint64_t value) { packer_.pack(value); }
+  void real(double value) { packer_.pack(value); }
+  void text(std::string_view value) { packer_.pack(value); }
+  void bytes(const void* data, std::size_t size) {
+    packer_.pack_bin(static_cast<std::uint32_t>(size));
+    packer_.pack_bin_body(static_cast<const char*>(data), static_cast<std::uint32_t>(size));
+  }
+  void floats(const std::vector<float>& values) {
+    bytes(values.data(), values.size() * sizeof(float));
+  }
+  void endpoint(const Endpoint& value) {
+    text(value.host);
+    number(value.port);
+  }
+  std::string take() { return {buffer_.data(), buffer_.size()}; }
+
+ private:
+  msgpack::sbuffer buffer_;
+  msgpack::packer<msgpack::sbuffer> packer_{buffer_};
+};
+
+void write(Writer& out, const Member& member) {
+  out.array(13);
+  out.number(member.id.value);
+  out.text(member.name);
+  out.endpoint(member.control);
+  out.endpoint(member.bulk);
+  out.endpoint(member.http);
+  out.number(member.incarnation);
+  out.number(member.heartbeat);
+  out.number(static_cast<std::uint64_t>(member.phase));
+  out.number(member.round);
+  out.real(member.loss);
+}
+
+struct BodyWriter {
+  Writer& out;
+
+  void operator()(const Join& join) {
+    out.array(1);
+    write(out, join.self);
+  }
+  void operator()(const Gossip& gossip) {
+    out.array(gossip.members.size());
+    for (const Member& member : gossip.members) write(out, member);
+  }
+  void operator()(const Hello& hello) {
+    out.array(4);
+    out.number(hello.epoch);
+    out.number(hello.echo);
+    out.number(hello.schema);
+    out.text(hello.algorithm);
+  }
+  void operator()(const Bye& bye) {
+    out.array(1);
+    out.text(bye.reason);
+  }
+  void operator()(const Surveys& message) {
+    out.array(message.surveys.size());
+    for (const auto& [id, survey] : message.surveys) {
+      out.array(2);
+      out.number(id.value);
+      out.bytes(survey.data(), survey.size());
+    }
+  }
+  void operator()(const SnapshotRequest&) { out.array(0); }
+  void operator()(const Snapshot& snapshot) {
+    out.array(1 + snapshot.foundation.size());
+    out.number(snapshot.round);
+    for (const std::string& survey : snapshot.foundation) out.bytes(survey.data(), survey.size());
+  }
+  void operator()(const Round& round) {
+    out.array(5);
+    out.number(round.epoch);
+    out.number(round.round);
+    out.number(round.degree);
+    out.floats(round.flow);
+    out.floats(round.estimate);
+  }
+};
+
+// ---------------------------------------------------------------- decoding
+
+// Reads the fields of one array in order. The first thing that does not fit makes it bad for good,
+// and everything read after that is empty: callers check once, at the end.
+class Fields {
+ public:
+  Fields(const msgpack::object& object, bool& sound) : sound_(sound) {
+    if (object.type == msgpack::type::ARRAY)
+      array_ = object.via.array;
+    else
+      sound_ = false;
+  }
+
+  std::size_t size() const { return array_.size; }
+  std::size_t size_up_to(std::size_t limit) {
+    if (array_.size > limit) sound_ = false;
+    return sound_ ? array_.size : 0;
+  }
+  void expect(std::size_t fields) { sound_ = sound_ && array_.size == fields; }
+
+  std::uint64_t number(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
+    const msgpack::object* field = next(msgpack::type::POSITIVE_INTEGER);
+    if (field && field->via.u64 > limit) sound_ = false;
+    return field && sound_ ? field->via.u64 : 0;
+  }
+  double real() {
+    const msgpack::object* field = next(msgpack::type::FLOAT64);
+    return field ? field->via.f64 : 0;
+  }
+  std::string text(std::size_t limit) {
+    const msgpack::object* field = next(msgpack::type::STR);
+    if (field && field->via.str.size > limit) sound_ = false;
+    if (!field || !sound_) return {};
+    for (std::uint32_t i = 0; i < field->via.str.size; ++i) {
+      const unsigned char c = static_cast<unsigned char>(field->via.str.ptr[i]);
+      if (c < 0x20 || c == 0x7f) sound_ = false;  // nothing that could forge a log line
+    }
+    return {field->via.str.ptr, field->via.str.size};
+  }
+  std::string bytes(std::size_t limit) {
+    const msgpack::object* field = next(msgpack::type::BIN);
+    if (field && field->via.bin.size > limit) sound_ = false;
+    return field && sound_ ? std::string(field->via.bin.ptr, field->via.bin.size) : std::string();
+  }
+  std::vector<float> floats(std::size_t limit) {
+    const std::string raw = bytes(limit * sizeof(float));
+    if (raw.size() % sizeof(float) != 0) sound_ = false;
+    std::vector<float> values(raw.size() / sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), raw.data(), values.size() * sizeof(float));
+    for (float value : values)
+      if (!std::isfinite(value)) sound_ = false;
+    return values;
+  }
+  Endpoint endpoint() {
+    std::string host = text(kHostBytesLimit);
+    const auto port = static_cast<std::uint16_t>(number(0xffff));
+    // The gate for addresses: only what a user could have written is ever dialled.
+    if (sound_ && !parse_endpoint(to_string(Endpoint{host, port}))) sound_ = false;
+    return {std::move(host), port};
+  }
+  Fields array() {
+    static const msgpack::object kNothing;
+    const msgpack::object* field = next(msgpack::type::ARRAY);
+    return {field ? *field : kNothing, sound_};
+  }
+
+ private:
+  const msgpack::object* next(msgpack::type::object_type type) {
+    if (!sound_ || index_ >= array_.size || array_.ptr[index_].type != type) {
+      sound_ = false;
+      return nullptr;
+    }
+    return &array_.ptr[index_++];
+  }
+
+  msgpack::object_array array_{0, nullptr};
+  std::uint32_t index_ = 0;
+  bool& sound_;
+};
+
+Member read_member(Fields in) {
+  in.expect(13);
+  Member member;
+  member.id = NodeId{in.number()};
+  member.name = in.text(kNameBytesLimit);
+  member.control = in.endpoint();
+  member.bulk = in.endpoint();
+  member.http = in.endpoint();
+  member.incarnation = in.number();
+  member.heartbeat = in.number();
+  member.phase = static_cast<Phase>(in.number(static_cast<std::uint64_t>(Phase::left)));
+  member.round = in.number(kRoundLimit);
+  member.loss = in.real();
+  return member;
+}
+
+Body read_body(std::uint64_t kind, Fields in) {
+  switch (kind) {
+    case 0:
+      in.expect(1);
+      return Join{read_member(in.array())};
+    case 1: {
+      Gossip gossip;
+      for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i)
+        gossip.members.push_back(read_member(in.array()));
+      return gossip;
+    }
+    case 2: {
+      in.expect(4);
+      Hello hello;
+      hello.epoch = in.number();
+      hello.echo = in.number();
+      hello.schema = in.number();
+      hello.algorithm = in.text(kNameBytesLimit);
+      return hello;
+    }
+    case 3:
+      in.expect(1);
+      return Bye{in.text(kReasonBytesLimit)};
+    case 4: {
+      Surveys message;
+      for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i) {
+        Fields pair = in.array();
+        pair.expect(2);
+        const NodeId id{pair.number()};
+        message.surveys.emplace_back(id, pair.bytes(kSurveyBytesLimit));
+      }
+      return message;
+    }
+    case 5:
+      in.expect(0);
+      return SnapshotRequest{};
+    case 6: {
+      Snapshot snapshot;
+      const std::size_t fields = in.size_up_to(kMembersLimit + 1);
+      snapshot.round = in.number(kRoundLimit);
+      for (std::size_t i = 1; i < fields; ++i)
+        snapshot.foundation.push_back(in.bytes(kSurveyBytesLimit));
+      return snapshot;
+    }
+    default: {
+      in.expect(5);
+      Round round;
+      round.epoch = in.number();
+      round.round = in.number(kRoundLimit);
+      round.degree = static_cast<std::uint32_t>(in.number(kMembersLimit));
+      round.flow = in.floats(kEstimateLimit);
+      round.estimate = in.floats(kEstimateLimit);
+      return round;
+    }
+  }
+}
+
+Result<Header> read_header(const msgpack::object& object) {
+  bool sound = true;
+  Fields in(object, sound);
+  const std::uint64_t version = in.number();
+  if (sound && version != kProtocolVersion) return fail("protocol");
+  in.expect(kEnvelopeFields);
+  Header header;
+  header.envelope.cluster = in.number();
+  header.envelope.sender = NodeId{in.number()};
+  header.envelope.incarnation = in.number();
+  header.envelope.sequence = in.number();
+  header.chunk.transfer = in.number();
+  header.chunk.offset = in.number();
+  header.chunk.total = in.number();
+  header.chunk.hash = in.number();
+  const std::uint64_t kind = in.number(kKinds - 1);
+  header.body = read_body(kind, in.array());
+  if (!sound) return fail("malformed");
+  return header;
+}
+
+// A header is flat: nothing in it is long, deep or a map.
+const msgpack::unpack_limit kLimits(/*array*/ 16 * kMembersLimit, /*map*/ 0,
+                                    /*str*/ kHeaderBytesLimit, /*bin*/ kHeaderBytesLimit,
+                                    /*ext*/ 0, /*depth*/ 8);
+
+}  // namespace
+
+std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk) {
+  Writer out;
+  out.array(kEnvelopeFields);
+  out.number(kProtocolVersion);
+  out.number(envelope.cluster);
+  out.number(envelope.sender.value);
+  out.number(envelope.incarnation);
+  out.number(envelope.sequence);
+  out.number(chunk.transfer);
+  out.number(chunk.offset);
+  out.number(chunk.total);
+  out.number(chunk.hash);
+  out.number(body.index());
+  std::visit(BodyWriter{out}, body);
+  return out.take();
+}
+
+Result<Header> decode_header(std::span<const std::byte> bytes) {
+  if (bytes.empty() || bytes.size() > kHeaderBytesLimit) return fail("size");
+  try {
+    std::size_t offset = 0;
+    bool referenced = false;
+    const msgpack::object_handle handle = msgpack::unpack(
+        reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, referenced,
+        [](msgpack::type::object_type, std::size_t, void*) { return true; }, nullptr, kLimits);
+    if (offset != bytes.size()) return fail("malformed");
+    return read_header(handle.get());
+  } catch (const std::exception&) {  // msgpack::unpack_error and its relatives, bad_alloc
+    return fail("malformed");
+  }
+}
+
+}  // namespace starling::gossip

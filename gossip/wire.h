@@ -1,0 +1,44 @@
+// Wire: a message header as MessagePack and back. The schema is exact: arity, types, ranges,
+// nothing behind. docs/protocol.md lists the fields.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gossip/message.h"
+
+namespace starling::gossip {
+
+inline constexpr std::uint64_t kProtocolVersion = 1;
+inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;
+inline constexpr std::size_t kMembersLimit = 4096;  // in one message
+inline constexpr std::size_t kNameBytesLimit = 128;
+inline constexpr std::size_t kReasonBytesLimit = 256;
+inline constexpr std::size_t kSurveyBytesLimit = 64 << 10;  // of one node
+inline constexpr std::size_t kEstimateLimit = 256;          // numbers in a running estimate
+inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
+
+// Which part of a payload travels with a header. Every chunk repeats the whole header.
+struct Chunk {
+  std::uint64_t transfer = 0;  // of the sender, never repeated within an incarnation
+  std::uint64_t offset = 0;    // bytes before it
+  std::uint64_t total = 0;     // bytes of the payload; 0: there is none
+  std::uint64_t hash = 0;      // XXH3 of the chunk's bytes
+};
+
+struct Header {
+  Envelope envelope;
+  Body body;
+  Chunk chunk;
+};
+
+std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk);
+
+// The error is one word or two, fit for a counter: "malformed", "protocol", "size", …
+Result<Header> decode_header(std::span<const std::byte> bytes);
+
+}  // namespace starling::gossip
