@@ -42,8 +42,10 @@ std::string to_string(const Endpoint& endpoint) {
 }
 
 bool is_loopback(const Endpoint& endpoint) {
-  return endpoint.host == "localhost" || endpoint.host == "::1" ||
-         endpoint.host.starts_with("127.");
+  // 127.example.org is a name that may be anywhere; 127.x.y.z is an address of this machine.
+  const std::string& host = endpoint.host;
+  const bool is_numeric = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || (is_numeric && host.starts_with("127."));
 }
 
 }  // namespace starling

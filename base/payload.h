@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace starling {
@@ -24,6 +25,17 @@ class Payload {
   // One piece that keeps `owner` alive.
   Payload(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
       : pieces_{Piece{std::move(owner), bytes}}, size_(bytes.size()) {}
+
+  Payload(const Payload&) = default;
+  Payload& operator=(const Payload&) = default;
+  // What was moved away is empty.
+  Payload(Payload&& other) noexcept
+      : pieces_(std::exchange(other.pieces_, {})), size_(std::exchange(other.size_, 0)) {}
+  Payload& operator=(Payload&& other) noexcept {
+    pieces_ = std::exchange(other.pieces_, {});
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
 
   static Payload copy_of(std::span<const std::byte> bytes) {
     auto owner = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());

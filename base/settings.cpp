@@ -108,6 +108,9 @@ void Settings::read_file(const std::string& path, std::vector<std::string>& mist
       if (!found.contains(option.string_key)) order.push_back(option.string_key);
       for (const std::string& value : option.value) found[option.string_key].push_back(value);
     }
+    // A folder opens like a file and fails on reading.
+    if (stream.bad())
+      mistakes.push_back(fmt::format("{}: cannot be read; expected an INI file", path));
     for (const std::string& name : order) apply(name, found[name], path, mistakes);
   } catch (const po::error& error) {
     mistakes.push_back(fmt::format("{}: {}", path, error.what()));

@@ -4,10 +4,18 @@
 #include "base/settings.h"
 
 namespace starling {
+namespace {
+
+// A sign that from_chars does not know. Of two signs none is taken, so that +-1 is no number.
+bool has_plus(std::string_view text) {
+  return text.starts_with('+') && !text.starts_with("+-");
+}
+
+}  // namespace
 
 std::optional<double> parse_number(std::string_view text) {
   text = trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (has_plus(text)) text.remove_prefix(1);
   double value = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(value))
@@ -17,7 +25,7 @@ std::optional<double> parse_number(std::string_view text) {
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   text = trim(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (has_plus(text)) text.remove_prefix(1);
   std::int64_t value = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;

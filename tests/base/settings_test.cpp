@@ -1,0 +1,178 @@
+#include "base/settings.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace starling;
+
+namespace {
+
+using Keys = std::vector<std::pair<std::string, std::string>>;
+using Lines = std::vector<std::string>;
+
+Schema schema_of_tests() {
+  Schema schema;
+  schema.add({"node.name", "alone", "who"});
+  schema.add({"optim.learning-rate", "0.1", "how far"});
+  schema.add({"cluster.join", "", "whom", true});
+  schema.add({"http.open", "false", "whether"});
+  return schema;
+}
+
+// A file that lives as long as the object.
+class Ini {
+ public:
+  explicit Ini(const std::string& text) {
+    static int count = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("starling-settings-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+    std::ofstream(path_) << text;
+  }
+  ~Ini() { std::filesystem::remove(path_); }
+  Ini(const Ini&) = delete;
+  Ini& operator=(const Ini&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// An environment variable that lives as long as the object.
+class Variable {
+ public:
+  Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+    ::setenv(name_.c_str(), value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name_.c_str()); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  std::string name_;
+};
+
+Lines mistakes_of(const Schema& schema, const std::optional<std::string>& file, const Keys& keys) {
+  const Result<Settings> settings = load_settings(schema, file, keys);
+  return settings ? Lines{} : split(settings.error().text, '\n');
+}
+
+}  // namespace
+
+TEST_CASE("The command line beats the environment which beats the file which beats the default") {
+  const Schema schema = schema_of_tests();
+  const Ini file("[optim]\nlearning-rate = 0.2\n[node]\nname = filed\n");
+  const std::string key = "optim.learning-rate";
+  const auto setting = [&](const std::optional<std::string>& path, const Keys& keys) {
+    return load_settings(schema, path, keys).value().at("optim.learning-rate");
+  };
+  CHECK(setting(std::nullopt, {}).origin == "default");
+  CHECK(setting(std::nullopt, {}).value == "0.1");
+  CHECK(setting(file.path(), {}).origin == file.path());
+  CHECK(setting(file.path(), {}).value == "0.2");
+  const Variable variable("STARLING_OPTIM_LEARNING_RATE", "0.3");
+  CHECK(setting(file.path(), {}).origin == "STARLING_OPTIM_LEARNING_RATE");
+  CHECK(setting(file.path(), {}).value == "0.3");
+  CHECK(setting(file.path(), {{key, "0.4"}}).origin == "command line");
+  CHECK(setting(file.path(), {{key, "0.4"}, {key, "0.5"}}).value == "0.5");
+  CHECK(load_settings(schema, file.path(), {})->text("node.name") == "filed");
+}
+
+TEST_CASE("An unknown key is answered with the one that was meant") {
+  const Schema schema = schema_of_tests();
+  CHECK(mistakes_of(schema, std::nullopt, {{"optim.lerning-rate", "1"}}) ==
+        Lines{"command line: unknown key optim.lerning-rate; did you mean optim.learning-rate?"});
+  CHECK(mistakes_of(schema, std::nullopt, {{"weather.today", "1"}}) ==
+        Lines{"command line: unknown key weather.today; `starling config` lists every key"});
+}
+
+TEST_CASE("All mistakes are reported at once") {
+  const Schema schema = schema_of_tests();
+  const Ini file("[node]\nnme = x\nname = a\nname = b\n[optim]\nrate = 1\n");
+  const Lines mistakes = mistakes_of(schema, file.path(), {{"htp.open", "true"}});
+  REQUIRE(mistakes.size() == 4);
+  CHECK(mistakes[0] == file.path() + ": unknown key node.nme; did you mean node.name?");
+  CHECK(mistakes[1] == file.path() + ": node.name is given 2 times");
+  CHECK(mistakes[2].starts_with(file.path() + ": unknown key optim.rate"));
+  CHECK(mistakes[3] == "command line: unknown key htp.open; did you mean http.open?");
+}
+
+TEST_CASE("A file that cannot be read is a mistake") {
+  const Schema schema = schema_of_tests();
+  CHECK(mistakes_of(schema, "no/such/file.ini", {}).size() == 1);
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  CHECK(mistakes_of(schema, folder, {}).size() == 1);
+  const Ini nonsense("[node]\nname\n");
+  const Lines mistakes = mistakes_of(schema, nonsense.path(), {});
+  REQUIRE(mistakes.size() == 1);
+  CHECK(mistakes[0].starts_with(nonsense.path() + ": "));
+}
+
+TEST_CASE("A list is given several times or with commas") {
+  const Schema schema = schema_of_tests();
+  const Ini file("[cluster]\njoin = a:1\njoin = b:2, c:3\n");
+  const auto joined = [&](const Keys& keys) {
+    const Settings settings = load_settings(schema, file.path(), keys).value();
+    return Reader(settings).list("cluster.join");
+  };
+  CHECK(joined({}) == Lines{"a:1", "b:2", "c:3"});
+  CHECK(joined({{"cluster.join", "d:4"}}) == Lines{"d:4"});
+  CHECK(joined({{"cluster.join", "d:4"}, {"cluster.join", "e:5,f:6"}}) ==
+        Lines{"d:4", "e:5", "f:6"});
+}
+
+TEST_CASE("A reader says what each value should have been") {
+  const Schema schema = schema_of_tests();
+  const Settings settings =
+      load_settings(schema, std::nullopt,
+                    Keys{{"optim.learning-rate", "fast"}, {"http.open", "ja"}})
+          .value();
+  Reader reader(settings);
+  CHECK(reader.number("optim.learning-rate", 0, 10) == 0);
+  CHECK_FALSE(reader.flag("http.open"));
+  CHECK(reader.mistakes() ==
+        Lines{"command line: optim.learning-rate = \"fast\": expected a number from 0 to 10",
+              "command line: http.open = \"ja\": expected one of false, true"});
+  CHECK_FALSE(reader.verdict().has_value());
+}
+
+TEST_CASE("A number is the whole text and finite") {
+  CHECK(parse_number(" -1.5e3 ") == -1500);
+  CHECK(parse_number("+2") == 2);
+  CHECK(parse_integer("-7") == -7);
+  CHECK(parse_integer("+7") == 7);
+  for (std::string_view text :
+       {"", "+", "-", "+-2", "++2", "1x", "inf", "nan", "1e999", "1,5", "0x10"})
+    CHECK_FALSE(parse_number(text).has_value());
+  for (std::string_view text : {"", "+", "+-2", "1.0", "1e3", "9223372036854775808"})
+    CHECK_FALSE(parse_integer(text).has_value());
+}
+
+TEST_CASE("A command line is options and keys and the rest") {
+  const std::vector<CommandOption> options = {
+      {"config,c", "file", true}, {"json", "as JSON", false}, {"join", "peer", true}};
+  const std::vector<std::string> arguments = {
+      "host:7600",   "-c",    "a.ini",      "--optim.learning-rate=0.2",
+      "--node.name", "x=y",   "--join=a:1", "--join",
+      "10.0.0.1:2",  "--json"};
+  const CommandLine line = parse_command_line(arguments, options).value();
+  CHECK(line.positional == Lines{"host:7600"});
+  CHECK(line.value("config") == "a.ini");
+  CHECK(line.has("json"));
+  CHECK(line.options.at("join") == Lines{"a:1", "10.0.0.1:2"});
+  CHECK(line.keys == Keys{{"optim.learning-rate", "0.2"}, {"node.name", "x=y"}});
+}
+
+TEST_CASE("A command line with a mistake is refused") {
+  const std::vector<CommandOption> options = {{"config,c", "file", true}};
+  const auto refused = [&](const std::vector<std::string>& arguments) {
+    return !parse_command_line(arguments, options).has_value();
+  };
+  CHECK(refused({"--jsn"}));
+  CHECK(refused({"--conf", "a.ini"}));
+  CHECK(refused({"-c"}));
+  CHECK(refused({"--node.name"}));
+}
