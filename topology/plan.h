@@ -1,0 +1,33 @@
+// Plan: what a graph costs and how well it mixes, before anything is deployed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "topology/build.h"
+#include "topology/graph.h"
+
+namespace starling::topology {
+
+struct Plan {
+  std::string kind;  // as the caller names it
+  int n = 0;
+  std::size_t edges = 0;  // undirected ones count once
+  DegreeRange degree;     // vectors that a node receives each round
+  bool directed = false;
+  bool connected = false;
+  std::optional<int> diameter = {};  // hops; only when connected
+  double lambda2 = 0;                // second eigenvalue modulus of W
+  double spectral_gap = 0;           // 1 - lambda2; larger mixes faster
+  std::optional<std::uint64_t> rounds_to_consensus =
+      {};  // to cut the error by 1e-6, when connected
+};
+
+Plan plan(const Graph& graph, std::string kind);
+
+// The graph in the DOT language, every site a vertex with its name. REQUIRES one site a vertex.
+std::string dot(const Graph& graph, std::span<const Site> sites);
+
+}  // namespace starling::topology

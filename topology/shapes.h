@@ -1,0 +1,44 @@
+// Graphs whose shape follows from the number of vertices alone. All are connected for every n,
+// but for a single round of the one-peer sequence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "topology/graph.h"
+
+namespace starling::topology {
+
+Graph path(int n);
+Graph ring(int n);
+Graph complete(int n);
+// Vertex 0 is the hub.
+Graph star(int n);
+// Vertex k is joined with k + hop (mod n) for every hop.
+Graph circulant(int n, const std::vector<int>& hops);
+
+struct Rectangle {
+  int rows = 0;
+  int columns = 0;
+};
+// The factorisation of n nearest to a square with 3 <= rows <= columns <= 2 rows, if there is one.
+// Two rows are no torus: the way around and the way back would be the same edge.
+std::optional<Rectangle> near_square(int n);
+
+// rows x columns, both wrapped around; for an n that is not near-square the circulant graph with
+// hops {1, floor(sqrt n)}, which is a torus with a twist.
+Graph torus(int n);
+// Rows of ceil(sqrt n) vertices, the last one as long as the vertices last.
+Graph grid(int n);
+// Vertices whose numbers differ in one bit. For an n that is no power of two the part of the next
+// larger cube on the numbers below n (Katseff: Incomplete hypercubes, 1988): clearing bits leads
+// everyone to vertex 0, so it is connected, and the degree is at most ceil(log2 n).
+Graph hypercube(int n);
+// Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n).
+Graph exponential(int n);
+// Directed, one edge a vertex: round t of the one-peer exponential sequence sends 2^(t mod
+// ceil(log2 n)) ahead. For n = 2^k the weights of k consecutive rounds multiply to exact averaging.
+Graph one_peer_exponential(int n, std::uint64_t round);
+
+}  // namespace starling::topology

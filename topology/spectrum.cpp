@@ -1,0 +1,138 @@
+#include "topology/spectrum.h"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+
+#include "base/prng.h"
+#include "topology/matrix.h"
+#include "topology/weights.h"
+
+namespace starling::topology {
+namespace {
+
+using Eigen::VectorXd;
+
+constexpr std::uint64_t kStartSeed = 42;
+constexpr double kMultiplicationsLimit = 1e8;
+
+// U(42, i) of the reference problem, in [-1, 1).
+VectorXd reference_start(int n) {
+  VectorXd x(n);
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t bits = mix64((kStartSeed << 32) | static_cast<std::uint64_t>(i));
+    x[i] = static_cast<double>(bits >> 11) * 0x1.0p-53 * 2 - 1;
+  }
+  return x;
+}
+
+// x -> (W - J) x, edge by edge. W keeps the mean, so that Jx may be taken off before or after;
+// after, rounding cannot bring it back.
+class Deflated {
+ public:
+  explicit Deflated(const Graph& graph) : graph_(graph), weights_(metropolis_weights(graph)) {}
+
+  VectorXd operator*(const VectorXd& x) const {
+    VectorXd y(x.size());
+    const auto n = static_cast<std::size_t>(x.size());
+    mix(graph_, weights_, {x.data(), n}, {y.data(), n});
+    y.array() -= y.mean();
+    return y;
+  }
+
+ private:
+  const Graph& graph_;
+  Weights weights_;
+};
+
+VectorXd centred_start(int n) {
+  VectorXd x = reference_start(n);
+  x.array() -= x.mean();
+  return x;
+}
+
+double dense_modulus(const Graph& graph) {
+  const int n = graph.size();
+  const Eigen::MatrixXd deflated = mixing_matrix(graph).array() - 1.0 / n;
+  if (graph.is_directed())
+    return Eigen::EigenSolver<Eigen::MatrixXd>(deflated, false).eigenvalues().cwiseAbs().maxCoeff();
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(deflated, Eigen::EigenvaluesOnly)
+      .eigenvalues()
+      .cwiseAbs()
+      .maxCoeff();
+}
+
+// Lanczos, for symmetric W: the extreme eigenvalues of the tridiagonal matrix approach those of W
+// as 1/steps^2, where plain powers approach as 1/steps. Lost orthogonality only repeats
+// eigenvalues, which does not touch the largest.
+double lanczos_modulus(const Graph& graph) {
+  const Deflated deflated(graph);
+  VectorXd before = VectorXd::Zero(graph.size()), here = centred_start(graph.size()).normalized();
+  std::vector<double> diagonal, beside;
+  for (int step = 0; step < kStepsLimit; ++step) {
+    VectorXd next = deflated * here;
+    diagonal.push_back(here.dot(next));
+    next -= diagonal.back() * here;
+    if (!beside.empty()) next -= beside.back() * before;
+    const double length = next.norm();
+    if (length < 1e-12 || step + 1 == kStepsLimit) break;
+    beside.push_back(length);
+    before = std::move(here);
+    here = next / length;
+  }
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(VectorXd::Map(diagonal.data(), std::ssize(diagonal)),
+                                VectorXd::Map(beside.data(), std::ssize(beside)),
+                                Eigen::EigenvaluesOnly);
+  return solver.eigenvalues().cwiseAbs().maxCoeff();
+}
+
+// Powers, for any W: the mean growth over the second half of the steps. A single ratio would swing
+// where the largest eigenvalues are a complex pair.
+double power_modulus(const Graph& graph) {
+  const Deflated deflated(graph);
+  VectorXd x = centred_start(graph.size()).normalized();
+  double logarithm = 0;
+  for (int step = 0; step < kStepsLimit; ++step) {
+    x = deflated * x;
+    const double length = x.norm();
+    if (length < 1e-300) return 0;
+    x /= length;
+    if (step >= kStepsLimit / 2) logarithm += std::log(length);
+  }
+  return std::exp(logarithm / (kStepsLimit - kStepsLimit / 2));
+}
+
+}  // namespace
+
+double second_modulus(const Graph& graph) {
+  if (graph.size() < 2) return 0;
+  if (!graph.is_connected()) return 1;
+  const double modulus = graph.size() <= kDenseNodesLimit ? dense_modulus(graph)
+                         : graph.is_directed()            ? power_modulus(graph)
+                                                          : lanczos_modulus(graph);
+  // What remains of a zero after rounding.
+  return modulus < 1e-9 ? 0 : std::min(modulus, 1.0);
+}
+
+std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph) {
+  return rounds_to_consensus(graph, second_modulus(graph));
+}
+
+std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph, double second_modulus) {
+  if (!graph.is_connected()) return std::nullopt;
+  if (graph.size() < 2) return 0;
+  const Deflated deflated(graph);
+  VectorXd error = centred_start(graph.size());
+  const double goal = kConsensusReduction * error.norm();
+  const double cost = graph.size() * (1 + graph.degrees().mean);
+  const auto limit = static_cast<std::uint64_t>(kMultiplicationsLimit / cost);
+  std::uint64_t round = 0;
+  for (; round < limit && error.norm() > goal; ++round) error = deflated * error;
+  if (error.norm() <= goal) return round;
+  if (second_modulus >= 1) return std::nullopt;
+  const double rest = std::log(goal / error.norm()) / std::log(second_modulus);
+  return round + static_cast<std::uint64_t>(std::ceil(rest));
+}
+
+}  // namespace starling::topology

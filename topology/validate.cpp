@@ -1,0 +1,116 @@
+#include <bit>
+#include <map>
+#include <string_view>
+
+#include "topology/build.h"
+
+namespace starling::topology {
+namespace {
+
+// Below this many nodes the shape is another, simpler kind.
+std::size_t least_nodes(Kind kind) {
+  switch (kind) {
+    case Kind::torus:
+    case Kind::grid:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+// On average, for the kinds whose edges grow as n^2.
+double expected_edges(const Options& options, std::size_t n) {
+  const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n - 1);
+  if (options.kind == Kind::complete) return pairs;
+  if (options.kind == Kind::erdos_renyi) return options.probability * pairs;
+  return 0;
+}
+
+Result<void> validate_size(const Options& options, std::size_t n) {
+  const std::string_view kind = to_string(options.kind);
+  if (n < least_nodes(options.kind))
+    return fail("topology.kind = \"{}\": needs at least {} nodes; n = {}", kind,
+                least_nodes(options.kind), n);
+  if (n > kNodesLimit)
+    return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind, kNodesLimit, n);
+  if (options.kind == Kind::hypercube && !std::has_single_bit(n))
+    return fail("topology.kind = \"{}\": needs a power of two as number of nodes; n = {}", kind, n);
+  if (expected_edges(options, n) > static_cast<double>(kEdgesLimit))
+    return fail("topology.kind = \"{}\": has {:.0f} edges, allows at most {}; n = {}", kind,
+                expected_edges(options, n), kEdgesLimit, n);
+  return {};
+}
+
+Result<void> validate_degree(const Options& options, std::size_t n) {
+  if (const std::string_view problem = degree_problem(options); !problem.empty())
+    return fail("topology.degree = {}: {}", options.degree, problem);
+  const bool regular = options.kind == Kind::random_regular;
+  if (!regular && options.kind != Kind::small_world) return {};
+  const auto degree = static_cast<std::size_t>(options.degree);
+  if (degree >= n)
+    return fail("topology.degree = {}: topology.kind {} needs more nodes than that; n = {}", degree,
+                to_string(options.kind), n);
+  if (regular && n % 2 != 0 && degree % 2 != 0)
+    return fail("topology.degree = {}: an odd degree needs an even number of nodes; n = {}", degree,
+                n);
+  return {};
+}
+
+// The nodes an edge list names, with any ids.
+std::vector<Site> named_sites(const NamedEdges& edges) {
+  std::map<std::string_view, NodeId> names;
+  for (const auto& [a, b] : edges) {
+    names.emplace(a, node_id(a));
+    names.emplace(b, node_id(b));
+  }
+  std::vector<Site> sites;
+  for (const auto& [name, id] : names) sites.push_back({id, std::string(name)});
+  return sites;
+}
+
+Result<void> validate_file(const Options& options, std::size_t n) {
+  const std::vector<Site> sites = named_sites(options.edges);
+  if (sites.size() != n && !(sites.empty() && n == 1))
+    return fail("topology.file = \"{}\": names {} nodes, expected every node once or more; n = {}",
+                options.file, sites.size(), n);
+  TRY(const Graph graph, build(options, sites));
+  if (!graph.is_connected())
+    return fail(
+        "topology.file = \"{}\": \"{}\" cannot reach every node; expected a connected graph",
+        options.file, sites.front().name);
+  return {};
+}
+
+// A name in `names` that is not in `known`.
+const Site* first_unknown(std::span<const Site> names, std::span<const Site> known) {
+  std::map<std::string_view, NodeId> index;
+  for (const Site& site : known) index.emplace(site.name, site.id);
+  for (const Site& site : names)
+    if (!index.contains(site.name)) return &site;
+  return nullptr;
+}
+
+}  // namespace
+
+Result<void> validate(const Options& options, std::size_t n) {
+  if (n == 0) return fail("n = 0: expected a number of nodes from 1 to {}", kNodesLimit);
+  TRY_DO(validate_size(options, n));
+  TRY_DO(validate_degree(options, n));
+  if (options.kind == Kind::file) return validate_file(options, n);
+  return {};
+}
+
+Result<void> validate(const Options& options, std::span<const Site> sites) {
+  if (options.kind == Kind::file && sites.size() > 1) {
+    const std::vector<Site> named = named_sites(options.edges);
+    if (const Site* stranger = first_unknown(named, sites))
+      return fail("topology.file = \"{}\": names \"{}\", expected names of nodes, such as \"{}\"",
+                  options.file, stranger->name, sites.front().name);
+    if (const Site* lonely = first_unknown(sites, named))
+      return fail("topology.file = \"{}\": has no edge of \"{}\", expected one for every node",
+                  options.file, lonely->name);
+  }
+  return validate(options, sites.size());
+}
+
+}  // namespace starling::topology
