@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,7 +13,7 @@ namespace starling::models {
 // Row-major; element (r, c) is values[r * columns + c] * scale. Images stay bytes in memory.
 struct ByteFeatures {
   std::vector<std::uint8_t> values;
-  float scale = 1.0F / 255.0F;
+  double scale = 1.0 / 255.0;
 };
 
 // Row-major; element (r, c) is values[r * columns + c].
@@ -29,10 +28,19 @@ struct SparseFeatures {
   std::vector<float> value;
 };
 
+// Columns of numbers and columns of words, raw: what becomes of them is the feature map's business.
+struct TableFeatures {
+  std::vector<std::string> number_names;
+  std::vector<std::string> word_names;
+  std::vector<std::vector<std::string>> words;  // per word column those in the files, sorted
+  std::vector<double> numbers;                  // row-major, rows x number_names
+  std::vector<std::uint32_t> codes;             // row-major, rows x word_names, indices in words
+};
+
 struct Dataset {
-  std::variant<DenseFeatures, ByteFeatures, SparseFeatures> features;
+  std::variant<DenseFeatures, ByteFeatures, SparseFeatures, TableFeatures> features;
   std::size_t rows = 0;
-  std::size_t columns = 0;
+  std::size_t columns = 0;           // as read; a feature map may give another number
   std::vector<std::int32_t> labels;  // classification: 0 .. classes - 1, one a row; else empty
   std::vector<double> targets;       // regression: one a row; else empty
   std::size_t classes = 0;           // 0 for regression
@@ -45,5 +53,8 @@ struct Data {
   std::string description;  // "digits: 10,000 images of 28x28, 10 classes", for logs and status
   std::vector<std::string> notes;  // "dropped 207 of 20,640 rows with an empty cell", …
 };
+
+inline constexpr std::size_t kRowsLimit = 100'000'000;    // of one data set; indices are 32 bits
+inline constexpr std::size_t kColumnsLimit = 10'000'000;  // of one data set
 
 }  // namespace starling::models
