@@ -43,12 +43,12 @@ struct ReferenceOptions {
 
 struct DataOptions {
   Source source = Source::digits;
-  std::string path;
-  std::string test_path;
-  std::string target;
-  Partition partition;
-  ShardChoice shard;
-  ReferenceOptions reference;
+  std::string path = {};
+  std::string test_path = {};
+  std::string target = {};
+  Partition partition = {};
+  ShardChoice shard = {};
+  ReferenceOptions reference = {};
   std::size_t samples = 10000;
   double holdout = 0.2;
   std::uint64_t seed = 1;

@@ -1,0 +1,28 @@
+// ModelOptions: section `model` of the settings, read and checked.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+
+namespace starling::models {
+
+enum class ModelKind { automatic, linear, logistic, softmax, mlp };
+enum class Precision { f32, f64 };
+
+struct ModelOptions {
+  ModelKind kind = ModelKind::automatic;
+  std::vector<std::size_t> hidden{64};
+  double l2 = 0;
+  Precision precision = Precision::f32;
+};
+
+void describe_model(Schema& schema);
+ModelOptions read_model_options(Reader& reader);
+
+// As a user writes it: "auto", "mlp".
+std::string_view to_string(ModelKind kind);
+
+}  // namespace starling::models

@@ -1,0 +1,155 @@
+#include "models/network_objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "models/least_squares.h"
+
+namespace starling::models {
+namespace {
+
+// Enough rows to keep gemm busy, few enough to stay in cache; fewer where rows are long.
+constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockNumbers = std::size_t{1} << 20;
+constexpr std::size_t kLeastBlockRows = 16;
+
+std::size_t block_rows(std::size_t width) {
+  return std::clamp(kBlockNumbers / width, kLeastBlockRows, kBlockRows);
+}
+
+template <class T>
+T* grown(std::vector<T>& buffer, std::size_t size) {
+  if (buffer.size() < size) buffer.resize(size);
+  return buffer.data();
+}
+
+}  // namespace
+
+template <class S>
+NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
+    : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
+  if (!needs_survey()) network_.emplace(shape());
+}
+
+template <class S>
+bool NetworkObjective<S>::needs_survey() const {
+  return std::holds_alternative<TableFeatures>(share_.train().features);
+}
+
+template <class S>
+NetworkShape NetworkObjective<S>::shape() const {
+  const bool regresses = share_.train().classes == 0;
+  NetworkShape shape;
+  shape.sizes.push_back(map_.width());
+  if (model_.kind == ModelKind::mlp)
+    shape.sizes.insert(shape.sizes.end(), model_.hidden.begin(), model_.hidden.end());
+  const bool single = regresses || model_.kind == ModelKind::logistic;
+  shape.sizes.push_back(single ? 1 : share_.train().classes);
+  shape.loss = regresses ? Loss::squared : single ? Loss::logistic : Loss::cross_entropy;
+  // F_i of the reference has no bias.
+  shape.bias = model_.kind != ModelKind::linear || share_.options().source != Source::reference;
+  return shape;
+}
+
+template <class S>
+std::string NetworkObjective<S>::survey() const {
+  return needs_survey() ? encode(make_survey(share_.train(), share_.rows())) : std::string();
+}
+
+template <class S>
+Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
+  if (!needs_survey()) return {};
+  TRY(map_, FeatureMap::found(share_.train(), surveys));
+  network_.emplace(shape());
+  return {};
+}
+
+template <class S>
+void NetworkObjective<S>::assign(const optim::Shard& shard) {
+  const Assignment assignment = share_.assign(shard);
+  const Source source = share_.options().source;
+  optimum_.clear();
+  if (model_.kind != ModelKind::linear || (source != Source::houses && source != Source::reference))
+    return;
+  const std::vector<double> best = least_squares(share_.train(), assignment.parts,
+                                                 {.bias = network_->shape().bias, .l2 = model_.l2});
+  for (const double value : best) optimum_.push_back(static_cast<S>(value));
+}
+
+template <class S>
+std::string NetworkObjective<S>::schema() const {
+  if (!network_)
+    return fmt::format("{} of {}, not founded", to_string(model_.kind),
+                       to_string(share_.options().source));
+  return fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
+                     fmt::join(network_->shape().sizes, "-"),
+                     network_->shape().bias ? "" : " without bias",
+                     sizeof(S) == sizeof(float) ? "f32" : "f64", to_string(share_.options().source),
+                     map_.fingerprint());
+}
+
+template <class S>
+void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
+  ENSURE(network_ && x.size() == dimension(), "a model is initialized once it is founded");
+  network_->initialize(x, seed);
+}
+
+template <class S>
+template <class Visit>
+void NetworkObjective<S>::for_each_block(const Selection& selection, Visit visit) {
+  const Dataset& set = *selection.set;
+  const std::size_t most = block_rows(map_.width());
+  for (std::size_t start = 0; start < selection.rows.size(); start += most) {
+    const auto rows = selection.rows.subspan(start, std::min(most, selection.rows.size() - start));
+    Block<S> block{
+        .rows = rows.size(), .inputs = grown(inputs_, rows.size() * map_.width()), .truth = {}};
+    map_.gather(set, rows, inputs_.data());
+    if (set.classes > 0) {
+      block.truth.labels = grown(labels_, rows.size());
+      std::ranges::transform(rows, labels_.begin(), [&](std::uint32_t r) { return set.labels[r]; });
+    } else {
+      block.truth.targets = grown(targets_, rows.size());
+      map_.gather_targets(set, rows, targets_.data());
+    }
+    visit(block, start == 0);
+  }
+}
+
+template <class S>
+double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
+                                              std::span<const std::uint32_t> batch,
+                                              std::span<S> gradient) {
+  ENSURE(network_ && x.size() == dimension() && gradient.size() == dimension(),
+         "a gradient is as long as the parameters");
+  ENSURE(samples() > 0, "a gradient needs samples");
+  const Selection selection = share_.batch(batch);
+  const double count = static_cast<double>(selection.rows.size());
+  Score score;
+  for_each_block(selection, [&](const Block<S>& block, bool first) {
+    score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
+  });
+  return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+}
+
+template <class S>
+optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_t limit) {
+  ENSURE(network_ && x.size() == dimension(), "a model is evaluated once it is founded");
+  const Selection selection = share_.evaluation(limit);
+  const double count = static_cast<double>(selection.rows.size());
+  Score score;
+  for_each_block(selection,
+                 [&](const Block<S>& block, bool) { score += network_->score(x, block); });
+  optim::Evaluation evaluation;
+  evaluation.loss = score.loss / count;
+  if (selection.set->classes > 0)
+    evaluation.accuracy = static_cast<double>(score.correct) / count;
+  else
+    evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();
+  return evaluation;
+}
+
+template class NetworkObjective<float>;
+template class NetworkObjective<double>;
+
+}  // namespace starling::models

@@ -1,0 +1,253 @@
+#include "optim/objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/reference.h"
+#include "tests/models/support.h"
+
+using namespace starling;
+using namespace starling::models;
+
+namespace {
+
+template <class S>
+using Owned = std::unique_ptr<optim::Objective<S>>;
+
+template <class S>
+Owned<S> make(const ModelOptions& model, const DataOptions& options,
+              const std::shared_ptr<const Data>& data, const optim::Shard& shard) {
+  Owned<S> objective = value_of(make_objective<S>(model, options, data));
+  objective->assign(shard);
+  if (const std::string survey = objective->survey(); !survey.empty())
+    REQUIRE(objective->found(std::vector<std::string>{survey}));
+  return objective;
+}
+
+std::vector<double> random_point(std::size_t size) {
+  Prng prng(9);
+  std::vector<double> x(size);
+  for (double& value : x) value = 0.3 * prng.normal();
+  return x;
+}
+
+// Central differences along the coordinates that matter most and a few others, against the
+// gradient; on a batch with a repeated sample, and on all samples.
+void check_gradient(optim::Objective<double>& objective) {
+  std::vector<double> x = random_point(objective.dimension());
+  std::vector<double> gradient(x.size());
+  std::vector<double> unused(x.size());
+  for (const std::vector<std::uint32_t>& batch : {std::vector<std::uint32_t>{0, 3, 3, 5}, {}}) {
+    std::ranges::fill(gradient, 1e9);  // it is overwritten
+    objective.loss_and_gradient(x, batch, gradient);
+    Prng prng(2);
+    for (int trial = 0; trial < 25; ++trial) {
+      const std::size_t i = trial == 0 ? x.size() - 1 : prng.below(x.size());
+      constexpr double kStep = 1e-5;
+      const double before = x[i];
+      x[i] = before + kStep;
+      const double above = objective.loss_and_gradient(x, batch, unused);
+      x[i] = before - kStep;
+      const double below = objective.loss_and_gradient(x, batch, unused);
+      x[i] = before;
+      CHECK(gradient[i] == doctest::Approx((above - below) / (2 * kStep)).epsilon(1e-5).scale(1));
+    }
+  }
+}
+
+void check_float_agrees(optim::Objective<double>& exact, optim::Objective<float>& rough) {
+  REQUIRE(exact.dimension() == rough.dimension());
+  const std::vector<double> x = random_point(exact.dimension());
+  const std::vector<float> y(x.begin(), x.end());
+  std::vector<double> gradient(x.size());
+  std::vector<float> rough_gradient(x.size());
+  const double loss = exact.loss_and_gradient(x, {}, gradient);
+  CHECK(rough.loss_and_gradient(y, {}, rough_gradient) == doctest::Approx(loss).epsilon(1e-4));
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    error += std::pow(gradient[i] - static_cast<double>(rough_gradient[i]), 2);
+    norm += gradient[i] * gradient[i];
+  }
+  CHECK(std::sqrt(error / norm) < 1e-3);
+  CHECK(rough.evaluate(y, 0).loss == doctest::Approx(exact.evaluate(x, 0).loss).epsilon(1e-3));
+}
+
+struct Case {
+  ModelOptions model;
+  DataOptions data;
+};
+
+const char* const kTable =
+    "size,kind,price\n1,flat,10\n2,house,25\n3,flat,28\n5,barn,11\n4,house,40\n6,flat,70\n7,flat,"
+    "80\n";
+const char* const kSparse =
+    "+1 1:1 4:0.5\n-1 2:1\n+1 3:-1 4:2\n-1 1:0.2 2:0.7\n+1 5:1\n-1 3:1 5:-0.3\n-1\n";
+const char* const kManyClasses = "0 1:1 4:0.5\n1 2:1\n2 3:-1 4:2\n0 1:0.2\n1 5:1\n2 5:-0.3\n";
+
+std::vector<Case> every_model(const Folder& folder) {
+  const DataOptions digits{.source = Source::digits, .samples = 40};
+  const DataOptions houses{.source = Source::houses, .samples = 300};
+  const DataOptions reference{.source = Source::reference};
+  DataOptions csv{.source = Source::csv, .path = folder.write("a.csv", kTable)};
+  csv.target = "price";
+  csv.holdout = 0;
+  DataOptions sparse{.source = Source::libsvm, .path = folder.write("two", kSparse)};
+  sparse.holdout = 0;
+  DataOptions many{.source = Source::libsvm, .path = folder.write("many", kManyClasses)};
+  many.holdout = 0;
+  const std::vector<std::size_t> hidden{7, 5};
+  return {{{.kind = ModelKind::softmax, .l2 = 0.1}, digits},
+          {{.kind = ModelKind::mlp, .hidden = hidden, .l2 = 0.01}, digits},
+          {{.kind = ModelKind::linear, .l2 = 0.1}, houses},
+          {{.kind = ModelKind::mlp, .hidden = hidden}, houses},
+          {{.kind = ModelKind::linear}, reference},
+          {{.kind = ModelKind::linear, .l2 = 0.3}, csv},
+          {{.kind = ModelKind::mlp, .hidden = hidden}, csv},
+          {{.kind = ModelKind::logistic}, sparse},
+          {{.kind = ModelKind::logistic, .l2 = 0.1}, sparse},
+          {{.kind = ModelKind::mlp, .hidden = hidden}, sparse},
+          {{.kind = ModelKind::softmax}, many}};
+}
+
+}  // namespace
+
+TEST_CASE("Every gradient agrees with finite differences and float with double") {
+  const Folder folder("gradients");
+  for (const Case& each : every_model(folder)) {
+    CAPTURE(to_string(each.model.kind));
+    CAPTURE(to_string(each.data.source));
+    const auto data = load_shared(each.data);
+    const auto exact = make<double>(each.model, each.data, data, shard_of(1, 0));
+    check_gradient(*exact);
+    check_float_agrees(*exact, *make<float>(each.model, each.data, data, shard_of(1, 0)));
+    CHECK(exact->schema() != make<float>(each.model, each.data, data, shard_of(1, 0))->schema());
+  }
+}
+
+TEST_CASE("Blocks of a large batch add up to its mean") {
+  const DataOptions options{.source = Source::houses, .samples = 1000};
+  const auto all = make<double>({}, options, load_shared(options), shard_of(1, 0));
+  const std::vector<double> x = random_point(all->dimension());
+  std::vector<double> whole(x.size());
+  std::vector<double> part(x.size());
+  std::vector<double> sum(x.size());
+  double loss = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    loss += all->loss_and_gradient(x, std::vector{i}, part) / 1000;
+    for (std::size_t k = 0; k < x.size(); ++k) sum[k] += part[k] / 1000;
+  }
+  CHECK(all->loss_and_gradient(x, {}, whole) == doctest::Approx(loss));
+  for (std::size_t k = 0; k < x.size(); ++k) CHECK(whole[k] == doctest::Approx(sum[k]));
+}
+
+TEST_CASE("The same seed gives the same start and another seed another") {
+  const DataOptions options{.source = Source::digits, .samples = 20};
+  const auto objective = make<float>({}, options, load_shared(options), shard_of(1, 0));
+  std::vector<float> a(objective->dimension());
+  std::vector<float> b(a.size());
+  objective->initialize(a, 1);
+  objective->initialize(b, 1);
+  CHECK(a == b);
+  objective->initialize(b, 2);
+  CHECK(a != b);
+}
+
+TEST_CASE("The reference problem has its known numbers") {
+  CHECK(reference_uniform(1000, 0) == doctest::Approx(0.7353710165340428).epsilon(1e-15));
+  CHECK(reference_uniform(1000, 1) == doctest::Approx(-0.3300947783334).epsilon(1e-12));
+  CHECK(reference_uniform(42, 0) == doctest::Approx(0.83129536441751).epsilon(1e-13));
+  const DataOptions options{.source = Source::reference};
+  const auto data = load_shared(options);
+  double minimum = 0;
+  std::vector<double> best;
+  for (std::size_t i = 0; i < 16; ++i) {
+    const auto node = make<double>({}, options, data, shard_of(16, i));
+    REQUIRE(node->dimension() == 10);
+    REQUIRE(node->samples() == 20);
+    best.assign(node->optimum().begin(), node->optimum().end());
+    std::vector<double> gradient(10);
+    minimum += node->loss_and_gradient(best, {}, gradient) / 16;
+  }
+  double square = 0;
+  for (const double value : best) square += value * value;
+  CHECK(std::sqrt(square) == doctest::Approx(1.91677854441).epsilon(1e-11));
+  CHECK(minimum == doctest::Approx(0.62519065284).epsilon(1e-10));
+}
+
+TEST_CASE("One D-PSGD step on a ring of the reference problem has its known error") {
+  const DataOptions options{.source = Source::reference};
+  const auto data = load_shared(options);
+  std::vector<std::vector<double>> x(16, std::vector<double>(10));
+  std::vector<double> best;
+  for (std::size_t i = 0; i < 16; ++i) {
+    const auto node = make<double>({}, options, data, shard_of(16, i));
+    best.assign(node->optimum().begin(), node->optimum().end());
+    node->loss_and_gradient(std::vector<double>(10), {}, x[i]);
+  }
+  double square = 0;
+  for (std::size_t i = 0; i < 16; ++i)
+    for (std::size_t c = 0; c < 10; ++c) {
+      const double mixed = (x[(i + 15) % 16][c] + x[i][c] + x[(i + 1) % 16][c]) / 3;
+      square += std::pow(-0.1 * mixed - best[c], 2);
+    }
+  CHECK(std::sqrt(square / 16) == doctest::Approx(1.855937474).epsilon(1e-9));
+}
+
+TEST_CASE("The gradients of all nodes cancel at the optimum also on unequal shards") {
+  DataOptions options{.source = Source::houses, .samples = 500};
+  const auto data = load_shared(options);
+  for (const auto kind :
+       {Partition::Kind::iid, Partition::Kind::by_label, Partition::Kind::dirichlet}) {
+    options.partition = {.kind = kind, .alpha = 0.3};
+    std::vector<double> sum(9);
+    for (std::size_t i = 0; i < 7; ++i) {
+      const auto node = make<double>({.l2 = 0.05}, options, data, shard_of(7, i));
+      std::vector<double> gradient(9);
+      node->loss_and_gradient(node->optimum(), {}, gradient);
+      for (std::size_t k = 0; k < 9; ++k) sum[k] += gradient[k];
+    }
+    for (const double value : sum) CHECK(std::abs(value) < 1e-12);
+  }
+}
+
+TEST_CASE("Surveys of all nodes give every node the same features") {
+  const Folder folder("found");
+  DataOptions options{.source = Source::csv, .path = folder.write("a.csv", kTable)};
+  options.target = "price";
+  const auto data = load_shared(options);
+  std::vector<Owned<double>> nodes;
+  std::vector<std::string> surveys;
+  for (std::size_t i = 0; i < 3; ++i) {
+    nodes.push_back(value_of(make_objective<double>({}, options, data)));
+    nodes.back()->assign(shard_of(3, i));
+    CHECK(nodes.back()->dimension() == 0);
+    surveys.push_back(nodes.back()->survey());
+  }
+  auto damaged = surveys;
+  damaged[1].pop_back();
+  for (auto& node : nodes) {
+    CHECK_FALSE(node->found(damaged));
+    CHECK(node->dimension() == 0);
+    CHECK(node->found(surveys));
+    CHECK(node->schema() == nodes.front()->schema());
+    CHECK(node->dimension() == nodes.front()->dimension());
+  }
+  const auto alone = make<double>({}, options, data, shard_of(3, 0));
+  CHECK(alone->schema() != nodes.front()->schema());
+}
+
+TEST_CASE("Models that do not fit the data are refused with what is allowed") {
+  const DataOptions digits{.source = Source::digits, .samples = 20};
+  const auto images = load_shared(digits);
+  const auto logistic = make_objective<float>({.kind = ModelKind::logistic}, digits, images);
+  REQUIRE(!logistic);
+  CHECK(logistic.error().text ==
+        "model.kind = logistic does not fit data.source = digits, which has 10 classes; expected "
+        "auto, mlp, softmax");
+  CHECK_FALSE(make_objective<float>({.kind = ModelKind::linear}, digits, images));
+  const DataOptions houses{.source = Source::houses, .samples = 20};
+  CHECK_FALSE(make_objective<float>({.kind = ModelKind::softmax}, houses, load_shared(houses)));
+  const ModelOptions huge{.kind = ModelKind::mlp, .hidden = {65'536, 65'536, 65'536}};
+  CHECK_FALSE(make_objective<float>(huge, digits, images));
+}
