@@ -8,6 +8,7 @@
 #include "models/csv_reader.h"
 #include "models/gz_file.h"
 #include "models/holdout.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -161,12 +162,12 @@ Result<Data> read_csv(const DataOptions& options) {
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
   builder.finish(data.train, std::move(train));
   builder.finish(data.test, std::move(test));
-  data.description =
-      fmt::format("csv: {} rows of {} columns that predict {}, {} held out", data.train.rows,
-                  data.train.columns, options.target, data.test.rows);
+  data.description = fmt::format("csv: {} rows of {} columns that predict {}, {} held out",
+                                 with_commas(data.train.rows), data.train.columns, options.target,
+                                 with_commas(data.test.rows));
   if (count.dropped > 0)
-    data.notes.push_back(
-        fmt::format("dropped {} of {} rows with an empty cell", count.dropped, count.rows));
+    data.notes.push_back(fmt::format("dropped {} of {} rows with an empty cell",
+                                     with_commas(count.dropped), with_commas(count.rows)));
   return data;
 }
 

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/prng.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -58,10 +59,10 @@ struct Pose {
 };
 
 Pose draw_pose(Prng& prng) {
-  const double angle = prng.uniform(-0.35, 0.35);
-  const double slant = prng.uniform(-0.4, 0.4);
-  const double width = prng.uniform(5.0, 9.5);
-  const double height = prng.uniform(6.5, 10.0);
+  const double angle = prng.uniform(-0.3, 0.3);
+  const double slant = prng.uniform(-0.35, 0.35);
+  const double width = prng.uniform(5.0, 9.0);
+  const double height = prng.uniform(7.0, 10.0);
   const double cosine = std::cos(angle);
   const double sine = std::sin(angle);
   Pose pose{};
@@ -70,9 +71,9 @@ Pose draw_pose(Prng& prng) {
   pose.xy = (-slant * cosine - sine) * height;
   pose.yy = (-slant * sine + cosine) * height;
   constexpr double kMiddle = (kDigitSide - 1) / 2.0;
-  pose.centre.x = kMiddle + prng.uniform(-3, 3);
-  pose.centre.y = kMiddle + prng.uniform(-3, 3);
-  pose.thickness = prng.uniform(0.7, 1.7);
+  pose.centre.x = kMiddle + prng.uniform(-2.5, 2.5);
+  pose.centre.y = kMiddle + prng.uniform(-2.5, 2.5);
+  pose.thickness = prng.uniform(0.8, 1.7);
   pose.ink = prng.uniform(150, 255);
   return pose;
 }
@@ -155,9 +156,9 @@ Data draw_digits(std::size_t samples, std::uint64_t seed) {
   Data data;
   data.train = draw(samples, Prng::derive(seed, 1));
   data.test = draw(samples / 5, Prng::derive(seed, 2));
-  data.description =
-      fmt::format("digits: {} images of {}x{}, {} held out, {} classes", data.train.rows,
-                  kDigitSide, kDigitSide, data.test.rows, kDigitClasses);
+  data.description = fmt::format("digits: {} images of {}x{}, {} held out, {} classes",
+                                 with_commas(data.train.rows), kDigitSide, kDigitSide,
+                                 with_commas(data.test.rows), kDigitClasses);
   return data;
 }
 

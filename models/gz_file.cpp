@@ -12,6 +12,7 @@ namespace starling::models {
 namespace {
 
 constexpr unsigned kBufferBytes = 256 * 1024;
+constexpr std::size_t kStepBytes = std::size_t{16} << 20;
 constexpr std::size_t kReadBytes = std::size_t{1} << 30;  // gzread takes an unsigned
 
 }  // namespace
@@ -55,14 +56,14 @@ Result<std::size_t> GzFile::read(std::span<std::byte> out) {
 Result<std::string> read_text(const std::string& path) {
   TRY(GzFile file, GzFile::open(path));
   std::string text;
-  for (std::size_t step = std::size_t{1} << 20;; step *= 2) {
+  while (true) {
     const std::size_t before = text.size();
-    text.resize(before + step);
+    text.resize(before + kStepBytes);
     TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span(text).subspan(before))));
     text.resize(before + got);
     if (text.size() > kTextBytesLimit)
       return fail("{}: more than {} bytes, the most a text may have", path, kTextBytesLimit);
-    if (got < step) return text;
+    if (got < kStepBytes) return text;
   }
 }
 

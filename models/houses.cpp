@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/prng.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -41,8 +42,9 @@ Data draw_houses(std::size_t samples, std::uint64_t seed) {
   Data data;
   data.train = draw(samples, Prng::derive(seed, 1));
   data.test = draw(samples / 5, Prng::derive(seed, 2));
-  data.description = fmt::format("houses: {} houses of {} features, {} held out", data.train.rows,
-                                 data.train.columns, data.test.rows);
+  data.description =
+      fmt::format("houses: {} houses of {} features, {} held out", with_commas(data.train.rows),
+                  data.train.columns, with_commas(data.test.rows));
   return data;
 }
 

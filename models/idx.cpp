@@ -6,6 +6,7 @@
 #include <span>
 
 #include "models/gz_file.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -119,7 +120,8 @@ Result<Data> read_idx(const std::string& path, const std::string& test_path) {
     data.notes.push_back(fmt::format("{}: not there, so nothing is held out", images));
   }
   data.description = fmt::format("idx: {} images of {} pixels, {} held out, {} classes",
-                                 data.train.rows, data.train.columns, data.test.rows, kIdxClasses);
+                                 with_commas(data.train.rows), data.train.columns,
+                                 with_commas(data.test.rows), kIdxClasses);
   return data;
 }
 

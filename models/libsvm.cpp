@@ -9,6 +9,7 @@
 
 #include "models/gz_file.h"
 #include "models/holdout.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -148,7 +149,8 @@ Result<Data> read_libsvm(const DataOptions& options) {
   TRY_DO(settle(options.path, data.train, data.test));
   data.description =
       fmt::format("libsvm: {} sparse samples of {} features, {} held out, {} classes",
-                  data.train.rows, data.train.columns, data.test.rows, data.train.classes);
+                  with_commas(data.train.rows), data.train.columns, with_commas(data.test.rows),
+                  data.train.classes);
   return data;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/prng.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
@@ -192,12 +193,6 @@ Assignment assign_rows(const Dataset& train, const DataOptions& options,
       "{} of {} samples ({}, part {}/{})", with_commas(result.parts[result.own].size()),
       with_commas(train.rows), to_string(options.partition), result.own, result.parts.size());
   return result;
-}
-
-std::string with_commas(std::size_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
-  return text;
 }
 
 }  // namespace starling::models

@@ -37,7 +37,4 @@ struct Assignment {
 // REQUIRES shard.place < shard.members.size().
 Assignment assign_rows(const Dataset& train, const DataOptions& options, const optim::Shard& shard);
 
-// 60000 as "60,000".
-std::string with_commas(std::size_t number);
-
 }  // namespace starling::models

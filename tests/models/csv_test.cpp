@@ -103,6 +103,6 @@ TEST_CASE("California housing loses 207 rows and fits to within 69000 dollars") 
   options.holdout = 0;
   const Data data = value_of(load(options));
   CHECK(data.train.rows == 20'640 - 207);
-  CHECK(data.notes == std::vector<std::string>{"dropped 207 of 20640 rows with an empty cell"});
+  CHECK(data.notes == std::vector<std::string>{"dropped 207 of 20,640 rows with an empty cell"});
   CHECK(closed_form_rmse(data) == doctest::Approx(68'656).epsilon(0.002));
 }

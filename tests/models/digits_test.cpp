@@ -38,8 +38,7 @@ TEST_CASE("A network reads digits better than a linear model") {
   const double linear = accuracy_after({.kind = ModelKind::softmax}, options, data, 0.1, 400);
   const double network =
       accuracy_after({.kind = ModelKind::mlp, .hidden = {32}}, options, data, 0.1, 600);
-  MESSAGE("softmax " << linear << ", mlp " << network);
-  CHECK(linear > 0.6);
+  CHECK(linear > 0.7);
   CHECK(network > linear + 0.05);
 }
 
@@ -50,6 +49,6 @@ TEST_CASE("A node with few classes learns only those") {
   const double even = accuracy_after({.kind = ModelKind::softmax}, options, data, 0.1, 300);
   options.partition.kind = Partition::Kind::by_label;
   const double skewed = accuracy_after({.kind = ModelKind::softmax}, options, data, 0.1, 300);
-  CHECK(even > 0.55);
+  CHECK(even > 0.6);
   CHECK(skewed < 0.25);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <iterator>
 #include <vector>
 
 #include "base/prng.h"
@@ -54,6 +56,17 @@ TEST_CASE("Every form of gemm agrees with the definition of the product") {
       CHECK(gemm_error<float>(product) < 1e-5);
       CHECK(gemm_error<double>(product) < 1e-13);
     }
+}
+
+TEST_CASE("A large product starts no thread") {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  const auto before = threads();
+  const auto a = random_numbers<float>(512 * 512, 1);
+  std::vector<float> c(512 * 512);
+  gemm({.rows = 512, .columns = 512, .inner = 512}, a.data(), a.data(), c.data());
+  CHECK(threads() == before);
 }
 
 TEST_CASE("Kernels do what their equations say") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/text.h"
 #include "tests/models/support.h"
 
 using namespace starling;

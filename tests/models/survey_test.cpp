@@ -41,7 +41,7 @@ std::vector<std::uint32_t> range(std::size_t from, std::size_t to) {
 void check_close(const Moments& a, const Moments& b) {
   CHECK(a.count == b.count);
   CHECK(std::abs(a.mean - b.mean) <= 1e-12 * std::abs(b.mean));
-  CHECK(std::abs(a.deviation() - b.deviation()) <= 1e-9 * b.deviation());
+  CHECK(std::abs(a.deviation() - b.deviation()) <= 1e-12 * std::abs(b.mean));
 }
 
 }  // namespace
