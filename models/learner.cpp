@@ -1,0 +1,46 @@
+#include "models/learner.h"
+
+#include "base/ids.h"
+#include "models/factory.h"
+
+namespace starling::models {
+
+void describe_learner(Schema& schema) {
+  describe_model(schema);
+  describe_data(schema);
+  optim::describe(schema);
+}
+
+LearnerOptions read_learner_options(Reader& reader) {
+  LearnerOptions options;
+  options.model = read_model_options(reader);
+  options.data = read_data_options(reader);
+  const bool wide = options.model.precision == Precision::f64;
+  options.optim = optim::read_options(reader, wide ? optim::Codec::f64 : optim::Codec::f32);
+  return options;
+}
+
+namespace {
+
+template <class S>
+Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
+                                                   std::shared_ptr<const Data> data,
+                                                   std::string_view name,
+                                                   std::function<Time()> clock) {
+  TRY(auto objective, make_objective<S>(options.model, options.data, std::move(data)));
+  return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
+                                std::move(clock));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,
+                                                     std::shared_ptr<const Data> data,
+                                                     std::string_view name,
+                                                     std::function<Time()> clock) {
+  if (options.model.precision == Precision::f64)
+    return make_typed<double>(options, std::move(data), name, std::move(clock));
+  return make_typed<float>(options, std::move(data), name, std::move(clock));
+}
+
+}  // namespace starling::models

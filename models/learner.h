@@ -1,0 +1,33 @@
+// Learner: everything that decides what a node trains and how, from settings to a trainer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "models/data_options.h"
+#include "models/dataset.h"
+#include "models/model_options.h"
+#include "optim/trainer.h"
+
+namespace starling::models {
+
+struct LearnerOptions {
+  ModelOptions model;
+  DataOptions data;
+  optim::Options optim;
+};
+
+// Sections model, data and optim. The key node.seed, which it reads too, is described elsewhere.
+void describe_learner(Schema& schema);
+LearnerOptions read_learner_options(Reader& reader);
+
+// The trainer of one node; nodes may share the data. `name` tells nodes apart, so that their
+// batches differ. An error says which model does not fit the data.
+Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,
+                                                     std::shared_ptr<const Data> data,
+                                                     std::string_view name,
+                                                     std::function<Time()> clock);
+
+}  // namespace starling::models
