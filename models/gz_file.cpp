@@ -12,7 +12,8 @@ namespace starling::models {
 namespace {
 
 constexpr unsigned kBufferBytes = 256 * 1024;
-constexpr std::size_t kStepBytes = std::size_t{16} << 20;
+constexpr std::size_t kLeastStepBytes = 64 * 1024;
+constexpr std::size_t kMostStepBytes = std::size_t{64} << 20;
 constexpr std::size_t kReadBytes = std::size_t{1} << 30;  // gzread takes an unsigned
 
 }  // namespace
@@ -58,12 +59,13 @@ Result<std::string> read_text(const std::string& path) {
   std::string text;
   while (true) {
     const std::size_t before = text.size();
-    text.resize(before + kStepBytes);
+    const std::size_t step = std::clamp(before, kLeastStepBytes, kMostStepBytes);
+    text.resize(before + step);
     TRY(const std::size_t got, file.read(std::as_writable_bytes(std::span(text).subspan(before))));
     text.resize(before + got);
     if (text.size() > kTextBytesLimit)
       return fail("{}: more than {} bytes, the most a text may have", path, kTextBytesLimit);
-    if (got < kStepBytes) return text;
+    if (got < step) return text;
   }
 }
 

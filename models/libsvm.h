@@ -1,4 +1,4 @@
-// libsvm: one sample a line, `LABEL INDEX:VALUE INDEX:VALUE …`, indices from 1 and ascending; what
+// libsvm: one sample a line, `LABEL INDEX:VALUE INDEX:VALUE ...`, indices from 1, ascending; what
 // is not named is 0. Stays sparse in memory, and unscaled.
 #pragma once
 

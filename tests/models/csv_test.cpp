@@ -86,6 +86,13 @@ TEST_CASE("A malformed table is an error that names line and cause") {
   CHECK_FALSE(read("a,y\n1,2\n", "y", "b,y\n1,2\n"));
 }
 
+TEST_CASE("Random damage to a table gives an error or a table") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto result = read(damaged("a,b,y\n1,red,2\n3,\"x, y\",4\n", seed));
+    if (!result) CHECK(result.error().text.size() < 300);
+  }
+}
+
 TEST_CASE("Line numbers count the line ends inside quotes") {
   CsvReader reader("file", "a\n\"x\ny\"\n\nb,c\n");
   std::vector<std::string> fields;

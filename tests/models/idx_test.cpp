@@ -64,6 +64,14 @@ TEST_CASE("A damaged idx file is an error of one line") {
   CHECK_FALSE(read_idx("/nowhere/at/all", ""));
 }
 
+TEST_CASE("Random damage to a header gives an error or valid images") {
+  const std::string good = images(3, 4);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto result = read(damaged(good.substr(0, 16), seed) + good.substr(16), labels(kThree));
+    if (result) CHECK(result->train.rows == 3);
+  }
+}
+
 TEST_CASE("A label out of range is named with its place and what is allowed") {
   const auto result = read(images(3, 4), labels(std::string("\0\x01\xC8", 3)));
   REQUIRE(!result);

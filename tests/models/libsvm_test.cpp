@@ -44,6 +44,13 @@ TEST_CASE("Garbage in a libsvm file is an error that names the line") {
   CHECK_FALSE(read("-1 1:1\n2 1:1\n"));
 }
 
+TEST_CASE("Random damage to sparse rows gives an error or valid rows") {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto result = read(damaged("+1 1:0.5 3:2\n-1 2:1\n+1 7:3\n", seed));
+    if (result) CHECK(result->train.columns <= kColumnsLimit);
+  }
+}
+
 TEST_CASE("What is held out is the same for the same seed and about the share asked for") {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += (i % 2 ? "+1 1:" : "-1 1:") + std::to_string(i) + "\n";

@@ -66,6 +66,13 @@ inline std::string real_data(const std::string& name) {
   return {};
 }
 
+// `text` with a few bytes replaced, the same for the same seed.
+inline std::string damaged(std::string text, std::uint64_t seed) {
+  Prng prng(seed);
+  for (int i = 0; i < 3; ++i) text[prng.below(text.size())] = static_cast<char>(prng.below(256));
+  return text;
+}
+
 // Plain gradient descent with batches drawn from a fixed seed.
 template <class S>
 void descend(optim::Objective<S>& objective, std::vector<S>& x, double rate, std::size_t batch,
