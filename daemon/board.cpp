@@ -1,0 +1,49 @@
+#include "daemon/board.h"
+
+#include <utility>
+
+namespace starling::daemon {
+
+void Board::set_wake(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+void Board::publish(std::shared_ptr<const Snapshot> snapshot) {
+  const std::lock_guard lock(mutex_);
+  snapshot_.swap(snapshot);
+}
+
+std::shared_ptr<const Snapshot> Board::read() const {
+  const std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+void Board::add(const gossip::Progress& point) {
+  const std::lock_guard lock(mutex_);
+  history_.add(point);
+}
+
+std::vector<gossip::Progress> Board::series_since(std::uint64_t round) const {
+  const std::lock_guard lock(mutex_);
+  return history_.since(round);
+}
+
+bool Board::leave_command(Command command) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.size() >= kCommandsLimit) return false;
+    commands_.push_back(std::move(command));
+    wake = wake_;
+  }
+  if (wake) wake();
+  return true;
+}
+
+std::vector<Command> Board::take_commands() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(commands_, {});
+}
+
+}  // namespace starling::daemon

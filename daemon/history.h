@@ -1,0 +1,28 @@
+// History: the convergence series of a node since its start, every round up to a limit and thinned
+// evenly above it, so that it stays bounded however long the node runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gossip/io.h"
+
+namespace starling::daemon {
+
+class History {
+ public:
+  static constexpr std::size_t kPointsLimit = 10'000;
+
+  void add(const gossip::Progress& point);
+  // Points of rounds above `round`, oldest first; the newest point is always among them.
+  std::vector<gossip::Progress> since(std::uint64_t round) const;
+
+ private:
+  std::vector<gossip::Progress> points_;
+  std::uint64_t stride_ = 1;  // keeps rounds that are multiples of it
+  gossip::Progress newest_;
+  bool any_ = false;
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,93 @@
+#include "daemon/loop.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr Duration kPublishEvery = std::chrono::milliseconds(50);
+constexpr Duration kLongestSleep = std::chrono::milliseconds(200);  // keeps the status fresh
+// After its goal a node goes on answering, so that slower neighbours get its last vector.
+constexpr Duration kFarewell = std::chrono::seconds(1);
+
+}  // namespace
+
+Time now() {
+  static const auto start = std::chrono::steady_clock::now();
+  return Time(std::chrono::steady_clock::now() - start);
+}
+
+Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
+           Board& board)
+    : identity_(std::move(identity)),
+      node_(node),
+      transport_(transport),
+      training_(training),
+      board_(board) {
+  board_.set_wake([this] { wake_.signal(); });
+}
+
+void Loop::run(bool stays) {
+  const FrameHandler received = [this](gossip::Plane plane, std::span<const std::byte> header,
+                                       Payload body) {
+    if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
+  };
+  feed(gossip::Tick{});
+  publish(true);
+  while (!stopped_) {
+    const Duration until = node_.deadline() == kNever ? kLongestSleep : node_.deadline() - now();
+    const std::array wakes{training_.descriptor(), wake_.descriptor()};
+    transport_.poll(std::clamp(until, Duration::zero(), kLongestSleep), wakes, received);
+    for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
+    take_commands();
+    const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
+    if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
+    if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
+    publish(false);
+  }
+  publish(true);
+  board_.set_wake(nullptr);
+  transport_.flush(std::chrono::milliseconds(300));
+}
+
+void Loop::feed(gossip::Input input) {
+  gossip::Outputs outputs;
+  node_.step(now(), std::move(input), outputs);
+  perform(outputs);
+}
+
+void Loop::perform(gossip::Outputs& outputs) {
+  for (gossip::Output& output : outputs) std::visit([this](auto& what) { act(what); }, output);
+}
+
+void Loop::act(gossip::Send& send) {
+  transport_.send(send.to, gossip::plane_of(send.message.body), cutter_.cut(send.message));
+}
+
+void Loop::act(gossip::Event& event) {
+  if (event.kind == gossip::Event::Kind::finished) finished_ = true, finished_at_ = now();
+  log::info("{}", event.text);
+}
+
+void Loop::publish(bool force) {
+  const Time at = now();
+  if (!force && at - published_ < kPublishEvery) return;
+  published_ = at;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->identity = identity_;
+  snapshot->now = at;
+  snapshot->status = node_.status(at);
+  board_.publish(std::move(snapshot));
+}
+
+void Loop::take_commands() {
+  wake_.clear();
+  for (Command& command : board_.take_commands())
+    if (!stopped_) std::visit([this](auto& what) { feed(std::move(what)); }, command);
+}
+
+}  // namespace starling::daemon

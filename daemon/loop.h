@@ -1,0 +1,61 @@
+// Loop: the I/O thread of a daemon. It owns the node, the sockets and the timers: wait, step,
+// perform what the node asks for, and pin the status to the board.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "daemon/board.h"
+#include "daemon/training_thread.h"
+#include "daemon/transport.h"
+#include "daemon/wake.h"
+#include "gossip/node.h"
+
+namespace starling::daemon {
+
+// Steady time since the process started.
+Time now();
+
+class Loop {
+ public:
+  // All outlive the loop.
+  Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
+       Board& board);
+
+  // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
+  // out. With `stays` false it leaves by itself a little after its goal is reached.
+  void run(bool stays);
+  // Asks for a graceful leave. Any thread; async-signal-safe.
+  void stop() {
+    stop_asked_ = true;
+    wake_.signal();
+  }
+
+ private:
+  void feed(gossip::Input input);
+  void perform(gossip::Outputs& outputs);
+  void act(gossip::Send& send);
+  void act(gossip::Hangup& hangup) { transport_.hang_up(hangup.to); }
+  void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
+  void act(gossip::Progress& progress) { board_.add(progress); }
+  void act(gossip::Event& event);
+  void act(gossip::Stopped&) { stopped_ = true; }
+  void publish(bool force);
+  void take_commands();
+
+  Identity identity_;
+  gossip::Node& node_;
+  Transport& transport_;
+  TrainingThread& training_;
+  Board& board_;
+  Wake wake_;
+  gossip::Cutter cutter_;
+  Time published_{};
+  std::atomic<bool> stop_asked_ = false;
+  bool stopped_ = false;
+  bool finished_ = false;
+  Time finished_at_{};
+};
+
+}  // namespace starling::daemon

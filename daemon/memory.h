@@ -1,0 +1,18 @@
+// How this process asks the system for memory.
+#pragma once
+
+#include <malloc.h>
+
+namespace starling::daemon {
+
+// Chunks of parameters come and go every round: malloc shall keep them, for fresh pages cost more
+// than the copy.
+inline void keep_large_blocks() {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  ::mallopt(M_ARENA_MAX, 4);
+#endif
+}
+
+}  // namespace starling::daemon
