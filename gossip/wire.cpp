@@ -1,6 +1,8 @@
 #include "gossip/wire.h"
 
 #define MSGPACK_NO_BOOST
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -19,7 +21,13 @@ class Writer {
  public:
   void array(std::size_t fields) { packer_.pack_array(static_cast<std::uint32_t>(fields)); }
   void number(std::uint64_t value) { packer_.pack(value); }
-  void real(double value) { packer_.pack(value); }
+  // As FLOAT64 whatever the value: pack(double) would write a whole number as an integer.
+  void real(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    std::array<char, 9> bytes{'\xcb'};
+    for (std::size_t i = 0; i < 8; ++i) bytes[i + 1] = static_cast<char>(bits >> (56 - 8 * i));
+    buffer_.write(bytes.data(), bytes.size());
+  }
   void text(std::string_view value) { packer_.pack(value); }
   void bytes(const void* data, std::size_t size) {
     packer_.pack_bin(static_cast<std::uint32_t>(size));

@@ -1,0 +1,43 @@
+// One message of every kind, for tests of what carries them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gossip/message.h"
+
+namespace starling::test {
+
+inline gossip::Member sample_member(const std::string& name) {
+  return {.id = node_id(name),
+          .name = name,
+          .control = {"10.0.0.1", 7600},
+          .bulk = {"::1", 7601},
+          .http = {"host.example", 7680},
+          .incarnation = 3,
+          .heartbeat = 1 << 20,
+          .phase = gossip::Phase::training,
+          .round = 12,
+          .loss = 0.25};
+}
+
+inline std::vector<gossip::Body> sample_bodies() {
+  using namespace gossip;
+  return {Join{sample_member("node-1")},
+          Gossip{},
+          Gossip{{sample_member("node-1"), sample_member("node-2")}},
+          Hello{.epoch = 1, .echo = 2, .schema = ~0ULL, .algorithm = "dpsgd"},
+          Bye{"leaving"},
+          Surveys{{{node_id("a"), "x"}, {node_id("b"), std::string(300, '\0')}}},
+          SnapshotRequest{},
+          Snapshot{},
+          Snapshot{.round = 9, .foundation = {"", "abc"}},
+          Round{},
+          Round{.epoch = 4,
+                .round = 1ULL << 40,
+                .degree = 2,
+                .flow = {1.5F, -2.0F},
+                .estimate = {0.0F, 3.25F}}};
+}
+
+}  // namespace starling::test
