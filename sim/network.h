@@ -1,0 +1,68 @@
+// Network: when, and whether, a frame arrives. Every chance comes from one seeded generator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/prng.h"
+#include "base/time.h"
+#include "gossip/message.h"
+
+namespace starling::sim {
+
+struct NetworkOptions {
+  Duration delay = std::chrono::milliseconds(1);  // one way
+  Duration jitter{};                              // on top of it, uniform from 0 to this
+  double loss = 0;                                // probability that a frame never arrives
+  double duplicate = 0;                           // probability that a frame arrives twice
+  double bandwidth = 0;  // of one connection and direction, bytes per second; 0: infinite
+  bool reorder = false;  // a frame may overtake another of its connection
+};
+
+// One connection and direction: frames keep their order in it, unless `reorder` says otherwise.
+struct Hop {
+  std::size_t from = 0, to = 0;  // below 2^31
+  gossip::Plane plane = gossip::Plane::control;
+};
+
+// A frame that arrives twice has both times, one that is lost has none.
+struct Arrivals {
+  std::optional<Time> first, second;
+};
+
+class Network {
+ public:
+  Network(const NetworkOptions& options, std::uint64_t seed);
+
+  // May be changed while frames are under way; those are not touched.
+  NetworkOptions& options() { return options_; }
+  // Of a frame of `bytes` that is sent now.
+  Arrivals send(Time now, const Hop& hop, std::size_t bytes);
+
+  // Nothing sent from `from` reaches `to` any more; what is under way still does.
+  void cut(std::size_t from, std::size_t to) { cuts_.insert({from, to}); }
+  // Both ways between every node of `group` and every node outside, of `nodes` altogether.
+  void partition(std::span<const std::size_t> group, std::size_t nodes);
+  void heal() { cuts_.clear(); }
+
+ private:
+  struct Connection {
+    Time free{};  // when the last frame has left
+    Time last{};  // when the last frame arrives
+  };
+
+  Time arrival(Time now, Connection& connection, std::size_t bytes);
+
+  NetworkOptions options_;
+  Prng prng_;
+  std::set<std::pair<std::size_t, std::size_t>> cuts_;
+  std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated
+};
+
+}  // namespace starling::sim

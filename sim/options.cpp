@@ -1,0 +1,30 @@
+#include "sim/options.h"
+
+namespace starling::sim {
+
+void describe(Schema& schema) {
+  schema.add({"sim.delay", "0.001",
+              "time of a message from one node to another, s; larger makes rounds slower"});
+  schema.add({"sim.jitter", "0",
+              "uniform extra delay from 0 to this, s; larger makes neighbours wait more"});
+  schema.add({"sim.loss", "0",
+              "probability, 0 to 1, that a message never arrives; rounds then wait until their "
+              "patience ends"});
+  schema.add({"sim.duplicate", "0", "probability, 0 to 1, that a message arrives twice"});
+  schema.add({"sim.compute", "0.01",
+              "time of one local step, s; larger spends more of a round on computing"});
+  schema.add({"sim.seconds", "3600", "virtual time after which the simulation stops, s"});
+}
+
+Options read_options(Reader& reader) {
+  Options options;
+  options.network.delay = from_seconds(reader.number("sim.delay", 0, 1e4));
+  options.network.jitter = from_seconds(reader.number("sim.jitter", 0, 1e4));
+  options.network.loss = reader.number("sim.loss", 0, 1);
+  options.network.duplicate = reader.number("sim.duplicate", 0, 1);
+  options.compute = from_seconds(reader.number("sim.compute", 0, 1e6));
+  options.limit = from_seconds(reader.number("sim.seconds", 0, 1e9));
+  return options;
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,36 @@
+// What a simulation is told: the keys sim.*, and the options of the nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/settings.h"
+#include "base/time.h"
+#include "gossip/options.h"
+#include "optim/trainer.h"
+#include "sim/network.h"
+
+namespace starling::sim {
+
+struct Options {
+  std::size_t nodes = 8;
+  std::uint64_t seed = 1;  // of every chance: network, peers, everything
+  NetworkOptions network;
+  Duration compute = std::chrono::milliseconds(10);  // of one local step
+  Duration limit = std::chrono::hours(1);            // of virtual time
+  // What all nodes share. Names, addresses and node seeds are made by the simulator; without
+  // `seeds` every node asks node-0.
+  gossip::Options base;
+};
+
+// Makes the trainer of node-<index>, whenever that starts. Its clock should stand still: the
+// simulator decides how long a job takes.
+using TrainerFactory = std::function<std::unique_ptr<optim::Trainer>(std::size_t index)>;
+
+void describe(Schema& schema);
+// Reads sim.*; nodes, seed and base are the caller's to fill in.
+Options read_options(Reader& reader);
+
+}  // namespace starling::sim

@@ -1,0 +1,72 @@
+#include "sim/series.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace starling::sim {
+
+void Series::add(Time now, const gossip::Progress& progress) {
+  if (progress.round > last_.round) last_ = {.round = progress.round};
+  if (progress.round == last_.round) add_to(last_, now, progress);
+  while (progress.round / stride_ > kRoundsLimit) thin();
+  if (progress.round % stride_ != 0) return;
+  const std::size_t place = progress.round / stride_;
+  if (place >= rounds_.size()) rounds_.resize(place + 1);
+  rounds_[place].round = progress.round;
+  add_to(rounds_[place], now, progress);
+}
+
+void Series::add_to(Round& round, Time now, const gossip::Progress& progress) {
+  ++round.reports;
+  round.last = std::max(round.last, now);
+  round.loss.add(progress.loss);
+  round.accuracy.add(progress.accuracy);
+  round.squared_distance.add_square(progress.distance);
+  round.squared_distance_to_optimum.add_square(progress.distance_to_optimum);
+}
+
+void Series::thin() {
+  stride_ *= 2;
+  for (std::size_t k = 0; 2 * k < rounds_.size(); ++k) rounds_[k] = rounds_[2 * k];
+  rounds_.resize((rounds_.size() + 1) / 2);
+}
+
+std::vector<Point> Series::points() const {
+  std::vector<Point> points;
+  for (const Round& round : rounds_)
+    if (round.reports > 0) points.push_back(point(round));
+  if (last_.reports > 0 && (points.empty() || points.back().round != last_.round))
+    points.push_back(point(last_));
+  return points;
+}
+
+Point Series::point(const Round& round) {
+  return {.round = round.round,
+          .time_s = seconds(round.last),
+          .loss = round.loss.mean(),
+          .accuracy = round.accuracy.mean(),
+          .distance = round.squared_distance.root_mean(),
+          .distance_to_optimum = round.squared_distance_to_optimum.root_mean()};
+}
+
+void Series::Sum::add(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return;
+  total += *value;
+  ++count;
+}
+
+void Series::Sum::add_square(std::optional<double> value) {
+  add(value ? std::optional(*value * *value) : std::nullopt);
+}
+
+std::optional<double> Series::Sum::mean() const {
+  if (count == 0) return std::nullopt;
+  return total / static_cast<double>(count);
+}
+
+std::optional<double> Series::Sum::root_mean() const {
+  const auto squared = mean();
+  return squared ? std::optional(std::sqrt(*squared)) : std::nullopt;
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,56 @@
+// Series: the convergence of the whole network by round, from what every node reports of itself.
+// It holds every round up to kRoundsLimit; beyond, every second, fourth, … and the last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/io.h"
+
+namespace starling::sim {
+
+// After a round, over the nodes that completed it: means of loss and accuracy, root mean squares
+// of both distances. What no node reported is left out.
+struct Point {
+  std::uint64_t round = 0;
+  double time_s = 0;  // when the last of them had completed it
+  std::optional<double> loss, accuracy, distance, distance_to_optimum;
+};
+
+class Series {
+ public:
+  static constexpr std::size_t kRoundsLimit = 10'000;
+
+  void add(Time now, const gossip::Progress& progress);
+  std::vector<Point> points() const;
+
+ private:
+  struct Sum {
+    double total = 0;
+    std::size_t count = 0;
+
+    void add(std::optional<double> value);
+    void add_square(std::optional<double> value);
+    std::optional<double> mean() const;
+    std::optional<double> root_mean() const;
+  };
+  struct Round {
+    std::uint64_t round = 0;
+    std::size_t reports = 0;
+    Time last{};
+    Sum loss = {}, accuracy = {}, squared_distance = {}, squared_distance_to_optimum = {};
+  };
+
+  static void add_to(Round& round, Time now, const gossip::Progress& progress);
+  static Point point(const Round& round);
+  void thin();
+
+  std::uint64_t stride_ = 1;
+  std::vector<Round> rounds_;  // k holds round k * stride_
+  Round last_;                 // the highest round so far
+};
+
+}  // namespace starling::sim

@@ -1,0 +1,116 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sim/checker.h"
+
+namespace starling::sim {
+namespace {
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return std::sqrt(sum);
+}
+
+// Empty when the models are not of one size (some node has none yet).
+std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
+  if (models.empty()) return {};
+  std::vector<double> mean(models.front().size());
+  for (const auto& model : models) {
+    if (model.size() != mean.size()) return {};
+    for (std::size_t k = 0; k < mean.size(); ++k)
+      mean[k] += model[k] / static_cast<double>(models.size());
+  }
+  return mean;
+}
+
+MembersSummary count_members(const World& world) {
+  MembersSummary count;
+  const std::vector<std::size_t> running = world.running();
+  if (running.empty()) return count;
+  for (const gossip::MemberStatus& member : world.status(running.front()).members) {
+    switch (member.liveness) {
+      case gossip::Liveness::alive:
+        ++count.alive;
+        break;
+      case gossip::Liveness::suspect:
+        ++count.suspect;
+        break;
+      case gossip::Liveness::dead:
+        ++count.dead;
+        break;
+      case gossip::Liveness::left:
+        ++count.left;
+        break;
+    }
+  }
+  return count;
+}
+
+GoalSummary judge_goal(const World& world) {
+  GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
+  for (std::size_t node : world.running()) {
+    const gossip::Status status = world.status(node);
+    goal.reached = goal.reached && status.run.goal_reached;
+    goal.round = std::max(goal.round, status.run.round);
+  }
+  return goal;
+}
+
+}  // namespace
+
+Summary simulate(Options options, TrainerFactory make_trainer) {
+  options.base.expect = options.nodes;
+  World world(options, std::move(make_trainer));
+  Checker checker(world);
+  Series series;
+  std::size_t finished = 0;
+  world.observe([&](std::size_t, const gossip::Output& output) {
+    if (const auto* progress = std::get_if<gossip::Progress>(&output))
+      series.add(world.now(), *progress);
+    const auto* event = std::get_if<gossip::Event>(&output);
+    if (event && event->kind == gossip::Event::Kind::finished) ++finished;
+  });
+  for (std::size_t node = 0; node < world.size(); ++node) world.start(node);
+  world.run_while([&] { return finished < world.size(); }, Time(options.limit));
+  checker.expect_finite();
+  return {.nodes = summarize_nodes(world),
+          .series = series.points(),
+          .goal = judge_goal(world),
+          .members = count_members(world),
+          .virtual_s = seconds(world.now()),
+          .seed = options.seed,
+          .event_hash = world.event_hash(),
+          .events = world.events(),
+          .violations = checker.violations()};
+}
+
+std::vector<NodeSummary> summarize_nodes(const World& world) {
+  const std::vector<std::size_t> running = world.running();
+  std::vector<std::vector<double>> models;
+  for (std::size_t node : running) models.push_back(world.trainer(node).parameters());
+  const std::vector<double> mean = mean_of(models);
+  const double norm = distance(mean, std::vector<double>(mean.size()));
+
+  std::vector<NodeSummary> nodes;
+  for (std::size_t k = 0; k < running.size(); ++k) {
+    const gossip::Status status = world.status(running[k]);
+    NodeSummary node;
+    node.name = world.node_options(running[k]).name;
+    node.round = status.run.round;
+    if (status.run.steps > 0) node.loss = status.run.loss;
+    if (status.run.evaluation) node.accuracy = status.run.evaluation->accuracy;
+    if (norm > 0) node.distance = distance(models[k], mean) / norm;
+    const std::vector<double> optimum = world.trainer(running[k]).optimum();
+    if (!optimum.empty() && optimum.size() == models[k].size())
+      node.distance_to_optimum = distance(models[k], optimum);
+    node.sent_bytes = status.sent_bytes;
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,210 @@
+#include "sim/world.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
+namespace starling::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kNodesLimit = 10'000;
+constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
+constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
+
+std::string host_of(std::size_t node) {
+  const std::size_t number = node + 1;
+  return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
+}
+
+}  // namespace
+
+World::World(Options options, TrainerFactory make_trainer)
+    : options_(std::move(options)),
+      make_trainer_(std::move(make_trainer)),
+      network_(options_.network, options_.seed),
+      nodes_(options_.nodes) {
+  ENSURE(nodes_.size() <= kNodesLimit, "a world has at most 10,000 nodes");
+  for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
+}
+
+gossip::Options World::node_options(std::size_t node) const {
+  gossip::Options options = options_.base;
+  options.name = fmt::format("node-{}", node);
+  options.control = {host_of(node), 7600};
+  options.bulk = {host_of(node), 7601};
+  options.http = {host_of(node), 7680};
+  options.seed = options_.seed;
+  if (options.seeds.empty()) options.seeds = {{host_of(0), 7600}};
+  return options;
+}
+
+void World::start(std::size_t node, const gossip::Options& options) {
+  Participant& self = nodes_.at(node);
+  ENSURE(!self.core, "a node that runs cannot start");
+  gossip::Options born = options;
+  born.incarnation = ++self.life;
+  self.core = std::make_unique<gossip::Node>(born, now_);
+  self.trainer = make_trainer_(node);
+  self.cutter = {};
+  self.busy_until = now_;
+  self.wake = kNever;
+  step(node, gossip::Tick{});
+}
+
+void World::crash(std::size_t node) {
+  nodes_.at(node).core.reset();
+}
+
+void World::leave(std::size_t node) {
+  if (runs(node)) step(node, gossip::LeaveCommand{});
+}
+
+void World::slow(std::size_t node, double factor) {
+  ENSURE(factor >= 0, "a job takes no negative time");
+  nodes_.at(node).slowness = factor;
+}
+
+void World::at(Time time, std::function<void()> action) {
+  queue_.push(std::max(time, now_), Action{std::move(action)});
+}
+
+// ---------------------------------------------------------------- time
+
+void World::run_until(Time time) {
+  while (queue_.next_time() <= time) next_event();
+  now_ = std::max(now_, time);
+}
+
+bool World::run_while(const std::function<bool()>& condition, Time limit) {
+  while (condition()) {
+    if (queue_.next_time() > limit) {
+      now_ = std::max(now_, limit);
+      return false;
+    }
+    next_event();
+  }
+  return true;
+}
+
+void World::next_event() {
+  auto [time, event] = queue_.pop();
+  now_ = time;
+  std::visit([&](auto& what) { happen(what); }, event);
+}
+
+// One number for the whole history: whatever happens differs in it, or nothing does.
+void World::note(std::uint64_t kind, std::size_t node, std::uint64_t content) {
+  ++events_;
+  for (std::uint64_t word : {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
+                             static_cast<std::uint64_t>(node), content})
+    hash_ = mix64(hash_ ^ word);
+}
+
+// Deadlines mostly move away while a tick is in the queue; then it only puts in a later one.
+void World::happen(Wake& wake) {
+  Participant& self = nodes_[wake.node];
+  if (!self.core || self.life != wake.life || self.wake != now_) return;
+  self.wake = kNever;
+  if (self.core->deadline() > now_) return wake_in_time(wake.node);
+  note(1, wake.node, 0);
+  step(wake.node, gossip::Tick{});
+}
+
+void World::happen(Delivery& delivery) {
+  const gossip::Frame& frame = *delivery.frame;
+  // The header holds the hash of the body.
+  note(2, delivery.to, stable_hash(frame.header));
+  if (!runs(delivery.to)) return;
+  step(delivery.to,
+       gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
+}
+
+void World::happen(JobDone& job) {
+  if (!runs(job.node) || nodes_[job.node].life != job.life) return;
+  note(3, job.node, std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
+  step(job.node, gossip::Trained{std::move(*job.done)});
+}
+
+void World::happen(Action& action) {
+  note(4, 0, 0);
+  action.act();
+}
+
+// ---------------------------------------------------------------- nodes
+
+void World::step(std::size_t node, gossip::Input input) {
+  gossip::Outputs outputs;
+  nodes_[node].core->step(now_, std::move(input), outputs);
+  perform(node, outputs);
+  if (runs(node)) wake_in_time(node);
+}
+
+void World::wake_in_time(std::size_t node) {
+  Participant& self = nodes_[node];
+  const Time deadline = self.core->deadline();
+  const Time wake = deadline > now_ ? deadline : now_ + kTickLeast;
+  if (wake >= self.wake) return;
+  self.wake = wake;
+  queue_.push(wake, Wake{node, self.life});
+}
+
+void World::perform(std::size_t node, gossip::Outputs& outputs) {
+  for (const gossip::Output& output : outputs) {
+    for (const Observer& observer : observers_) observer(node, output);
+    if (const auto* send = std::get_if<gossip::Send>(&output))
+      carry(node, *send);
+    else if (const auto* training = std::get_if<gossip::Train>(&output))
+      train(node, training->job);
+    else if (std::holds_alternative<gossip::Stopped>(output))
+      crash(node);  // it has said all it had to say
+  }
+}
+
+void World::carry(std::size_t node, const gossip::Send& send) {
+  const auto to = by_host_.find(send.to.host);
+  if (to == by_host_.end()) return;
+  const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
+  for (gossip::Frame& cut : nodes_[node].cutter.cut(send.message)) {
+    const auto frame = std::make_shared<const gossip::Frame>(std::move(cut));
+    const Arrivals arrivals = network_.send(now_, hop, frame->header.size() + frame->body.size());
+    for (const auto& time : {arrivals.first, arrivals.second})
+      if (time) queue_.push(*time, Delivery{hop.to, hop.plane, frame});
+  }
+}
+
+// The numbers are there at once; the node learns of them when the job would have ended.
+void World::train(std::size_t node, const optim::Job& job) {
+  Participant& self = nodes_[node];
+  auto done = std::make_shared<optim::Done>(self.trainer->run(job));
+  const double steps = static_cast<double>(done->stats.steps) * self.slowness;
+  done->stats.compute = from_seconds(seconds(options_.compute) * steps);
+  self.busy_until = std::max(self.busy_until, now_) + std::max(done->stats.compute, kJobLeast);
+  queue_.push(self.busy_until, JobDone{node, self.life, std::move(done)});
+}
+
+// ---------------------------------------------------------------- what there is to see
+
+std::vector<std::size_t> World::running() const {
+  std::vector<std::size_t> nodes;
+  for (std::size_t k = 0; k < nodes_.size(); ++k)
+    if (runs(k)) nodes.push_back(k);
+  return nodes;
+}
+
+gossip::Status World::status(std::size_t node) const {
+  ENSURE(runs(node), "only a node that runs has a status");
+  return nodes_[node].core->status(now_);
+}
+
+const optim::Trainer& World::trainer(std::size_t node) const {
+  ENSURE(nodes_.at(node).trainer, "only a node that was started has a trainer");
+  return *nodes_[node].trainer;
+}
+
+}  // namespace starling::sim

@@ -1,0 +1,232 @@
+// What happens to the others when something happens to one.
+#include <doctest/doctest.h>
+
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+
+namespace {
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return std::sqrt(sum);
+}
+
+void expect_sound(Cluster& cluster) {
+  cluster.checker.expect_finite();
+  cluster.checker.expect_agreement();
+  for (const std::string& violation : cluster.checker.violations()) FAIL_CHECK(violation);
+}
+
+}  // namespace
+
+TEST_CASE("A node without anybody trains alone") {
+  Cluster cluster = reference_cluster(1, 0);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  CHECK(cluster.round(0) > 400);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node whose seed is down trains alone and meets it later") {
+  Cluster cluster = reference_cluster(2, 0);
+  cluster.world.start(1);
+  cluster.world.run_until(Time(4s));
+  CHECK(cluster.round(1) > 100);
+  cluster.world.start(0);
+  // A seed that is down is asked at least every five seconds.
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 6s));
+  CHECK(cluster.comes_true([&] { return cluster.round(0) > 100; }, 5s));
+  CHECK(cluster.progress[0].front().progress.round > 1);
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("Two nodes train together") {
+  Cluster cluster = reference_cluster(2, 2);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  CHECK(cluster.round(0) > 300);
+  CHECK(cluster.round_spread() <= 1);
+  const auto& world = cluster.world;
+  CHECK(distance(world.trainer(0).parameters(), world.trainer(1).parameters()) < 0.2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A joiner adopts a model and holds nobody up") {
+  Cluster cluster = reference_cluster(9, 8);
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.start(node);
+  cluster.world.run_until(Time(5s));
+  const Time joined = cluster.world.now();
+  const std::uint64_t round = cluster.round(0);
+  CHECK(round > 100);
+  Duration patience{};
+  for (const gossip::EdgeStatus& edge : cluster.world.status(0).edges)
+    patience = std::max(patience, from_seconds(edge.patience_s));
+
+  gossip::Options options = cluster.world.node_options(8);
+  options.expect = 0;
+  cluster.world.start(8, options);
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 3s));
+  CHECK(cluster.comes_true([&] { return cluster.progress[8].size() > 3; }, 3s));
+  const Seen& first = cluster.progress[8].front();
+  CHECK(first.progress.round >= round);
+  // Its model is that of a neighbour: close to the optimum where the initial one is far away.
+  CHECK(*cluster.progress[0].front().progress.distance_to_optimum > 1.5);
+  CHECK(*first.progress.distance_to_optimum < 1.0);
+  cluster.world.run_until(joined + 10s);
+  CHECK(cluster.round_spread() <= 2);
+  for (std::size_t node = 0; node < 8; ++node) {
+    CAPTURE(node);
+    CHECK(seconds(cluster.longest_round(node, joined)) < seconds(patience));
+  }
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node that crashes is listed as dead and the rounds go on") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  const Time crashed = cluster.world.now();
+  const std::uint64_t round = cluster.round(0);
+  cluster.world.crash(3);
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 8s));
+  for (std::size_t node : cluster.world.running()) {
+    CAPTURE(node);
+    CHECK(cluster.liveness(node, 3) != gossip::Liveness::left);
+    CHECK(seconds(cluster.longest_round(node, crashed)) < 0.5);
+  }
+  CHECK(cluster.comes_true([&] { return cluster.liveness(0, 3) == gossip::Liveness::dead; }, 5s));
+  CHECK(cluster.round(0) > round + 100);
+  cluster.world.run_until(cluster.world.now() + 5s);
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node that starts again comes back with the model of the others") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  cluster.world.crash(3);
+  cluster.world.run_until(Time(15s));
+  const std::uint64_t round = cluster.round(0);
+  cluster.progress[3].clear();
+  gossip::Options options = cluster.world.node_options(3);
+  options.expect = 0;
+  cluster.world.start(3, options);
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 3s));
+  CHECK(cluster.comes_true([&] { return cluster.round(3) > round; }, 5s));
+  CHECK(cluster.progress[3].front().progress.round >= round);
+  cluster.world.run_until(cluster.world.now() + 5s);
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node that starts again before it was missed is taken for the same one") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  cluster.world.crash(3);
+  cluster.world.run_until(Time(6s));
+  gossip::Options options = cluster.world.node_options(3);
+  options.expect = 0;
+  cluster.world.start(3, options);
+  cluster.world.run_until(Time(12s));
+  CHECK(cluster.round_spread() <= 2);
+  for (const gossip::EdgeStatus& edge : cluster.world.status(3).edges)
+    CHECK(edge.state == "active");
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node that leaves is listed as left at once") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  const Time left = cluster.world.now();
+  cluster.world.leave(3);
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 100ms));
+  cluster.world.run_until(left + 20s);
+  for (std::size_t node : cluster.world.running()) {
+    CAPTURE(node);
+    CHECK(cluster.liveness(node, 3) == gossip::Liveness::left);
+    CHECK(seconds(cluster.longest_round(node, left)) < 0.5);
+  }
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A partition heals") {
+  Cluster cluster = reference_cluster(16, 16, {}, topology::Kind::torus);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  const std::vector<std::size_t> group{0, 1, 2, 3, 4};
+  cluster.world.partition(group);
+  cluster.world.slow(7, 3);  // so that the two sides run apart
+  cluster.world.run_until(Time(25s));
+  CHECK(cluster.liveness(0, 10) == gossip::Liveness::dead);
+  CHECK(cluster.liveness(10, 0) == gossip::Liveness::dead);
+  CHECK(cluster.round_spread() > 10);
+
+  cluster.world.network().heal();
+  cluster.world.slow(7, 1);
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 10s));
+  cluster.world.run_until(cluster.world.now() + 10s);
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A link that is cut one way does not stop the rounds") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  const std::uint64_t round = cluster.round(0);
+  cluster.world.network().cut(2, 3);
+  cluster.world.run_until(Time(15s));
+  CHECK(cluster.round(3) > round + 100);
+  cluster.world.network().heal();
+  cluster.world.run_until(Time(25s));
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A slow node is waited for and nobody is lost") {
+  Cluster cluster = reference_cluster(8, 8);
+  cluster.start_all();
+  cluster.world.slow(5, 4);
+  cluster.world.run_until(Time(20s));
+  CHECK(cluster.round_spread() <= 8);
+  for (std::size_t node : cluster.world.running()) CHECK(cluster.round(node) > 300);
+  expect_sound(cluster);
+}
+
+TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it is") {
+  for (const double loss : {0.1, 0.3}) {
+    sim::NetworkOptions network;
+    network.loss = loss;
+    network.duplicate = 0.1;
+    network.jitter = 1ms;
+    Cluster cluster = reference_cluster(16, 16, network);
+    cluster.start_all();
+    cluster.world.run_until(Time(300s));
+    CAPTURE(loss);
+    CHECK(cluster.round(0) > 500);
+    CHECK(cluster.round_spread() <= 16);
+    CHECK(cluster.error() == doctest::Approx(.44347281).epsilon(.01));
+    for (std::size_t node : cluster.world.running())
+      for (std::size_t other : cluster.world.running())
+        CHECK(cluster.liveness(node, other) != gossip::Liveness::dead);
+    for (const std::string& violation : cluster.checker.violations()) FAIL_CHECK(violation);
+  }
+}
+
+TEST_CASE("With learning rate zero everybody keeps the mean") {
+  optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(8, topology::Kind::ring, training);
+  options.base.expect = 8;
+  Cluster cluster(options, training);
+  cluster.start_all();
+  cluster.world.run_until(Time(2s));
+  CHECK(cluster.round_spread() <= 1);
+}

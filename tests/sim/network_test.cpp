@@ -1,0 +1,114 @@
+#include "sim/network.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "sim/queue.h"
+#include "sim/series.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr sim::Hop kHop{0, 1, gossip::Plane::bulk};
+
+std::vector<Time> arrivals(const sim::NetworkOptions& options, int frames) {
+  sim::Network network(options, 7);
+  std::vector<Time> times;
+  for (int k = 0; k < frames; ++k)
+    if (const auto first = network.send(Time(k * 1ms), kHop, 100).first) times.push_back(*first);
+  return times;
+}
+
+gossip::Progress progress(std::uint64_t round, double distance) {
+  gossip::Progress progress;
+  progress.round = round;
+  progress.distance_to_optimum = distance;
+  return progress;
+}
+
+}  // namespace
+
+TEST_CASE("Events happen in the order of time and then of their making") {
+  sim::Queue<int> queue;
+  queue.push(Time(2s), 1);
+  queue.push(Time(1s), 2);
+  queue.push(Time(1s), 3);
+  queue.push(Time(0s), 4);
+  std::vector<int> order;
+  while (!queue.empty()) order.push_back(queue.pop().second);
+  CHECK(order == std::vector{4, 2, 3, 1});
+  CHECK(queue.next_time() == kNever);
+}
+
+TEST_CASE("A frame takes the delay and no more") {
+  sim::Network network({.delay = 5ms}, 1);
+  const auto times = network.send(Time(1s), kHop, 100);
+  CHECK(times.first == Time(1s) + 5ms);
+  CHECK_FALSE(times.second);
+}
+
+TEST_CASE("Jitter does not reorder a connection unless told so") {
+  sim::NetworkOptions options{.jitter = 50ms};
+  CHECK(std::ranges::is_sorted(arrivals(options, 1000)));
+  options.reorder = true;
+  CHECK_FALSE(std::ranges::is_sorted(arrivals(options, 1000)));
+}
+
+TEST_CASE("Frames are lost and repeated as often as asked") {
+  CHECK(arrivals({.loss = 1}, 100).empty());
+  const std::size_t some = arrivals({.loss = 0.3}, 10'000).size();
+  CHECK(some > 6800);
+  CHECK(some < 7200);
+  sim::Network network({.duplicate = 1}, 1);
+  CHECK(network.send(Time{}, kHop, 1).second);
+}
+
+TEST_CASE("A narrow connection sends one frame after the other") {
+  sim::Network network({.delay = 0ms, .bandwidth = 1000}, 1);
+  CHECK(network.send(Time{}, kHop, 500).first == Time(500ms));
+  CHECK(network.send(Time{}, kHop, 500).first == Time(1s));
+  const sim::Hop other{0, 2, gossip::Plane::bulk};
+  CHECK(network.send(Time{}, other, 500).first == Time(500ms));
+}
+
+TEST_CASE("A cut works one way and a partition both") {
+  sim::Network network({}, 1);
+  network.cut(0, 1);
+  CHECK_FALSE(network.send(Time{}, kHop, 1).first);
+  CHECK(network.send(Time{}, {1, 0, gossip::Plane::bulk}, 1).first);
+  network.heal();
+  CHECK(network.send(Time{}, kHop, 1).first);
+  const std::vector<std::size_t> group{0, 2};
+  network.partition(group, 4);
+  CHECK_FALSE(network.send(Time{}, kHop, 1).first);
+  CHECK_FALSE(network.send(Time{}, {3, 2, gossip::Plane::bulk}, 1).first);
+  CHECK(network.send(Time{}, {0, 2, gossip::Plane::bulk}, 1).first);
+}
+
+TEST_CASE("A series is the root mean square over the nodes of a round") {
+  sim::Series series;
+  series.add(Time(1s), progress(1, 3));
+  series.add(Time(2s), progress(1, 4));
+  const auto points = series.points();
+  REQUIRE(points.size() == 1);
+  CHECK(*points[0].distance_to_optimum == doctest::Approx(std::sqrt(12.5)));
+  CHECK(points[0].time_s == 2);
+  CHECK_FALSE(points[0].accuracy);
+}
+
+TEST_CASE("A long series is thinned and keeps its last round") {
+  sim::Series series;
+  for (std::uint64_t round = 0; round <= 10'000; ++round)
+    series.add(Time{}, progress(round, static_cast<double>(round)));
+  CHECK(series.points().size() == 10'001);
+  for (std::uint64_t round = 10'001; round <= 25'001; ++round)
+    series.add(Time{}, progress(round, static_cast<double>(round)));
+  const auto points = series.points();
+  CHECK(points.size() == 6252);
+  CHECK(points.back().round == 25'001);
+  for (const sim::Point& point : points)
+    CHECK(*point.distance_to_optimum == doctest::Approx(static_cast<double>(point.round)));
+}
