@@ -145,7 +145,7 @@ void Node::Parts::donate(NodeId to) {
 
 void Node::Parts::settle(Time now) {
   gate.tick(now);
-  startup.tick(now, membership, links, outbox);
+  startup.tick(now, membership, outbox);
   if (startup.is_ready() && !was_ready) {
     was_ready = true;
     links.open(startup.workload().schema_hash);
@@ -154,6 +154,7 @@ void Node::Parts::settle(Time now) {
   membership.set_self(now, phase(), training.run().round, training.run().loss);
   if (members_version != membership.version()) follow_members(now);
   links.tick(now, outbox);
+  startup.begin(now, membership, links);
   if (startup.done() && !training.started()) {
     outbox.event(Event::Kind::started, startup.round() > 0
                                            ? fmt::format("training from round {}", startup.round())

@@ -8,7 +8,7 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
-constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for the first edges
+constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
 constexpr Duration kDonorPatience = std::chrono::seconds(3);  // and more for large models
 constexpr double kSlowestDonor = 4e6;                         // bytes per second
@@ -39,12 +39,20 @@ void Startup::enter(Time now, Stage stage) {
   next_try_ = now;
 }
 
-void Startup::tick(Time now, const Membership& members, const Links& links, Outbox& out) {
+void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
   if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
-  if (stage_ == Stage::ready && may_start(now, members, links)) enter(now, Stage::done);
+}
+
+void Startup::begin(Time now, const Membership& members, const Links& links) {
+  if (stage_ != Stage::ready || !are_expected_ready(now, members)) return;
+  if (!expected_since_) expected_since_ = now;
+  const bool linked = std::ranges::all_of(links.all(), [](const auto& item) {
+    return item.second.active || !item.second.refusal.empty();
+  });
+  if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
 }
 
 Time Startup::deadline() const {
@@ -159,13 +167,9 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   stage_ = Stage::adopting;
 }
 
-bool Startup::may_start(Time now, const Membership& members, const Links& links) const {
-  const bool expected = round_ > 0 || members.ready().size() >= options_.expect ||
-                        now - started_ >= options_.expect_patience;
-  const bool linked = std::ranges::all_of(links.all(), [](const auto& item) {
-    return item.second.active || !item.second.refusal.empty();
-  });
-  return expected && (linked || now - stage_since_ >= kLinkPatience);
+bool Startup::are_expected_ready(Time now, const Membership& members) const {
+  return round_ > 0 || members.ready().size() >= options_.expect ||
+         now - started_ >= options_.expect_patience;
 }
 
 std::string Startup::reason() const {

@@ -28,7 +28,11 @@ class Startup {
  public:
   Startup(const Options& options, Time now);
 
-  void tick(Time now, const Membership& members, const Links& links, Outbox& out);
+  void tick(Time now, const Membership& members, Outbox& out);
+  // From ready to done, once the expected members are ready and the edges to them open; edges have
+  // a moment to do so. REQUIRES links that follow from these members: those of an older view may
+  // be open while the neighbours to come are not known yet.
+  void begin(Time now, const Membership& members, const Links& links);
   Time deadline() const;
   void receive(const Surveys& message);
   void receive(const Snapshot& snapshot, Payload payload, const Envelope& from, Outbox& out);
@@ -53,7 +57,7 @@ class Startup {
   void assign(Time now, const Membership& members, Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
-  bool may_start(Time now, const Membership& members, const Links& links) const;
+  bool are_expected_ready(Time now, const Membership& members) const;
 
   Options options_;
   Prng prng_;
@@ -68,6 +72,7 @@ class Startup {
   std::string donor_name_;
   std::size_t attempts_ = 0;
   std::uint64_t round_ = 0;
+  std::optional<Time> expected_since_;  // nobody else is waited for
 };
 
 }  // namespace starling::gossip
