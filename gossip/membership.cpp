@@ -8,6 +8,10 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::size_t kFanout = 3;  // members a period tells
+// Good news travels fast: whoever hears it gossips this often in a row, this much faster. A node
+// then misses it with probability exp(-kFanout * kNewsGossips), not exp(-kFanout).
+constexpr std::size_t kNewsGossips = 4;
+constexpr int kNewsHaste = 10;
 constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
 constexpr Duration kReachOut = std::chrono::seconds(3);
 constexpr Duration kForgetAfter = std::chrono::minutes(10);
@@ -64,7 +68,7 @@ void Membership::merge(Time now, const Member& heard, Outbox& out) {
     others_[heard.id] = {heard, Liveness::alive, now};
     connected_ = true;
     ++version_;
-    next_gossip_ = now;  // good news travels at once
+    spread_news(now);
     out.event(Event::Kind::joined, fmt::format("{} joined", heard.name));
     return;
   }
@@ -85,7 +89,9 @@ void Membership::merge(Time now, const Member& heard, Outbox& out) {
     if (!was_present || restarted)
       out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
   }
-  if (was_present != is_present(entry) || restarted || old_phase != heard.phase) ++version_;
+  if (was_present == is_present(entry) && !restarted && old_phase == heard.phase) return;
+  ++version_;
+  spread_news(now);
 }
 
 // An older life of this node is outlived by a higher incarnation; a higher one is somebody else.
@@ -142,7 +148,9 @@ void Membership::ask_seeds(Time now, Outbox& out) {
 }
 
 void Membership::gossip(Time now, Outbox& out) {
-  next_gossip_ = now + timing_.heartbeat;
+  last_gossip_ = now;
+  next_gossip_ = now + (news_ > 0 ? timing_.heartbeat / kNewsHaste : timing_.heartbeat);
+  if (news_ > 0) --news_;
   ++self_.heartbeat;
   std::vector<const Member*> targets;
   for (const auto& [id, entry] : others_)
@@ -168,7 +176,13 @@ void Membership::set_self(Time now, Phase phase, std::uint64_t round, double los
   if (self_.phase == phase) return;
   self_.phase = phase;
   ++version_;
-  next_gossip_ = now;
+  spread_news(now);
+}
+
+void Membership::spread_news(Time now) {
+  news_ = kNewsGossips;
+  const Time soon = last_gossip_ + timing_.heartbeat / kNewsHaste;
+  next_gossip_ = std::min(next_gossip_, std::max(now, soon));
 }
 
 Gossip Membership::table() const {

@@ -34,7 +34,7 @@ class Membership {
   // Says goodbye to everybody; nothing is sent after that.
   void leave(Outbox& out);
 
-  // What others shall know of this node; goes out with the next gossip, at once when `phase` is
+  // What others shall know of this node; goes out with the next gossip, soon when `phase` is
   // new.
   void set_self(Time now, Phase phase, std::uint64_t round, double loss);
 
@@ -69,6 +69,7 @@ class Membership {
   void merge(Time now, const Member& heard, Outbox& out);
   void heard_of_self(const Member& heard);
   void gossip(Time now, Outbox& out);
+  void spread_news(Time now);
   void judge(Time now, Outbox& out);
   void ask_seeds(Time now, Outbox& out);
   Gossip table() const;
@@ -81,7 +82,9 @@ class Membership {
   std::vector<Seed> seeds_;
   Prng prng_;
   Time next_gossip_;
-  Time next_reach_out_;  // to one of the dead, in case it is only cut off
+  Time last_gossip_{};
+  std::size_t news_ = 0;  // gossips left that follow each other quickly
+  Time next_reach_out_;   // to one of the dead, in case it is only cut off
   bool connected_ = false;
   std::uint64_t version_ = 1;
   std::optional<Endpoint> impostor_;
