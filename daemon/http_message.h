@@ -1,0 +1,32 @@
+// HttpRequest, HttpResponse: what the HTTP server and those who answer have in common.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace starling::daemon {
+
+struct HttpRequest {
+  std::string method;  // "GET", "POST"; HEAD arrives as GET
+  std::string target;  // the path: "/v1/status"
+  std::string query;   // what follows the question mark: "since=12"
+  std::string body;
+  // Fields of the head, empty when absent.
+  std::string host, origin, content_type, authorization;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, such as Allow
+};
+
+using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+// {"error":{"code":…,"message":…}}
+HttpResponse error_response(int status, std::string_view code, std::string_view message);
+
+}  // namespace starling::daemon

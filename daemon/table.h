@@ -1,0 +1,41 @@
+// Table and friends: what commands print for people.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace starling::daemon {
+
+// Columns as wide as their widest cell, two blanks apart, under a line of titles. A column whose
+// title starts with '>' is flush right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> titles);
+  // REQUIRES one cell a column.
+  void add(std::vector<std::string> cells);
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;  // the titles first
+  std::vector<bool> flush_right_;
+};
+
+// 1234567 -> "1.23 MB"; powers of 1000.
+std::string human_bytes(double bytes);
+// 0.0031 -> "3.1 ms", 75 -> "1 min 15 s", 90000 -> "1 d 1 h".
+std::string human_duration(double seconds);
+// 0.9371 -> "93.7 %".
+std::string human_fraction(double fraction);
+// Three digits that count: "0.0312", "1.2e-07".
+std::string human_number(double value);
+// Control characters become '?': a name that came over the network shall not steer a terminal.
+std::string printable(std::string_view text);
+
+// The course of the values in one line of blocks, at most `width` of them, from their least to
+// their largest; on a logarithmic scale where they span two decades. Empty without values.
+std::string sparkline(std::span<const double> values, std::size_t width);
+
+}  // namespace starling::daemon

@@ -1,0 +1,180 @@
+#include "daemon/api.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/daemon/snapshot_example.h"
+
+using namespace starling;
+using namespace starling::daemon;
+using nlohmann::json;
+
+namespace {
+
+HttpRequest get(const std::string& target, const std::string& query = "") {
+  return {.method = "GET", .target = target, .query = query, .host = "127.0.0.1:7680"};
+}
+
+HttpRequest post(const std::string& target, const std::string& body) {
+  return {.method = "POST",
+          .target = target,
+          .body = body,
+          .host = "127.0.0.1:7680",
+          .content_type = body.empty() ? "" : "application/json"};
+}
+
+json parsed(const HttpResponse& response) {
+  return json::parse(response.body);
+}
+
+std::string code_of(const HttpResponse& response) {
+  return parsed(response).at("error").at("code");
+}
+
+struct Fixture {
+  Board board;
+  Handler api = make_api(board, [] { return std::string(R"({"keys":[]})"); });
+
+  void publish(const Snapshot& snapshot) {
+    board.publish(std::make_shared<const Snapshot>(snapshot));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
+  publish(example_snapshot());
+  for (const char* target : {"/", "/v1", "/v1/fleet", "/v1/status/", "/v1/model", "", "/../etc"}) {
+    const HttpResponse response = api(get(target));
+    CHECK(response.status == 404);
+    CHECK(code_of(response) == "not_found");
+    CHECK(parsed(response)["error"].contains("message"));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "Every resource answers its own method and no other") {
+  publish(example_snapshot());
+  for (const char* target : {"/healthz", "/readyz", "/v1/status", "/v1/members", "/v1/neighbors",
+                             "/v1/topology", "/v1/convergence", "/v1/config"}) {
+    const HttpResponse response = api(get(target));
+    CHECK(response.status == 200);
+    CHECK(response.content_type == "application/json");
+    CHECK(parsed(response).is_object());
+    const HttpResponse refusal = api(post(target, "{}"));
+    CHECK(refusal.status == 405);
+    CHECK(refusal.fields.front().second == "GET, HEAD");
+  }
+  CHECK(api(get("/v1/join")).status == 405);
+  CHECK(api(get("/v1/leave")).fields.front().second == "POST");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A node that has not started is healthy and not ready") {
+  CHECK(api(get("/healthz")).status == 200);
+  CHECK(api(get("/readyz")).status == 503);
+  CHECK(parsed(api(get("/readyz")))["reasons"].size() == 1);
+  CHECK(api(get("/v1/status")).status == 503);
+  CHECK(code_of(api(get("/v1/status"))) == "starting");
+  CHECK(parsed(api(get("/v1/convergence"))) == json{{"series", json::array()}});
+}
+
+TEST_CASE_FIXTURE(Fixture, "A node is ready when it trains or has finished") {
+  using gossip::State;
+  Snapshot snapshot = example_snapshot();
+  for (const State state : {State::training, State::degraded, State::finished}) {
+    snapshot.status.state = state;
+    publish(snapshot);
+    CHECK(api(get("/readyz")).status == 200);
+    CHECK(parsed(api(get("/readyz")))["reasons"] == json{"one member is dead"});
+  }
+  for (const State state : {State::starting, State::joining, State::leaving}) {
+    snapshot.status.state = state;
+    publish(snapshot);
+    CHECK(api(get("/readyz")).status == 503);
+    CHECK(parsed(api(get("/readyz")))["reasons"].size() == 2);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "The topology comes as JSON or DOT") {
+  publish(example_snapshot());
+  const HttpResponse dot = api(get("/v1/topology", "format=dot"));
+  CHECK(dot.content_type.starts_with("text/vnd.graphviz"));
+  CHECK(dot.body.starts_with("graph starling {"));
+  CHECK(api(get("/v1/topology", "format=json")).status == 200);
+  CHECK(api(get("/v1/topology", "format=png")).status == 400);
+}
+
+TEST_CASE_FIXTURE(Fixture, "The series begins above the round asked for") {
+  for (std::uint64_t round = 1; round <= 10; ++round) board.add(example_point(round));
+  CHECK(parsed(api(get("/v1/convergence")))["series"].size() == 10);
+  const json late = parsed(api(get("/v1/convergence", "x=1&since=7")))["series"];
+  REQUIRE(late.size() == 3);
+  CHECK(late[0]["round"] == 8);
+  for (const char* query : {"since=", "since=-1", "since=1.5", "since=99999999999999999999"})
+    CHECK(api(get("/v1/convergence", query)).status == 400);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Commands are left on the board") {
+  const HttpResponse join = api(post("/v1/join", R"({"address":"10.0.0.7:7600"})"));
+  CHECK(join.status == 202);
+  CHECK(join.body == "{}");
+  CHECK(api(post("/v1/leave", "")).status == 202);
+  CHECK(api(post("/v1/leave", "{}")).status == 202);
+  const auto commands = board.take_commands();
+  REQUIRE(commands.size() == 3);
+  CHECK(std::get<gossip::JoinCommand>(commands[0]).seed == Endpoint{"10.0.0.7", 7600});
+  CHECK(std::holds_alternative<gossip::LeaveCommand>(commands[1]));
+}
+
+TEST_CASE_FIXTURE(Fixture, "A command that is not understood is refused and leaves nothing") {
+  const std::string deep(60'000, '[');
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), std::string("null"),
+        std::string(R"({"address":7})"), std::string(R"({"address":"nowhere"})"),
+        std::string(R"({"address":"a:0"})"), std::string(R"({"address":"a b:7600"})"),
+        std::string("{\"address\":\"\xff:1\"}"), deep}) {
+    HttpRequest request = post("/v1/join", body);
+    request.content_type = "application/json";
+    CHECK(api(request).status == 400);
+  }
+  HttpRequest untyped = post("/v1/join", R"({"address":"a:1"})");
+  untyped.content_type = "text/plain";
+  CHECK(api(untyped).status == 415);
+  CHECK(api(post("/v1/leave", "[")).status == 400);
+  CHECK(board.take_commands().empty());
+  untyped.content_type = "application/json; charset=utf-8";
+  CHECK(api(untyped).status == 202);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Too many commands are refused") {
+  for (std::size_t k = 0; k < kCommandsLimit; ++k) CHECK(api(post("/v1/leave", "")).status == 202);
+  CHECK(api(post("/v1/leave", "")).status == 503);
+}
+
+TEST_CASE_FIXTURE(Fixture, "A page of another site cannot change the node") {
+  HttpRequest request = post("/v1/leave", "");
+  request.origin = "http://evil.example";
+  CHECK(api(request).status == 403);
+  request.origin = "null";
+  CHECK(api(request).status == 403);
+  request.origin = "http://127.0.0.1:7680";
+  CHECK(api(request).status == 202);
+}
+
+TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for") {
+  publish(example_snapshot());
+  const auto config = [] { return std::string("{}"); };
+  api = make_api(board, config, {.token = "secret"});
+  HttpRequest leave = post("/v1/leave", "");
+  CHECK(api(leave).status == 401);
+  for (const char* wrong : {"Bearer secres", "Bearer secret2", "Bearer ", "secret", "Basic secret"}) {
+    leave.authorization = wrong;
+    CHECK(api(leave).status == 401);
+  }
+  leave.authorization = "Bearer secret";
+  CHECK(api(leave).status == 202);
+  CHECK(api(get("/v1/status")).status == 200);
+  api = make_api(board, config, {.token = "secret", .guard_reads = true});
+  CHECK(api(get("/v1/status")).status == 401);
+  CHECK(api(get("/healthz")).status == 200);
+}

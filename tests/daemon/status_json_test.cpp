@@ -1,0 +1,167 @@
+#include "daemon/status_json.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "daemon/spectrum_cache.h"
+#include "daemon/version.h"
+#include "tests/daemon/snapshot_example.h"
+#include "topology/spectrum.h"
+
+using namespace starling;
+using namespace starling::daemon;
+using nlohmann::json;
+using Names = std::vector<std::string>;
+
+namespace {
+
+// Sorted, as the library keeps them.
+Names names_of(const json& object) {
+  Names names;
+  for (const auto& item : object.items()) names.push_back(item.key());
+  return names;
+}
+
+bool holds_null(const json& document) {
+  if (document.is_null()) return true;
+  if (!document.is_structured()) return false;
+  for (const json& part : document)
+    if (holds_null(part)) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("The status has the names of the interface") {
+  const json status = status_json(example_snapshot(), 1.0 / 3);
+  CHECK(names_of(status) == Names{"consensus", "members", "node", "rejected", "run", "time",
+                                  "topology", "traffic"});
+  CHECK(names_of(status["node"]) ==
+        Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version"});
+  CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
+                                         "learning_rate", "loss", "round", "samples", "schedule",
+                                         "shard", "steps"});
+  CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
+  CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
+  CHECK(names_of(status["consensus"]) == Names{"distance", "mixing_rate", "neighbor_distance"});
+  CHECK(names_of(status["topology"]) == Names{"degree", "epoch", "kind", "spectral_gap"});
+  CHECK(names_of(status["members"]) == Names{"alive", "dead", "left", "suspect"});
+  CHECK(names_of(status["traffic"]) == Names{"received_bytes", "sent_bytes"});
+  CHECK(names_of(status["time"]) == Names{"compute_s", "mix_s", "wait_s"});
+}
+
+TEST_CASE("The status has the values of the snapshot") {
+  const json status = status_json(example_snapshot(), 1.0 / 3);
+  CHECK(status["node"]["id"] == to_string(node_id("node-0")));
+  CHECK(status["node"]["state"] == "training");
+  CHECK(status["node"]["uptime_s"] == 60.0);
+  CHECK(status["run"]["eval"]["accuracy"] == 0.9);
+  CHECK(status["members"] == json{{"alive", 2}, {"suspect", 1}, {"dead", 1}, {"left", 0}});
+  CHECK(status["topology"]["degree"] == 2);
+  CHECK(status["topology"]["spectral_gap"].get<double>() == doctest::Approx(2.0 / 3));
+  CHECK(status["consensus"]["mixing_rate"].get<double>() == doctest::Approx(1.0 / 3));
+  CHECK(status["rejected"] == json{{"wrong cluster", 1}});
+}
+
+TEST_CASE("A node that has not begun leaves out what it does not know") {
+  const json status = status_json(Snapshot{}, std::nullopt);
+  CHECK(names_of(status["run"]) ==
+        Names{"algorithm", "round", "samples", "schedule", "shard", "steps"});
+  CHECK(status["consensus"] == json::object());
+  CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});
+  CHECK(status["rejected"] == json::object());
+  CHECK_FALSE(holds_null(status));
+}
+
+TEST_CASE("Numbers that are not finite are left out") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.run.loss = std::numeric_limits<double>::quiet_NaN();
+  snapshot.status.consensus_distance = std::numeric_limits<double>::infinity();
+  snapshot.status.members[1].member.loss = -std::numeric_limits<double>::infinity();
+  const json status = status_json(snapshot, std::nullopt);
+  CHECK_FALSE(status["run"].contains("loss"));
+  CHECK_FALSE(status["consensus"].contains("distance"));
+  const json members = members_json(snapshot);
+  CHECK(members["members"][0].contains("loss"));
+  CHECK_FALSE(members["members"][1].contains("loss"));
+  gossip::Progress point = example_point(1);
+  point.loss = std::nan("");
+  const json convergence = convergence_json(std::vector{point});
+  CHECK_FALSE(convergence["series"][0].contains("loss"));
+}
+
+TEST_CASE("Every member has the names of the interface") {
+  const json members = members_json(example_snapshot())["members"];
+  REQUIRE(members.size() == 4);
+  for (const json& member : members)
+    CHECK(names_of(member) == Names{"control", "http", "id", "incarnation", "last_heard_s", "loss",
+                                    "name", "round", "state"});
+  CHECK(members[0]["last_heard_s"] == 0.0);
+  CHECK(members[2]["last_heard_s"] == 10.0);
+  CHECK(members[2]["state"] == "suspect");
+  CHECK(members[3]["control"] == "10.0.0.1:7600");
+}
+
+TEST_CASE("Every edge has the names of the interface") {
+  const json neighbors = neighbors_json(example_snapshot())["neighbors"];
+  REQUIRE(neighbors.size() == 1);
+  CHECK(names_of(neighbors[0]) ==
+        Names{"distance", "id", "name", "patience_s", "received_bytes", "rejected", "round",
+              "rtt_s", "sent_bytes", "staleness", "state", "weight"});
+  CHECK(neighbors[0]["rejected"] == json{{"stale", 2}});
+}
+
+TEST_CASE("The topology has nodes and weighted edges") {
+  const json topology = topology_json(example_snapshot(), 1.0 / 3);
+  CHECK(names_of(topology) == Names{"connected", "directed", "edges", "nodes", "spectral_gap"});
+  CHECK(topology["nodes"][1] == json{{"id", to_string(node_id("node-1"))}, {"name", "node-1"}});
+  REQUIRE(topology["edges"].size() == 4);
+  CHECK(topology["edges"][1]["from"] == "node-0");
+  CHECK(topology["edges"][1]["to"] == "node-3");
+  CHECK(topology["edges"][1]["weight"].get<double>() == doctest::Approx(1.0 / 3));
+  CHECK(topology["connected"] == true);
+  CHECK(topology_dot(example_snapshot()).find("\"node-0\" -- \"node-3\"") != std::string::npos);
+}
+
+TEST_CASE("A topology that is not known yet has no edges") {
+  CHECK(names_of(topology_json(Snapshot{}, std::nullopt)) == Names{"edges", "nodes"});
+  CHECK(topology_dot(Snapshot{}) == "graph starling {\n}\n");
+}
+
+TEST_CASE("Every point of the series has the names of the interface") {
+  const json series = convergence_json(std::vector{example_point(7)})["series"];
+  CHECK(names_of(series[0]) == Names{"accuracy", "bytes", "distance", "distance_to_optimum", "loss",
+                                     "rmse", "round", "time_s"});
+  CHECK(series[0]["bytes"] == 700);
+}
+
+TEST_CASE("A name that is no text becomes text") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.identity.name = "bad\xff name";
+  CHECK(json::accept(to_text(status_json(snapshot, std::nullopt))));
+}
+
+TEST_CASE("The spectrum is that of the graph at hand") {
+  SpectrumCache cache;
+  const auto ring = std::make_shared<const topology::Graph>(topology::ring(6));
+  const auto path = std::make_shared<const topology::Graph>(topology::path(6));
+  CHECK(cache.second_modulus(ring) == topology::second_modulus(*ring));
+  CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
+  CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
+  CHECK_FALSE(cache.second_modulus(nullptr).has_value());
+  const auto large = std::make_shared<const topology::Graph>(
+      topology::ring(SpectrumCache::kVerticesLimit + 1));
+  CHECK_FALSE(cache.second_modulus(large).has_value());
+}
+
+TEST_CASE("The version is that of the project") {
+  std::ifstream stream(STARLING_ROOT "/CMakeLists.txt");
+  std::stringstream text;
+  text << stream.rdbuf();
+  CHECK(text.str().find(fmt::format("VERSION {} ", kVersion)) != std::string::npos);
+}
