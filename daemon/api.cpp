@@ -46,7 +46,7 @@ bool is_json(std::string_view content_type) {
 
 // Whether a browser asks on behalf of a page that is not ours. Others send no Origin.
 bool is_foreign(const HttpRequest& request) {
-  return !request.origin.empty() && request.origin != "http://" + request.host;
+  return !request.origin.empty() && !request.origin.ends_with("://" + request.host);
 }
 
 bool is_ready(gossip::State state) {

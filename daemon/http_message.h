@@ -9,18 +9,18 @@
 namespace starling::daemon {
 
 struct HttpRequest {
-  std::string method;  // "GET", "POST"; HEAD arrives as GET
-  std::string target;  // the path: "/v1/status"
-  std::string query;   // what follows the question mark: "since=12"
-  std::string body;
+  std::string method = {};  // "GET", "POST"; HEAD arrives as GET
+  std::string target = {};  // the path: "/v1/status"
+  std::string query = {};   // what follows the question mark: "since=12"
+  std::string body = {};
   // Fields of the head, empty when absent.
-  std::string host, origin, content_type, authorization;
+  std::string host = {}, origin = {}, content_type = {}, authorization = {};
 };
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
+  std::string body = {};
   std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, such as Allow
 };
 

@@ -140,6 +140,7 @@ class HttpServer::Impl {
   HostList hosts_;
   Endpoint endpoint_;
   Sessions sessions_;  // those whose request was begun longest ago first
+  std::size_t unsent_bytes_ = 0;
   std::atomic<std::uint64_t> requests_ = 0, malformed_ = 0, timed_out_ = 0, evicted_ = 0,
                              refused_hosts_ = 0;
   std::thread thread_;
@@ -161,6 +162,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void close() {
     if (std::exchange(closed_, true)) return;
     stream_.close();
+    server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
     server_.sessions_.erase(place_);
   }
 
@@ -200,12 +202,18 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
   void write(HttpResponse&& response, Framing framing) {
+    if (response.body.size() > kHttpBodyBytesLimit &&
+        server_.unsent_bytes_ + response.body.size() > kHttpUnsentBytesLimit)
+      response = error_response(503, "busy", "too many large answers are under way; try again");
+    unsent_bytes_ = response.body.size();
+    server_.unsent_bytes_ += unsent_bytes_;
     response_ = to_wire(std::move(response), framing);
     serializer_.emplace(response_);
     stream_.expires_after(server_.options_.write_deadline);
     const auto done = [self = shared_from_this(), framing](error_code error, std::size_t) {
       if (self->closed_) return;
       if (error) return self->close();
+      self->settle();
       framing.keep_alive ? self->read() : self->linger();
     };
     // With the head alone the body's length stays what it was measured to be.
@@ -213,6 +221,13 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
       http::async_write_header(stream_, *serializer_, done);
     else
       http::async_write(stream_, *serializer_, done);
+  }
+
+  // The response is sent.
+  void settle() {
+    server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
+    serializer_.reset();
+    response_ = {};
   }
 
   // Closing with unread bytes would reset the connection, and the client might lose the answer that
@@ -241,6 +256,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   WireResponse response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
   Sessions::iterator place_;
+  std::size_t unsent_bytes_ = 0;  // of response_
   bool incomplete_ = true;
   bool closed_ = false;
 };

@@ -17,6 +17,9 @@ namespace starling::daemon {
 
 inline constexpr std::size_t kHttpHeaderBytesLimit = 8 * 1024;  // above: 431
 inline constexpr std::size_t kHttpBodyBytesLimit = 64 * 1024;   // above: 413
+// Of all responses under way together; above, a response larger than kHttpBodyBytesLimit becomes a
+// 503, so that clients who ask for much and read nothing cannot fill the memory.
+inline constexpr std::size_t kHttpUnsentBytesLimit = 64 * 1024 * 1024;
 
 struct HttpOptions {
   // From the moment a request is waited for until its last byte. Not renewed by single bytes, and

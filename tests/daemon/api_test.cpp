@@ -167,7 +167,8 @@ TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for")
   api = make_api(board, config, {.token = "secret"});
   HttpRequest leave = post("/v1/leave", "");
   CHECK(api(leave).status == 401);
-  for (const char* wrong : {"Bearer secres", "Bearer secret2", "Bearer ", "secret", "Basic secret"}) {
+  for (const char* wrong :
+       {"Bearer secres", "Bearer secret2", "Bearer ", "secret", "Basic secret"}) {
     leave.authorization = wrong;
     CHECK(api(leave).status == 401);
   }

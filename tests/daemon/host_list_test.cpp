@@ -7,7 +7,8 @@ using namespace starling::daemon;
 
 TEST_CASE("A loopback server answers to loopback names only") {
   const HostList hosts({.host = "127.0.0.1", .port = 7680}, {});
-  for (const char* field : {"localhost", "LocalHost:7680", "127.0.0.1:1", "127.0.0.2", "[::1]:7680"})
+  for (const char* field :
+       {"localhost", "LocalHost:7680", "127.0.0.1:1", "127.0.0.2", "[::1]:7680"})
     CHECK(hosts.allows(field));
   for (const char* field : {"evil.example", "127.evil.example", "localhost.evil.example:7680",
                             "10.0.0.1", "[fe80::1]", "[", "[]", "", ":", "127.0.0.1.evil"})

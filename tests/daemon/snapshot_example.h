@@ -50,10 +50,9 @@ inline Snapshot example_snapshot() {
   status.run.shard_description = "blocks 0 to 3";
   status.consensus_distance = 0.02;
   status.neighbor_distance = 0.03;
-  status.members = {example_member("node-0", Liveness::alive),
-                    example_member("node-1", Liveness::alive),
-                    example_member("node-2", Liveness::suspect),
-                    example_member("node-3", Liveness::dead)};
+  status.members = {
+      example_member("node-0", Liveness::alive), example_member("node-1", Liveness::alive),
+      example_member("node-2", Liveness::suspect), example_member("node-3", Liveness::dead)};
   status.members.front().self = true;
   status.edges = {{.id = node_id("node-1"),
                    .name = "node-1",

@@ -39,8 +39,8 @@ bool holds_null(const json& document) {
 
 TEST_CASE("The status has the names of the interface") {
   const json status = status_json(example_snapshot(), 1.0 / 3);
-  CHECK(names_of(status) == Names{"consensus", "members", "node", "rejected", "run", "time",
-                                  "topology", "traffic"});
+  CHECK(names_of(status) ==
+        Names{"consensus", "members", "node", "rejected", "run", "time", "topology", "traffic"});
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
@@ -110,9 +110,9 @@ TEST_CASE("Every member has the names of the interface") {
 TEST_CASE("Every edge has the names of the interface") {
   const json neighbors = neighbors_json(example_snapshot())["neighbors"];
   REQUIRE(neighbors.size() == 1);
-  CHECK(names_of(neighbors[0]) ==
-        Names{"distance", "id", "name", "patience_s", "received_bytes", "rejected", "round",
-              "rtt_s", "sent_bytes", "staleness", "state", "weight"});
+  CHECK(names_of(neighbors[0]) == Names{"distance", "id", "name", "patience_s", "received_bytes",
+                                        "rejected", "round", "rtt_s", "sent_bytes", "staleness",
+                                        "state", "weight"});
   CHECK(neighbors[0]["rejected"] == json{{"stale", 2}});
 }
 
@@ -154,8 +154,8 @@ TEST_CASE("The spectrum is that of the graph at hand") {
   CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
   CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
   CHECK_FALSE(cache.second_modulus(nullptr).has_value());
-  const auto large = std::make_shared<const topology::Graph>(
-      topology::ring(SpectrumCache::kVerticesLimit + 1));
+  const auto large =
+      std::make_shared<const topology::Graph>(topology::ring(SpectrumCache::kVerticesLimit + 1));
   CHECK_FALSE(cache.second_modulus(large).has_value());
 }
 

@@ -1,0 +1,246 @@
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/settings.h"
+#include "daemon/api.h"
+#include "daemon/command_plan.h"
+#include "daemon/command_query.h"
+#include "daemon/help.h"
+#include "daemon/http_server.h"
+#include "daemon/present.h"
+#include "daemon/status_json.h"
+#include "daemon/table.h"
+#include "tests/daemon/snapshot_example.h"
+
+using namespace starling;
+using namespace starling::daemon;
+using nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string plan_error(const Words& arguments) {
+  const auto text = plan_text(arguments);
+  return text ? "no error" : text.error().text;
+}
+
+// A file that goes away with the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view text) {
+    std::string path = (std::filesystem::temp_directory_path() / "starling-XXXXXX").string();
+    ::close(::mkstemp(path.data()));
+    path_ = path;
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+// ---- plan
+
+TEST_CASE("A plan is one JSON document with what a topology costs") {
+  const auto text =
+      plan_text(Words{"--topology.kind=ring", "-n", "16", "--json", "--model-bytes", "1000"});
+  REQUIRE(text.has_value());
+  const json plan = json::parse(*text);
+  CHECK(plan["kind"] == "ring");
+  CHECK(plan["nodes"] == 16);
+  CHECK(plan["edges"] == 16);
+  CHECK(plan["degree"] == json{{"least", 2}, {"most", 2}, {"mean", 2.0}});
+  CHECK(plan["diameter"] == 8);
+  CHECK(plan["spectral_gap"].get<double>() == doctest::Approx(0.0507).epsilon(0.01));
+  CHECK(plan["rounds_to_consensus"] == 225);
+  CHECK(plan["bytes_per_round"] == json{{"node", 2000.0}, {"total", 32000.0}});
+}
+
+TEST_CASE("A plan for people has a line for every figure") {
+  const auto text = plan_text(Words{"-n", "16"});
+  REQUIRE(text.has_value());
+  for (const char* title :
+       {"topology", "degree", "diameter", "spectral gap", "rounds to consensus", "bytes per round"})
+    CHECK(holds(*text, title));
+  CHECK(plan_text(Words{"-n", "1"}).has_value());
+}
+
+TEST_CASE("A plan draws its graph") {
+  const auto text = plan_text(Words{"-n", "3", "--topology.kind=path", "--dot"});
+  REQUIRE(text.has_value());
+  CHECK(holds(*text, "\"node-0\" -- \"node-1\";"));
+  CHECK_FALSE(holds(*text, "\"node-0\" -- \"node-2\";"));
+}
+
+TEST_CASE("A plan that cannot be says why") {
+  CHECK(holds(plan_error({}), "-n"));
+  CHECK(holds(plan_error({"-n", "0"}), "expected a whole number"));
+  CHECK(holds(plan_error({"-n", "8", "--topology.kind=moon"}), "expected one of"));
+  CHECK(holds(plan_error({"-n", "8", "--topology.knid=ring"}), "did you mean topology.kind"));
+  CHECK(holds(plan_error({"-n", "6", "--topology.kind=hypercube"}), "power of two"));
+  CHECK(holds(plan_error({"-n", "6", "--json", "--dot"}), "one of them"));
+  CHECK(holds(plan_error({"-n", "6", "ring"}), "ring"));
+  CHECK(command_plan(Words{"-n", "six"}) == 2);
+}
+
+TEST_CASE("A plan reads an edge list") {
+  const TemporaryFile line("node-0 node-1\nnode-1 node-2  # a path\n");
+  const TemporaryFile stranger("node-0 node-1\nnode-1 moon\n");
+  const TemporaryFile islands("node-0 node-1\nnode-2 node-3\n");
+  const auto with = [](const std::string& path, const std::string& n) {
+    return Words{"-n", n, "--topology.kind=file", "--topology.file=" + path, "--json"};
+  };
+  const auto text = plan_text(with(line.path(), "3"));
+  REQUIRE(text.has_value());
+  CHECK(json::parse(*text)["diameter"] == 2);
+  CHECK(holds(plan_error(with("/nowhere/edges", "3")), "/nowhere/edges"));
+  CHECK(holds(plan_error(with("/", "3")), "cannot be read"));
+  CHECK(holds(plan_error(with(stranger.path(), "3")), "\"moon\""));
+  CHECK(holds(plan_error(with(islands.path(), "4")), "connected"));
+}
+
+// ---- asking a node
+
+TEST_CASE("Commands tell their outcome by the exit code") {
+  Board board;
+  board.publish(std::make_shared<const Snapshot>(example_snapshot()));
+  board.add(example_point(1));
+  auto server = HttpServer::start({.host = "127.0.0.1", .port = 0},
+                                  make_api(board, [] { return std::string("{}"); }));
+  REQUIRE(server.has_value());
+  const std::string url = "http://" + to_string((*server)->endpoint());
+  for (const char* command : {"status", "members", "neighbors", "topology", "convergence"}) {
+    CHECK(command_query(command, Words{"--api", url}) == 0);
+    CHECK(command_query(command, Words{"--api", url, "--json"}) == 0);
+  }
+  CHECK(command_query("topology", Words{"--api", url, "--dot"}) == 0);
+  CHECK(command_query("join", Words{"10.0.0.7:7600", "--api", url}) == 0);
+  CHECK(command_query("leave", Words{"--api", url}) == 0);
+  CHECK(board.take_commands().size() == 2);
+  for (std::size_t k = 0; k < kCommandsLimit; ++k) board.leave_command(gossip::LeaveCommand{});
+  CHECK(command_query("leave", Words{"--api", url}) == 1);
+  server->reset();
+  CHECK(command_query("status", Words{"--api", url}) == 4);
+  CHECK(command_query("leave", Words{"--api", url}) == 4);
+}
+
+TEST_CASE("Wrong usage asks nobody") {
+  CHECK(command_query("status", Words{"--moon"}) == 2);
+  CHECK(command_query("status", Words{"--dot"}) == 2);
+  CHECK(command_query("status", Words{"again"}) == 2);
+  CHECK(command_query("status", Words{"--json", "--watch"}) == 2);
+  CHECK(command_query("status", Words{"--api", "https://a:1"}) == 2);
+  CHECK(command_query("status", Words{"--topology.kind=ring"}) == 2);
+  CHECK(command_query("status", Words{"--token-file", "/nowhere"}) == 2);
+  CHECK(command_query("join", Words{}) == 2);
+  CHECK(command_query("join", Words{"nowhere"}) == 2);
+  CHECK(command_query("leave", Words{"--watch"}) == 2);
+  CHECK(command_query("status", Words{"--help"}) == 0);
+}
+
+TEST_CASE("A status for people says what matters") {
+  const auto text = present("status", status_json(example_snapshot(), 1.0 / 3));
+  REQUIRE(text.has_value());
+  for (const char* part :
+       {"node-0", "training", "one member is dead", "round 42", "90.0 %", "distance 0.02",
+        "degree 2", "1 dead", "4.00 kB", "computing 60.0 %", "wrong cluster 1"})
+    CHECK_MESSAGE(holds(*text, part), part);
+  CHECK(present("status", status_json(Snapshot{}, std::nullopt)).has_value());
+}
+
+TEST_CASE("Lists for people have a row for every entry") {
+  const Snapshot snapshot = example_snapshot();
+  CHECK(holds(*present("members", members_json(snapshot)), "node-2  suspect"));
+  CHECK(holds(*present("neighbors", neighbors_json(snapshot)), "250 ms"));
+  CHECK(holds(*present("topology", topology_json(snapshot, 0.5)), "4 nodes, 4 edges, connected"));
+}
+
+TEST_CASE("A long series for people is thinned to its last round") {
+  std::vector<gossip::Progress> series;
+  for (std::uint64_t round = 1; round <= 1'003; ++round) series.push_back(example_point(round));
+  const std::string text = *present("convergence", convergence_json(series));
+  CHECK(std::ranges::count(text, '\n') == 24);
+  CHECK(holds(text, " 1003 "));
+  CHECK(holds(text, "█"));
+  CHECK(holds(*present("convergence", convergence_json({})), "no round"));
+}
+
+TEST_CASE("An answer of another shape is an error and no crash") {
+  for (const char* command : {"status", "members", "neighbors", "topology", "convergence"}) {
+    CHECK(present(command, json::object()).has_value());
+    for (const char* text : {"[]", "7", "null",
+                             R"({"node":7,"members":7,"neighbors":[7],)"
+                             R"("nodes":7,"edges":[7],"series":[7]})",
+                             R"({"run":{"round":"x"},"members":[{"name":7}],"series":{"a":1},)"
+                             R"("neighbors":[{"rejected":{"a":[]}}],"connected":7})"})
+      static_cast<void>(present(command, json::parse(text)));
+  }
+  CHECK_FALSE(present("status", json::parse(R"({"run":{"round":"x"}})")).has_value());
+}
+
+// ---- words and figures
+
+TEST_CASE("Every command that exists has a help with its usage") {
+  for (const std::string_view command :
+       {"run", "up", "status", "members", "neighbors", "topology", "convergence", "plan",
+        "simulate", "config", "version", "join", "leave"}) {
+    const std::string help = help_for(command);
+    CHECK(help.starts_with(fmt::format("Usage: starling {}", command)));
+    CHECK(holds(help_for(""), fmt::format("\n  {} ", command)));
+    CHECK_FALSE(holds(help, "{"));
+    for (const std::string& line : split(help, '\n')) CHECK_MESSAGE(line.size() <= 100, line);
+  }
+  CHECK(help_for("moon").empty());
+}
+
+TEST_CASE("Figures are for people") {
+  CHECK(human_bytes(0) == "0 B");
+  CHECK(human_bytes(999) == "999 B");
+  CHECK(human_bytes(1234) == "1.23 kB");
+  CHECK(human_bytes(999'999) == "1.00 MB");
+  CHECK(human_bytes(123.4e9) == "123 GB");
+  CHECK(human_duration(0.0031) == "3.1 ms");
+  CHECK(human_duration(75) == "1 min 15 s");
+  CHECK(human_duration(90'000) == "1 d 1 h");
+  CHECK(human_duration(std::numeric_limits<double>::infinity()) == "forever");
+  CHECK(human_fraction(0.9371) == "93.7 %");
+}
+
+TEST_CASE("A name cannot steer the terminal") {
+  CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
+  CHECK(printable("caf\xc3\xa9") == "caf\xc3\xa9");
+  CHECK(printable("x\xc2\x9b") == "x??");
+}
+
+TEST_CASE("A table aligns its columns") {
+  Table table({"NAME", ">ROUND"});
+  table.add({"node-0", "7"});
+  table.add({"é", "1234567"});
+  CHECK(table.text() == "NAME      ROUND\nnode-0        7\né       1234567\n");
+}
+
+TEST_CASE("A sparkline runs from the first value to the last") {
+  CHECK(sparkline(std::array{0.0, 1.0}, 10) == "▁█");
+  CHECK(sparkline(std::array{1.0, 1.0, 1.0}, 10) == "▁▁▁");
+  CHECK(sparkline(std::array{1e-4, 1e-2, 1.0}, 3) == "▁▅█");
+  CHECK(sparkline(std::array{3.0, 5.0, 2.0, 1.0}, 2) == "▅▁");
+  CHECK(sparkline(std::array<double, 0>{}, 10).empty());
+}
