@@ -46,9 +46,9 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
   }
 }
 
-void Links::say_hello(Time now, Link& link, Outbox& out) {
+void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
   link.hello_sent = now;
-  out.send(link.control, Hello{link.epoch, link.peer_epoch, schema_, options_.algorithm});
+  out.send(link.control, Hello{link.epoch, echo, schema_, options_.algorithm});
 }
 
 void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
@@ -77,7 +77,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
     out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
   }
   // Answer what the other end does not know yet.
-  if (is_new || hello.echo != link.epoch) say_hello(now, link, out);
+  if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
 }
 
 void Links::receive(const Envelope& from, const Bye& bye) {
@@ -93,7 +93,9 @@ void Links::tick(Time now, Outbox& out) {
     if (link.active || now < link.next_hello) continue;
     link.next_hello = now + link.pause;
     link.pause = std::min(link.pause * 2, kHelloPauseLimit);
-    say_hello(now, link, out);
+    // Without an echo, so that it is answered: the other end may long be active, and only its
+    // answer have been lost.
+    say_hello(now, link, 0, out);
   }
 }
 

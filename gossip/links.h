@@ -57,7 +57,7 @@ class Links {
   const Link* active(NodeId peer) const;
 
  private:
-  void say_hello(Time now, Link& link, Outbox& out);
+  void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;
   std::uint64_t schema_ = 0;

@@ -39,8 +39,8 @@ struct Join {
 struct Gossip {
   std::vector<Member> members;
 };
-// "I want this edge": `epoch` is mine for it, `echo` yours as I know it, 0 for unknown. The edge is
-// active at the end that sees its own epoch echoed.
+// "I want this edge": `epoch` is mine for it, `echo` yours as I know it; 0 asks for an answer. The
+// edge is active at the end that sees its own epoch echoed.
 struct Hello {
   std::uint64_t epoch = 0;
   std::uint64_t echo = 0;

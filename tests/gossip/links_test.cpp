@@ -1,0 +1,143 @@
+#include "gossip/links.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/gossip/party.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+constexpr std::uint64_t kSchema = 42;
+
+// Two nodes that know each other and want the edge between them.
+struct Pair {
+  Pair() {
+    introduce(a, b);
+    introduce(b, a);
+    for (Party* party : {&a, &b}) {
+      party->links.open(kSchema);
+      want(*party);
+      party->said();
+    }
+  }
+  void introduce(Party& to, Party& who) {
+    to.membership.receive(now, Gossip{{*who.membership.find(who.membership.self())}}, to.outbox);
+  }
+  void want(Party& party) {
+    const NodeId peer = (&party == &a ? b : a).membership.self();
+    party.links.want(now, {{peer}}, party.membership, party.outbox);
+  }
+  // Hellos and goodbyes alone, as text: "epoch 1 echo 0".
+  static std::vector<Send> talk(std::vector<Send> sends) {
+    std::erase_if(sends, [](const Send& send) {
+      return !std::holds_alternative<Hello>(send.message.body) &&
+             !std::holds_alternative<Bye>(send.message.body);
+    });
+    return sends;
+  }
+  std::vector<Send> say(Party& party) {
+    party.links.tick(now, party.outbox);
+    return talk(party.said());
+  }
+  std::vector<Send> answer(Party& party, const std::vector<Send>& heard) {
+    for (const Send& send : heard) party.hear(now, send.message);
+    return talk(party.said());
+  }
+  bool is_active(Party& party) const {
+    return party.links.active((&party == &a ? b : a).membership.self()) != nullptr;
+  }
+
+  Time now{1s};
+  Party a{party_options(1)}, b{party_options(2)};
+};
+
+const Hello& hello(const std::vector<Send>& sends) {
+  REQUIRE(sends.size() == 1);
+  return std::get<Hello>(sends.front().message.body);
+}
+
+}  // namespace
+
+TEST_CASE("An edge opens by a question and an answer and its echo") {
+  Pair pair;
+  const auto question = pair.say(pair.a);
+  CHECK(hello(question).echo == 0);
+  const auto answer = pair.answer(pair.b, question);
+  CHECK(hello(answer).echo == hello(question).epoch);
+  CHECK_FALSE(pair.is_active(pair.b));
+  const auto echo = pair.answer(pair.a, answer);
+  CHECK(pair.is_active(pair.a));
+  CHECK(hello(echo).echo == hello(answer).epoch);
+  CHECK(pair.answer(pair.b, echo).empty());
+  CHECK(pair.is_active(pair.b));
+}
+
+TEST_CASE("Questions that cross open the edge and end") {
+  Pair pair;
+  auto from_a = pair.say(pair.a), from_b = pair.say(pair.b);
+  int messages = 0;
+  while (!from_a.empty() || !from_b.empty()) {
+    REQUIRE(++messages < 10);
+    auto next_a = pair.answer(pair.a, from_b);
+    from_b = pair.answer(pair.b, from_a);
+    from_a = std::move(next_a);
+  }
+  CHECK(pair.is_active(pair.a));
+  CHECK(pair.is_active(pair.b));
+}
+
+TEST_CASE("An edge opens at both ends whichever hello is lost") {
+  for (int lost = 0; lost < 4; ++lost) {
+    CAPTURE(lost);
+    Pair pair;
+    int sent = 0;
+    const auto carry = [&](std::vector<Send> sends) {
+      std::erase_if(sends, [&](const Send&) { return sent++ == lost; });
+      return sends;
+    };
+    for (int turn = 0; turn < 20; ++turn) {
+      pair.now += 1s;
+      auto heard = carry(pair.say(pair.a));
+      heard = carry(pair.answer(pair.b, heard));
+      heard = carry(pair.answer(pair.a, heard));
+      carry(pair.answer(pair.b, heard));
+      heard = carry(pair.say(pair.b));
+      heard = carry(pair.answer(pair.a, heard));
+      carry(pair.answer(pair.b, heard));
+    }
+    CHECK(pair.is_active(pair.a));
+    CHECK(pair.is_active(pair.b));
+  }
+}
+
+TEST_CASE("Two models that differ get no edge and a reason") {
+  Pair pair;
+  pair.b.links.open(kSchema + 1);
+  pair.answer(pair.b, pair.say(pair.a));
+  CHECK_FALSE(pair.is_active(pair.b));
+  CHECK_FALSE(pair.b.links.all().begin()->second.refusal.empty());
+}
+
+TEST_CASE("A goodbye closes the edge until the next hello") {
+  Pair pair;
+  pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, pair.say(pair.a))));
+  REQUIRE(pair.is_active(pair.b));
+  pair.a.links.want(pair.now, {}, pair.a.membership, pair.a.outbox);
+  pair.answer(pair.b, Pair::talk(pair.a.said()));
+  CHECK_FALSE(pair.is_active(pair.b));
+  pair.want(pair.a);
+  pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, pair.say(pair.a))));
+  CHECK(pair.is_active(pair.a));
+  CHECK(pair.is_active(pair.b));
+}
+
+TEST_CASE("A hello of an earlier life opens nothing") {
+  Pair pair;
+  auto question = pair.say(pair.a);
+  question.front().message.envelope.incarnation = 0;
+  CHECK(pair.answer(pair.b, question).empty());
+  CHECK(pair.b.links.all().begin()->second.peer_epoch == 0);
+}

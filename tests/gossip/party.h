@@ -1,0 +1,81 @@
+// Parts of several nodes with messages carried by hand, so that a test can lose any of them.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossip/links.h"
+#include "gossip/membership.h"
+#include "gossip/outbox.h"
+
+namespace starling::test {
+
+using namespace std::chrono_literals;
+
+inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
+  gossip::Options options;
+  options.name = fmt::format("node-{}", index);
+  const std::string host = fmt::format("10.0.0.{}", index);
+  options.control = {host, 7600};
+  options.bulk = {host, 7601};
+  options.http = {host, 7680};
+  options.incarnation = incarnation;
+  options.algorithm = "dpsgd";
+  return options;
+}
+
+// Membership and Links of one node.
+struct Party {
+  explicit Party(const gossip::Options& given, Time now = Time{})
+      : options(given),
+        outbox(1, node_id(given.name), given.incarnation),
+        membership(given, now),
+        links(given) {
+    outbox.begin(out);
+  }
+
+  // What it said since the last call.
+  std::vector<gossip::Send> said() {
+    std::vector<gossip::Send> sends;
+    for (gossip::Output& output : std::exchange(out, {}))
+      if (auto* send = std::get_if<gossip::Send>(&output)) sends.push_back(std::move(*send));
+    return sends;
+  }
+  void tick(Time now) {
+    links.tick(now, outbox);
+    membership.tick(now, outbox);
+  }
+  void hear(Time now, const gossip::Message& message) {
+    membership.heard_from(now, message.envelope.sender, message.envelope.incarnation);
+    if (const auto* join = std::get_if<gossip::Join>(&message.body))
+      membership.receive(now, *join, outbox);
+    if (const auto* news = std::get_if<gossip::Gossip>(&message.body))
+      membership.receive(now, *news, outbox);
+    if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
+      links.receive(now, message.envelope, *hello, membership, outbox);
+    if (const auto* bye = std::get_if<gossip::Bye>(&message.body))
+      links.receive(message.envelope, *bye);
+  }
+  gossip::Liveness liveness(Time now, const std::string& name) const {
+    for (const gossip::MemberStatus& member : membership.status(now))
+      if (member.member.name == name) return member.liveness;
+    throw std::runtime_error("not listed: " + name);
+  }
+  bool lists(Time now, const std::string& name) const {
+    for (const gossip::MemberStatus& member : membership.status(now))
+      if (member.member.name == name) return true;
+    return false;
+  }
+
+  gossip::Options options;
+  gossip::Outputs out;
+  gossip::Outbox outbox;
+  gossip::Membership membership;
+  gossip::Links links;
+};
+
+}  // namespace starling::test
