@@ -7,6 +7,14 @@
 #include "base/check.h"
 
 namespace starling::gossip {
+namespace {
+
+// A node this many rounds behind is still in step: others wait for it, and it catches up round by
+// round, so that all take equally many local steps; the optimum moves towards those who take more.
+// Beyond it, nobody waits and it jumps. Larger: a slow or lossy neighbour holds others up longer.
+constexpr std::uint64_t kRoundsInStep = 8;
+
+}  // namespace
 
 void Exchange::links_changed(const Links& links, Outbox& out) {
   std::erase_if(neighbors_, [&](const auto& item) {
@@ -65,7 +73,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     return;
   }
   neighbor.last_heard = now;
-  const bool in_step = message.round + 1 >= round_;
+  const bool in_step = message.round + kRoundsInStep >= round_;
   if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
   neighbor.late = neighbor.late && !in_step;
@@ -125,7 +133,8 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links)
     neighbor.weight = 1.0 / (1.0 + std::max(offered_degree_, vector->degree));
     terms.push_back({peer, neighbor.weight, vector->payload});
   }
-  round_ = std::max(round_ + 1, furthest_round(links));
+  const std::uint64_t furthest = furthest_round(links);
+  round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;
   return terms;
 }
 

@@ -41,7 +41,7 @@ class Exchange {
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
   // Ends the round: what to average with. The next round is the current one + 1, or that of the
-  // neighbour furthest ahead when this node fell behind.
+  // neighbour furthest ahead when this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links);
 
   // What the trainer found out about the vectors of a round.

@@ -38,9 +38,10 @@ TEST_CASE("A node whose seed is down trains alone and meets it later") {
   cluster.world.start(0);
   // A seed that is down is asked at least every five seconds.
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 6s));
-  CHECK(cluster.comes_true([&] { return cluster.round(0) > 100; }, 5s));
-  CHECK(cluster.progress[0].front().progress.round > 1);
-  CHECK(cluster.round_spread() <= 2);
+  // It knows nobody either, so it began alone, and catches up when the edge opens.
+  cluster.world.run_until(cluster.world.now() + 2s);
+  CHECK(cluster.round(0) > 400);
+  CHECK(cluster.round_spread() <= 1);
   expect_sound(cluster);
 }
 
@@ -212,7 +213,7 @@ TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it i
     cluster.world.run_until(Time(300s));
     CAPTURE(loss);
     CHECK(cluster.round(0) > 500);
-    CHECK(cluster.round_spread() <= 16);
+    CHECK(cluster.round_spread() < cluster.round(0) / 10);
     CHECK(cluster.error() == doctest::Approx(.44347281).epsilon(.01));
     for (std::size_t node : cluster.world.running())
       for (std::size_t other : cluster.world.running())
