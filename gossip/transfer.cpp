@@ -6,6 +6,16 @@
 #include "gossip/chunk_hash.h"
 
 namespace starling::gossip {
+namespace {
+
+// The very same bytes, by where they lie: `b` keeps them from being freed and used again.
+bool are_same_bytes(const Payload& a, const Payload& b) {
+  return std::ranges::equal(a.pieces(), b.pieces(), [](const auto& x, const auto& y) {
+    return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size();
+  });
+}
+
+}  // namespace
 
 std::vector<Frame> Cutter::cut(const Message& message, std::size_t chunk_bytes) {
   const std::size_t total = message.payload.size();
@@ -30,14 +40,13 @@ std::vector<Frame> Cutter::cut(const Message& message, std::size_t chunk_bytes) 
 }
 
 const std::vector<std::uint64_t>& Cutter::hashes(const Payload& payload, std::size_t chunk_bytes) {
-  const std::shared_ptr<const void>& owner = payload.pieces().front().owner;
-  if (owner == hashed_owner_ && payload.size() == hashed_bytes_) return hashes_;
+  if (chunk_bytes == hashed_chunk_bytes_ && are_same_bytes(payload, hashed_)) return hashes_;
   hashes_.clear();
   for (std::size_t offset = 0; offset < payload.size(); offset += chunk_bytes)
     hashes_.push_back(
         chunk_hash(payload.slice(offset, std::min(chunk_bytes, payload.size() - offset))));
-  hashed_owner_ = owner;
-  hashed_bytes_ = payload.size();
+  hashed_ = payload;
+  hashed_chunk_bytes_ = chunk_bytes;
   return hashes_;
 }
 

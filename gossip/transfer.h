@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +22,8 @@ struct Frame {
   Payload body;  // shares the message's payload
 };
 
-// Cuts messages. Hashes of a payload's chunks are kept for the next neighbour it is sent to.
+// Cuts messages. A payload and the hashes of its chunks are kept for the next neighbour it is sent
+// to.
 class Cutter {
  public:
   std::vector<Frame> cut(const Message& message, std::size_t chunk_bytes = kChunkBytes);
@@ -31,8 +31,8 @@ class Cutter {
  private:
   const std::vector<std::uint64_t>& hashes(const Payload& payload, std::size_t chunk_bytes);
 
-  std::shared_ptr<const void> hashed_owner_;
-  std::size_t hashed_bytes_ = 0;
+  Payload hashed_;
+  std::size_t hashed_chunk_bytes_ = 0;
   std::vector<std::uint64_t> hashes_;
 };
 

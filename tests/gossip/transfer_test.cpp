@@ -1,0 +1,162 @@
+#include "gossip/transfer.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/prng.h"
+
+using namespace starling;
+using namespace starling::gossip;
+
+namespace {
+
+constexpr std::size_t kChunk = 64;
+
+std::vector<std::byte> numbers(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t k = 0; k < size; ++k) bytes[k] = static_cast<std::byte>(mix64(k));
+  return bytes;
+}
+
+std::vector<std::byte> bytes_of(const Payload& payload) {
+  std::vector<std::byte> bytes(payload.size());
+  payload.copy_to(0, bytes);
+  return bytes;
+}
+
+Message message_with(Payload payload, std::uint64_t sequence = 1) {
+  return {{1, node_id("a"), 1, sequence}, Round{3, 7, 2, {}, {}}, std::move(payload)};
+}
+
+std::vector<Frame> cut(const Message& message) {
+  Cutter cutter;
+  return cutter.cut(message, kChunk);
+}
+
+struct Receiver {
+  Receiver() { assembler.set_payload_limit(1000); }
+  // The error, "more" while chunks are missing, or "whole".
+  std::string add(const Frame& frame, Time now = Time{}) {
+    auto header = decode_header(std::as_bytes(std::span(frame.header)));
+    REQUIRE(header.has_value());
+    auto result = assembler.add(now, std::move(*header), frame.body);
+    if (!result) return result.error().text;
+    if (!*result) return "more";
+    whole = std::move(**result);
+    return "whole";
+  }
+  Assembler assembler;
+  Message whole;
+};
+
+}  // namespace
+
+TEST_CASE("Chunks make the payload again whatever its size") {
+  for (const std::size_t size : {0, 1, 63, 64, 65, 128, 129, 1000}) {
+    CAPTURE(size);
+    const auto bytes = numbers(size);
+    const auto frames = cut(message_with(size == 0 ? Payload() : Payload::copy_of(bytes)));
+    CHECK(frames.size() == std::max<std::size_t>(1, (size + kChunk - 1) / kChunk));
+    Receiver receiver;
+    for (std::size_t k = 0; k < frames.size(); ++k)
+      CHECK(receiver.add(frames[k]) == (k + 1 < frames.size() ? "more" : "whole"));
+    CHECK(bytes_of(receiver.whole.payload) == bytes);
+    CHECK(std::get<Round>(receiver.whole.body).round == 7);
+  }
+}
+
+TEST_CASE("A payload of several pieces is cut like one") {
+  const auto bytes = numbers(300);
+  const Payload whole = Payload::copy_of(bytes);
+  std::vector<Payload::Piece> pieces;
+  for (const auto& [from, length] : {std::pair{0, 10}, {10, 100}, {110, 190}}) {
+    const Payload piece = Payload::copy_of(std::span(bytes).subspan(from, length));
+    pieces.push_back(piece.pieces().front());
+  }
+  const auto frames = cut(message_with(Payload(pieces)));
+  const auto expected = cut(message_with(whole));
+  REQUIRE(frames.size() == expected.size());
+  for (std::size_t k = 0; k < frames.size(); ++k) CHECK(frames[k].header == expected[k].header);
+}
+
+TEST_CASE("A missing chunk makes the rest useless and the next transfer is fine") {
+  const auto bytes = numbers(200);
+  const auto frames = cut(message_with(Payload::copy_of(bytes), 1));
+  Receiver receiver;
+  CHECK(receiver.add(frames[0]) == "more");
+  CHECK(receiver.add(frames[2]) == "incomplete");
+  CHECK(receiver.add(frames[3]) == "incomplete");
+  for (const Frame& frame : cut(message_with(Payload::copy_of(bytes), 2))) receiver.add(frame);
+  CHECK(receiver.whole.envelope.sequence == 2);
+  CHECK(bytes_of(receiver.whole.payload) == bytes);
+}
+
+TEST_CASE("A repeated chunk is refused and does no harm") {
+  const auto bytes = numbers(200);
+  const auto frames = cut(message_with(Payload::copy_of(bytes)));
+  Receiver receiver;
+  CHECK(receiver.add(frames[0]) == "more");
+  CHECK(receiver.add(frames[1]) == "more");
+  CHECK(receiver.add(frames[1]) == "incomplete");
+  CHECK(receiver.add(frames[2]) == "more");
+  CHECK(receiver.add(frames[3]) == "whole");
+  CHECK(bytes_of(receiver.whole.payload) == bytes);
+}
+
+TEST_CASE("A damaged chunk is refused") {
+  auto frames = cut(message_with(Payload::copy_of(numbers(200))));
+  auto bytes = bytes_of(frames[1].body);
+  bytes[5] ^= std::byte{1};
+  frames[1].body = Payload::copy_of(bytes);
+  Receiver receiver;
+  CHECK(receiver.add(frames[0]) == "more");
+  CHECK(receiver.add(frames[1]) == "checksum");
+  bytes.pop_back();
+  frames[1].body = Payload::copy_of(bytes);
+  CHECK(receiver.add(frames[1]) == "checksum");
+  frames[1].body = {};
+  CHECK(receiver.add(frames[1]) == "malformed");
+}
+
+TEST_CASE("A payload beyond the limit or on the control plane is refused") {
+  Receiver receiver;
+  CHECK(receiver.add(cut(message_with(Payload::copy_of(numbers(1001)))).front()) == "size");
+  Message bye = message_with(Payload::copy_of(numbers(10)));
+  bye.body = Bye{"x"};
+  CHECK(receiver.add(cut(bye).front()) == "size");
+  Frame stray = cut(message_with({})).front();
+  stray.body = Payload::copy_of(numbers(10));
+  CHECK(receiver.add(stray) == "malformed");
+}
+
+TEST_CASE("Cutting in another size after a first does not keep the old hashes") {
+  const Message message = message_with(Payload::copy_of(numbers(200)));
+  Cutter cutter;
+  cutter.cut(message, 64);
+  const auto again = cutter.cut(message, 50);
+  REQUIRE(again.size() == 4);
+  Receiver receiver;
+  for (const Frame& frame : again) receiver.add(frame);
+  CHECK(receiver.whole.payload.size() == 200);
+}
+
+TEST_CASE("Two slices of one buffer are not taken for each other") {
+  const Payload both = Payload::copy_of(numbers(200));
+  Cutter cutter;
+  cutter.cut(message_with(both.slice(0, 100)), kChunk);
+  Receiver receiver;
+  for (const Frame& frame : cutter.cut(message_with(both.slice(100, 100)), kChunk))
+    receiver.add(frame);
+  CHECK(bytes_of(receiver.whole.payload) == bytes_of(both.slice(100, 100)));
+}
+
+TEST_CASE("A transfer that stands still is forgotten") {
+  const auto frames = cut(message_with(Payload::copy_of(numbers(200))));
+  Receiver receiver;
+  receiver.add(frames[0], Time{});
+  CHECK(receiver.assembler.expire(Time(std::chrono::seconds(10)), std::chrono::seconds(30)) == 0);
+  CHECK(receiver.assembler.expire(Time(std::chrono::seconds(40)), std::chrono::seconds(30)) == 1);
+  CHECK(receiver.add(frames[1]) == "incomplete");
+}
