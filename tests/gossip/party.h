@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>

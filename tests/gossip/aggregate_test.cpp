@@ -1,0 +1,95 @@
+#include "gossip/aggregate.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/prng.h"
+
+using namespace starling;
+using gossip::Aggregate;
+
+namespace {
+
+// A ring where node i holds (i, 1); in a round all tell both neighbours, and some of it is lost.
+struct Ring {
+  explicit Ring(std::size_t size) : nodes(size), alive(size, true) {
+    for (std::size_t i = 0; i < size; ++i) nodes[i].set_value({static_cast<float>(i), 1.0F});
+  }
+  static NodeId id(std::size_t i) { return NodeId{i + 1}; }
+
+  void round(double loss = 0) {
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (alive[i]) nodes[i].update();
+    struct Said {
+      std::size_t from, to;
+      Aggregate::Vector flow, estimate;
+    };
+    std::vector<Said> all;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (const std::size_t j : {(i + 1) % nodes.size(), (i + nodes.size() - 1) % nodes.size()})
+        if (alive[i] && alive[j] && !prng.chance(loss))
+          all.push_back({i, j, nodes[i].flow(id(j)), nodes[i].estimate()});
+    for (const Said& said : all) nodes[said.to].receive(id(said.from), said.flow, said.estimate);
+  }
+  void bury(std::size_t dead) {
+    alive[dead] = false;
+    for (Aggregate& node : nodes) node.forget(id(dead));
+  }
+  // The largest distance of a live node's estimate from `mean`.
+  double error(double mean) const {
+    double worst = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (alive[i]) worst = std::max(worst, std::abs(nodes[i].estimate()[0] - mean));
+    return worst;
+  }
+
+  std::vector<Aggregate> nodes;
+  std::vector<bool> alive;
+  Prng prng{1};
+};
+
+}  // namespace
+
+TEST_CASE("Every estimate becomes the mean of the ring") {
+  Ring ring(8);
+  for (int k = 0; k < 200; ++k) ring.round();
+  CHECK(ring.error(3.5) < 1e-3);
+  CHECK(ring.nodes[0].estimate()[1] == doctest::Approx(1).epsilon(1e-4));
+}
+
+TEST_CASE("Lost messages leave no lasting error") {
+  Ring ring(8);
+  for (int k = 0; k < 400; ++k) ring.round(0.3);
+  for (int k = 0; k < 200; ++k) ring.round();
+  CHECK(ring.error(3.5) < 1e-3);
+}
+
+TEST_CASE("The estimate follows values that change") {
+  Ring ring(8);
+  for (int k = 0; k < 100; ++k) ring.round();
+  ring.nodes[3].set_value({11.0F, 1.0F});
+  for (int k = 0; k < 200; ++k) ring.round();
+  CHECK(ring.error(4.5) < 1e-3);
+}
+
+TEST_CASE("A neighbour that vanishes takes its value along") {
+  Ring ring(8);
+  for (int k = 0; k < 100; ++k) ring.round();
+  ring.bury(7);
+  for (int k = 0; k < 400; ++k) ring.round();
+  CHECK(ring.error(3.0) < 1e-3);
+}
+
+TEST_CASE("A vector of another size is ignored") {
+  Aggregate aggregate;
+  aggregate.receive(NodeId{1}, {1.0F}, {1.0F});
+  CHECK_FALSE(aggregate.has_value());
+  aggregate.set_value({2.0F, 3.0F});
+  aggregate.receive(NodeId{1}, {1.0F}, {1.0F});
+  aggregate.update();
+  CHECK(aggregate.estimate() == Aggregate::Vector{2.0F, 3.0F});
+  CHECK(aggregate.flow(NodeId{1}) == Aggregate::Vector{0.0F, 0.0F});
+}

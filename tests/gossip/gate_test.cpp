@@ -1,0 +1,141 @@
+#include "gossip/gate.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "base/prng.h"
+#include "tests/gossip/samples.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+constexpr std::uint64_t kCluster = 5;
+
+Payload body_of(const std::string& text) {
+  return text.empty() ? Payload() : Payload::copy_of(std::as_bytes(std::span(text)));
+}
+
+// What one node says, as it arrives at a gate.
+struct Speaker {
+  std::vector<Frame> say(Body body, const std::string& payload = {}) {
+    Message message{
+        {kCluster, node_id("a"), incarnation, ++sequence}, std::move(body), body_of(payload)};
+    return cutter.cut(message, 16);
+  }
+  std::uint64_t incarnation = 1, sequence = 0;
+  Cutter cutter;
+};
+
+struct Door {
+  Door() { gate.set_payload_limit(100); }
+  std::optional<Message> hear(const Frame& frame, Plane plane) {
+    return gate.admit(now, {plane, std::as_bytes(std::span(frame.header)), frame.body});
+  }
+  std::uint64_t refused(const std::string& reason) const {
+    const auto found = gate.rejected().find(reason);
+    return found == gate.rejected().end() ? 0 : found->second;
+  }
+  Time now{};
+  Gate gate{kCluster, node_id("b")};
+};
+
+void damage(std::string& bytes, Prng& prng) {
+  switch (prng.below(4)) {
+    case 0:
+      bytes.resize(prng.below(bytes.size() + 1));
+      break;
+    case 1:
+      for (std::uint64_t flips = 1 + prng.below(4); flips > 0 && !bytes.empty(); --flips)
+        bytes[prng.below(bytes.size())] ^= static_cast<char>(1 << prng.below(8));
+      break;
+    case 2:
+      for (std::uint64_t k = prng.below(8); k > 0; --k)
+        bytes.insert(prng.below(bytes.size() + 1), 1, static_cast<char>(prng.next()));
+      break;
+    default:
+      bytes.resize(prng.below(64));
+      for (char& byte : bytes) byte = static_cast<char>(prng.next());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Damaged headers never hurt and a sound one still passes") {
+  Prng prng(1);
+  Door door;
+  Speaker speaker;
+  std::uint64_t refusals = 0;
+  for (int turn = 0; turn < 20'000; ++turn) {
+    for (const Body& body : sample_bodies()) {
+      for (Frame& frame : speaker.say(body)) {
+        damage(frame.header, prng);
+        static_cast<void>(decode_header(std::as_bytes(std::span(frame.header))));
+        if (!door.hear(frame, plane_of(body))) ++refusals;
+      }
+    }
+  }
+  CHECK(refusals > 100'000);
+  CHECK(door.gate.rejected().size() < 16);
+  speaker.incarnation = ~0ULL;  // whatever the damaged ones claimed
+  speaker.sequence = 1ULL << 63;
+  CHECK(door.hear(speaker.say(Bye{"x"}).front(), Plane::control));
+}
+
+TEST_CASE("A message passes once") {
+  Door door;
+  Speaker speaker;
+  const auto frames = speaker.say(Bye{"x"});
+  CHECK(door.hear(frames.front(), Plane::control));
+  CHECK_FALSE(door.hear(frames.front(), Plane::control));
+  CHECK(door.refused("repeated") == 1);
+}
+
+TEST_CASE("Messages out of order pass and an older life does not") {
+  Door door;
+  Speaker speaker;
+  const auto first = speaker.say(Bye{"1"}), second = speaker.say(Bye{"2"});
+  CHECK(door.hear(second.front(), Plane::control));
+  CHECK(door.hear(first.front(), Plane::control));
+  const auto late = speaker.say(Bye{"3"});
+  speaker.incarnation = 2;
+  CHECK(door.hear(speaker.say(Bye{"4"}).front(), Plane::control));
+  CHECK_FALSE(door.hear(late.front(), Plane::control));
+}
+
+TEST_CASE("A message far behind the newest is refused") {
+  Door door;
+  Speaker speaker;
+  const auto old = speaker.say(Bye{"old"});
+  speaker.sequence += 300;
+  CHECK(door.hear(speaker.say(Bye{"new"}).front(), Plane::control));
+  CHECK_FALSE(door.hear(old.front(), Plane::control));
+}
+
+TEST_CASE("The wrong cluster or plane or sender is refused") {
+  Door door;
+  Speaker speaker;
+  CHECK_FALSE(door.hear(speaker.say(Bye{"x"}).front(), Plane::bulk));
+  CHECK(door.refused("plane") == 1);
+  const Envelope stranger{kCluster + 1, node_id("a"), 1, 9};
+  CHECK_FALSE(door.hear({encode_header(stranger, Bye{"x"}, {}), {}}, Plane::control));
+  CHECK(door.refused("cluster") == 1);
+  const Envelope self{kCluster, node_id("b"), 1, 9};
+  CHECK_FALSE(door.hear({encode_header(self, Bye{"x"}, {}), {}}, Plane::control));
+  CHECK(door.refused("own name") == 1);
+}
+
+TEST_CASE("A transfer that stands still is given up") {
+  Door door;
+  Speaker speaker;
+  const auto frames = speaker.say(Round{}, std::string(40, 'x'));
+  REQUIRE(frames.size() == 3);
+  CHECK_FALSE(door.hear(frames[0], Plane::bulk));
+  door.now = Time(std::chrono::minutes(1));
+  door.gate.tick(door.now);
+  CHECK(door.refused("incomplete") == 1);
+  CHECK_FALSE(door.hear(frames[1], Plane::bulk));
+}

@@ -1,0 +1,49 @@
+#include "gossip/patience.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace starling;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kLeast = 250ms, kInitial = 3s;
+
+gossip::Patience after(const std::vector<Duration>& intervals) {
+  gossip::Patience patience;
+  Time now{};
+  patience.arrived(now);
+  for (Duration interval : intervals) patience.arrived(now += interval);
+  return patience;
+}
+
+}  // namespace
+
+TEST_CASE("Patience is four medians and four deviations of the arrivals") {
+  CHECK(after({1s, 1s, 1s, 1s}).value(kLeast, kInitial) == 4s);
+  // Median 2 s; deviations 1, 0, 1: 2/3 s on average.
+  const Duration value = after({1s, 2s, 3s}).value(kLeast, kInitial);
+  CHECK(seconds(value) == doctest::Approx(4 * 2 + 4 * 2.0 / 3));
+}
+
+TEST_CASE("Patience has an initial value and two bounds") {
+  CHECK(after({1s, 1s}).value(kLeast, kInitial) == kInitial);
+  CHECK(after({1ms, 1ms, 1ms}).value(kLeast, kInitial) == kLeast);
+  CHECK(after({1h, 1h, 1h}).value(kLeast, kInitial) == 1min);
+}
+
+TEST_CASE("Patience forgets all but the last sixteen arrivals") {
+  std::vector<Duration> intervals(20, 1h);
+  intervals.insert(intervals.end(), 16, 1s);
+  CHECK(after(intervals).value(kLeast, kInitial) == 4s);
+}
+
+TEST_CASE("A gap that was excused is not measured") {
+  gossip::Patience patience = after({1s, 1s, 1s});
+  patience.restart();
+  patience.arrived(Time(1h));
+  patience.arrived(Time(1h) + 1s);
+  CHECK(patience.value(kLeast, kInitial) == 4s);
+}
