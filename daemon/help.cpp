@@ -135,15 +135,19 @@ Example: does a random graph of degree 4 beat the torus on 64 nodes?
 Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
 )"},
     {"simulate", "the same nodes in virtual time",
-     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--scenario FILE] [--SECTION.KEY=VALUE ...]
-                         [--json]
+     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--scenario FILE] [--json]
+                         [--SECTION.KEY=VALUE ...]
 
 Runs N nodes in one process and in virtual time, over a network that can delay, lose and repeat
 messages. The same seed gives the same run, bit for bit.
 
   -n N               nodes
   --seed S           of everything that is left to chance
-  --scenario FILE    faults and when they happen
+  --scenario FILE    a file with the section [sim], read over the others
+  --sim.delay=S, --sim.jitter=S, --sim.loss=P, --sim.duplicate=P
+                     the network: delay and extra random delay, s; shares lost and repeated
+  --sim.compute=S, --sim.seconds=S
+                     time of a local step, s; virtual time after which the simulation stops, s
 {configuring}  --json             print the summary as one JSON document, and nothing else
 
 Example: starling simulate -n 16 --topology.kind=ring --stop.rounds=200 --seed 7

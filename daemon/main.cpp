@@ -1,1 +1,51 @@
-int main() { return 0; }
+// starling: the one program. This file and main_simulate.cpp are where the layers meet: the only
+// ones of the daemon that know the simulator.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/command_config.h"
+#include "daemon/command_plan.h"
+#include "daemon/command_query.h"
+#include "daemon/command_run.h"
+#include "daemon/command_up.h"
+#include "daemon/exit_code.h"
+#include "daemon/main_simulate.h"
+#include "daemon/memory.h"
+#include "daemon/version.h"
+
+namespace {
+
+using namespace starling::daemon;
+
+int dispatch(std::string_view command, std::span<const std::string> arguments) {
+  constexpr std::string_view kQueries[] = {"status",      "members", "neighbors", "topology",
+                                           "convergence", "join",    "leave"};
+  if (command == "run") return command_run(arguments);
+  if (command == "up") return command_up(arguments);
+  if (command == "plan") return command_plan(arguments);
+  if (command == "simulate") return command_simulate(arguments);
+  if (command == "config") return command_config(arguments);
+  if (std::ranges::find(kQueries, command) != std::end(kQueries))
+    return command_query(command, arguments);
+  if (command == "version" || command == "--version") {
+    fmt::print("starling {}\n", kVersion);
+    return kExitDone;
+  }
+  if (command == "help" || command == "--help" || command == "-h")
+    return print_help(arguments.empty() ? "" : arguments[0]);
+  return wrong_usage(fmt::format("unknown command \"{}\"; `starling --help` lists them", command));
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  keep_large_blocks();
+  const std::vector<std::string> arguments(values + 1, values + count);
+  if (arguments.empty()) {
+    print_help("");
+    return kExitWrongUsage;
+  }
+  return dispatch(arguments[0], std::span(arguments).subspan(1));
+}

@@ -48,11 +48,15 @@ std::vector<SeriesPoint> network_series(std::span<const std::vector<Progress>> n
   std::vector<SeriesPoint> series;
   for (const auto& [round, sums] : rounds) {
     if (sums.nodes != nodes.size()) continue;
-    SeriesPoint point{round, sums.time_s, sums.loss.of_all(sums.nodes).value_or(0),
-                      sums.accuracy.of_all(sums.nodes), sums.rmse.of_all(sums.nodes),
+    SeriesPoint point{round,
+                      sums.time_s,
+                      sums.loss.of_all(sums.nodes).value_or(0),
+                      sums.accuracy.of_all(sums.nodes),
+                      sums.rmse.of_all(sums.nodes),
                       sums.distance.of_all(sums.nodes),
                       sums.squared_distance_to_optimum.of_all(sums.nodes)};
-    if (point.distance_to_optimum) point.distance_to_optimum = std::sqrt(*point.distance_to_optimum);
+    if (point.distance_to_optimum)
+      point.distance_to_optimum = std::sqrt(*point.distance_to_optimum);
     series.push_back(point);
   }
   return series;

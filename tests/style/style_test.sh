@@ -20,7 +20,8 @@ report() { # WHAT: prints the breaches on standard input, if any, under what the
 
 mapfile -t files < <(find base topology optim models gossip sim daemon tests bench \
   -name '*.h' -o -name '*.cpp' -o -name '*.sh' 2>/dev/null | sort)
-mapfile -t tests < <(find tests -type f -not -path 'tests/system/*' -not -path 'tests/style/*')
+mapfile -t tests < <(find tests -type f \
+  -not -path 'tests/system/*' -not -path 'tests/acceptance/*' -not -path 'tests/style/*')
 
 report "files of more than $lines_limit lines" \
   < <(wc -l "${files[@]}" | awk -v limit=$lines_limit '$2 != "total" && $1 > limit')
@@ -35,7 +36,7 @@ report 'test names with a comma' \
 
 # A test waits on a condition with a deadline, never for a time.
 pause='(sleep_for|sleep_until|nanosleep|\bu?sleep\(|^ *sleep [0-9])'
-report 'sleeps outside tests/system' \
+report 'sleeps outside the tests of real processes' \
   < <(grep -HnE "$pause" "${tests[@]}" || true)
 
 exit $broken

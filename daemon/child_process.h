@@ -1,0 +1,49 @@
+// ChildProcess: another copy of this program, started with arguments. It ends with its parent.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace starling::daemon {
+
+class ChildProcess {
+ public:
+  // Starts `arguments` (the program first), standard error going to the file `log_path`. What the
+  // child writes to the descriptor kReadyDescriptor is read by ready().
+  static Result<ChildProcess> start(const std::vector<std::string>& arguments,
+                                    const std::string& log_path);
+  static constexpr int kReadyDescriptor = 3;
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  // Kills it if it still runs.
+  ~ChildProcess();
+
+  // The first line the child writes to kReadyDescriptor; nothing when it ends without one.
+  std::optional<std::string> ready(std::chrono::milliseconds patience);
+  bool running();
+  // Of a child that has ended: its exit code, or 128 + the signal.
+  std::optional<int> exit_code() const { return exit_code_; }
+  void signal(int number) const;
+  // Waits for the end; false when it has not come in time.
+  bool wait(std::chrono::milliseconds patience);
+  pid_t pid() const { return pid_; }
+  const std::string& log_path() const { return log_path_; }
+
+ private:
+  ChildProcess(pid_t pid, int ready, std::string log_path)
+      : pid_(pid), ready_(ready), log_path_(std::move(log_path)) {}
+
+  pid_t pid_;
+  int ready_;
+  std::string log_path_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace starling::daemon

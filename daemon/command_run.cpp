@@ -1,0 +1,177 @@
+#include "daemon/command_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "daemon/api.h"
+#include "daemon/board.h"
+#include "daemon/config.h"
+#include "daemon/exit_code.h"
+#include "daemon/http_server.h"
+#include "daemon/loop.h"
+#include "daemon/status_json.h"
+#include "models/load.h"
+
+namespace starling::daemon {
+namespace {
+
+// The loop that a signal stops. Set while it runs.
+std::atomic<Loop*> running_loop = nullptr;
+
+void on_signal(int) {
+  if (Loop* loop = running_loop.load()) loop->stop();
+}
+
+void handle_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+// Above that of every earlier start of the node, as long as the clock of the machine goes forward.
+std::uint64_t incarnation_now() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
+}
+
+std::string default_name(const Endpoint& control) {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof(host) - 1);
+  return fmt::format("{}-{}", host, control.port);
+}
+
+Result<std::optional<std::string>> read_token(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0)
+    return fail("http.token-file = \"{}\": cannot be read", path);
+  if ((info.st_mode & 077) != 0)
+    return fail("http.token-file = \"{}\": has mode {:o}; others must not read it: chmod 600", path,
+                info.st_mode & 0777);
+  std::ifstream stream(path);
+  std::string token;
+  std::getline(stream, token);
+  if (token.empty()) return fail("http.token-file = \"{}\": holds no token", path);
+  return token;
+}
+
+Endpoint advertised(const Endpoint& bound, const std::string& host) {
+  return host.empty() ? bound : Endpoint{host, bound.port};
+}
+
+// Everything of a running node, in the order in which it comes to be.
+struct Daemon {
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<TrainingThread> training;
+  Board board;
+  std::unique_ptr<HttpServer> http;
+  Identity identity;
+};
+
+Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
+  TRY(daemon.transport, Transport::bind(config.listen_control, config.listen_bulk));
+  TRY(auto token, read_token(config.token_file));
+  ApiOptions api;
+  api.token = token;
+  api.guard_reads = !is_loopback(config.listen_http);
+  Handler handler = make_api(
+      daemon.board, [config_text] { return config_text; }, api);
+  HttpOptions http;
+  if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
+  TRY(daemon.http, HttpServer::start(config.listen_http, std::move(handler), http));
+  if (config.node.name.empty()) config.node.name = default_name(daemon.transport->control());
+  config.node.control = advertised(daemon.transport->control(), config.advertise);
+  config.node.bulk = advertised(daemon.transport->bulk(), config.advertise);
+  config.node.http = advertised(daemon.http->endpoint(), config.advertise);
+  config.node.incarnation = incarnation_now();
+  daemon.identity = {node_id(config.node.name),
+                     config.node.name,
+                     config.node.incarnation,
+                     config.node.control,
+                     config.node.bulk,
+                     config.node.http,
+                     config.node.algorithm,
+                     "rounds",
+                     std::string(topology::to_string(config.node.topology.kind))};
+  return {};
+}
+
+Result<void> load_trainer(Daemon& daemon, const Config& config) {
+  TRY(auto loaded, models::load(config.learner.data));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
+  log::info("{}", data->description);
+  for (const std::string& note : data->notes) log::info("{}", note);
+  daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
+  return {};
+}
+
+// Says where the node can be reached, for whoever started it.
+void announce(const Identity& identity, const std::optional<std::string>& path) {
+  log::info("control {}, bulk {}, http://{}", to_string(identity.control), to_string(identity.bulk),
+            to_string(identity.http));
+  if (!path) return;
+  const nlohmann::json addresses = {{"name", identity.name},
+                                    {"control", to_string(identity.control)},
+                                    {"bulk", to_string(identity.bulk)},
+                                    {"http", to_string(identity.http)}};
+  std::ofstream(*path) << addresses.dump() << std::endl;
+}
+
+void run_loop(Daemon& daemon, const Config& config) {
+  gossip::Node node(config.node, now());
+  Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  running_loop = &loop;
+  handle_signals();
+  loop.run(config.stays);
+  running_loop = nullptr;
+}
+
+const CommandOption kOptions[] = {
+    {"config,c", "configuration file", true},
+    {"join", "HOST:PORT of any member; may be given several times", true},
+    {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
+    {"json", "print the final status as one JSON document", false},
+    {"help,h", "", false},
+};
+
+}  // namespace
+
+int command_run(std::span<const std::string> arguments) {
+  auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("run");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("run takes no argument \"{}\"", line->positional[0]));
+  if (line->has("join"))
+    for (const std::string& seed : line->options["join"])
+      line->keys.emplace_back("cluster.join", seed);
+  const auto settings = load_settings(schema(), line->value("config"), line->keys);
+  if (!settings) return wrong_usage(settings.error().text);
+  auto config = read_config(*settings);
+  if (!config) return wrong_usage(config.error().text);
+
+  log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
+  Daemon daemon;
+  if (auto opened = open(daemon, *config, config_json(*settings)); !opened)
+    return wrong_usage(opened.error().text);
+  if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
+  announce(daemon.identity, line->value("ready-file"));
+  run_loop(daemon, *config);
+  if (line->has("json"))
+    fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
+  return kExitDone;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,249 @@
+#include "daemon/command_up.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "daemon/config.h"
+#include "daemon/display.h"
+#include "daemon/exit_code.h"
+#include "daemon/fleet.h"
+#include "daemon/summary_json.h"
+#include "daemon/table.h"
+#include "models/load.h"
+#include "topology/build.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+const CommandOption kOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"keep", "keep running after the goal", false},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+struct Plan {
+  Config config;
+  FleetOptions fleet;
+  std::string description;  // of the data
+};
+
+// Everything that can be wrong is found here, before anything is started.
+Result<Plan> make_plan(const CommandLine& line) {
+  Plan plan;
+  const auto nodes = parse_integer(line.value("nodes").value_or("8"));
+  if (!nodes || *nodes < 1 || *nodes > 1024)
+    return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
+  TRY(plan.config, read_config(settings));
+  plan.fleet.nodes = static_cast<std::size_t>(*nodes);
+  TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
+  TRY(auto loaded, models::load(plan.config.learner.data));
+  plan.description = loaded.description;
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  TRY_DO(models::make_trainer(plan.config.learner, data, "node-0", [] { return Time{}; }));
+
+  plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
+  for (const auto& [key, value] : line.keys)
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+  if (settings.is_default("cluster.preset"))
+    plan.fleet.arguments.push_back("--cluster.preset=local");
+  if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
+  plan.fleet.first_http = plan.config.listen_http;
+  plan.fleet.parts = deals_fixed_parts(plan.config);
+  return plan;
+}
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+struct Verdict {
+  bool has_goal = false;
+  bool reached = false;
+  std::string text;
+};
+
+bool all_finished(Fleet& fleet) {
+  return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
+    return !node.process.running() ||
+           (node.status.is_object() && node.status["node"]["state"] == "finished");
+  });
+}
+
+bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
+  return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f} %", 100 * fraction);
+}
+
+Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
+  Verdict verdict;
+  verdict.has_goal = goal.accuracy || goal.loss || goal.rounds > 0 || goal.seconds > 0;
+  std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
+  if (goal.accuracy && all_at_least(nodes, *goal.accuracy)) {
+    verdict.reached = true;
+    verdict.text =
+        fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
+  }
+  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
+        return node.status.is_object() && node.status["run"].contains("eval") &&
+               node.status["run"]["eval"].value("loss", 1e300) <= *goal.loss;
+      })) {
+    verdict.reached = true;
+    verdict.text = fmt::format("every node has a loss of at most {}", *goal.loss);
+  }
+  const bool by_time_or_rounds = !goal.accuracy && !goal.loss;
+  if (goal.rounds > 0 && all_finished(fleet)) {
+    verdict.reached = verdict.reached || by_time_or_rounds;
+    verdict.text = verdict.text.empty() ? fmt::format("all nodes trained {} rounds", goal.rounds)
+                                        : verdict.text;
+  } else if (goal.seconds > 0 && training_s >= goal.seconds) {
+    verdict.reached = verdict.reached || by_time_or_rounds;
+    verdict.text = verdict.text.empty() ? fmt::format("{} s are over", goal.seconds) : verdict.text;
+  }
+  return verdict;
+}
+
+struct Means {
+  double loss = 0, accuracy = 0, rmse = 0, distance = 0;
+  std::uint64_t round = 0;
+  bool has_accuracy = false, has_rmse = false;
+};
+
+Means means(std::span<const gossip::NodeSummary> nodes) {
+  Means mean;
+  const double n = static_cast<double>(nodes.size());
+  mean.round = UINT64_MAX;
+  for (const gossip::NodeSummary& node : nodes) {
+    mean.loss += node.loss / n;
+    mean.accuracy += node.accuracy.value_or(0) / n;
+    mean.rmse += node.rmse.value_or(0) / n;
+    mean.distance += node.distance.value_or(0) / n;
+    mean.round = std::min(mean.round, node.round);
+    mean.has_accuracy |= node.accuracy.has_value();
+    mean.has_rmse |= node.rmse.has_value();
+  }
+  return mean;
+}
+
+std::string progress_line(const Means& mean, double time_s, std::size_t running,
+                          std::size_t nodes) {
+  std::string line =
+      fmt::format("{:6.1f} s  round {:>6}  loss {:.4f}", time_s, mean.round, mean.loss);
+  if (mean.has_accuracy) line += fmt::format("  accuracy {}", percent(mean.accuracy));
+  if (mean.has_rmse) line += fmt::format("  rmse {:.4g}", mean.rmse);
+  return line + fmt::format("  consensus {:.1e}  nodes {}/{}", mean.distance, running, nodes);
+}
+
+// Watches until the goal is reached, or nothing is left to wait for.
+Verdict watch(Fleet& fleet, const gossip::Goal& goal, bool quiet) {
+  LiveBlock block;
+  std::vector<double> losses;
+  const auto started = steady_clock::now();
+  std::optional<steady_clock::time_point> training_since;
+  while (true) {
+    fleet.refresh();
+    const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
+    const Means mean = means(nodes);
+    if (!training_since && mean.round > 0) training_since = steady_clock::now();
+    if (mean.round > 0) losses.push_back(mean.loss);
+    const std::size_t running = fleet.running();
+    const std::string line =
+        progress_line(mean, seconds_since(started), running, fleet.nodes().size());
+    if (!quiet)
+      block.draw(fmt::format("{}\nloss {}\n\n{}", line, sparkline(losses, 60), node_table(nodes)),
+                 line, seconds_since(started));
+    Verdict verdict = judge(fleet, goal, training_since ? seconds_since(*training_since) : 0);
+    if (interrupted) verdict.text = "interrupted";
+    if (running == 0) verdict.text = "no node runs any more";
+    if (!verdict.text.empty()) {
+      block.clear();
+      return verdict;
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+void keep_until_interrupted(Fleet& fleet) {
+  fmt::print("Still running; Ctrl-C stops. Ask a node: starling status --api http://{}\n",
+             to_string(fleet.nodes()[0].http));
+  std::fflush(stdout);
+  while (!interrupted) std::this_thread::sleep_for(kLookEvery);
+}
+
+std::string kind_of(const Config& config, std::size_t nodes) {
+  return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
+}
+
+int report(Fleet& fleet, const Verdict& verdict, double wall_s, bool as_json) {
+  const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
+  const std::vector<gossip::SeriesPoint> series = fleet.series();
+  const bool failed = fleet.running() == 0;
+  if (as_json) {
+    json document = summary_json(nodes, series);
+    document["goal"] = {{"reached", verdict.reached}, {"reason", verdict.text}};
+    document["members"] = fleet.nodes()[0].status.value("members", json::object());
+    document["wall_s"] = wall_s;
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}\n{} after {:.1f} s: {}.\n", node_table(nodes),
+               failed             ? "Failed"
+               : verdict.reached  ? "Goal reached"
+               : verdict.has_goal ? "Goal not reached"
+                                  : "Stopped",
+               wall_s, verdict.text);
+  }
+  if (failed) return kExitFailed;
+  return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
+}
+
+}  // namespace
+
+int command_up(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("up");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
+  const auto plan = make_plan(*line);
+  if (!plan) return wrong_usage(plan.error().text);
+  const bool as_json = line->has("json");
+
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
+  const auto started = steady_clock::now();
+  const std::size_t n = plan->fleet.nodes;
+  if (!as_json) {
+    fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
+               n == 1 ? "s" : "", plan->description);
+    std::fflush(stdout);
+  }
+  auto fleet = Fleet::start(plan->fleet);
+  if (!fleet) return end_with(kExitFailed, fleet.error().text);
+  if (!as_json)
+    fmt::print("Watch any of them: starling status --api http://{}\n\n",
+               to_string(fleet->nodes()[0].http));
+  const Verdict verdict = watch(*fleet, plan->config.node.goal, as_json);
+  const int code = report(*fleet, verdict, seconds_since(started), as_json);
+  if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
+  fleet->stop();
+  return code;
+}
+
+}  // namespace starling::daemon

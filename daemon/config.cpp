@@ -1,0 +1,121 @@
+#include "daemon/config.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "daemon/edge_list.h"
+#include "optim/options.h"
+#include "topology/build.h"
+
+namespace starling::daemon {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
+
+void describe_daemon(Schema& schema) {
+  schema.add({"node.name", "", "how others know this node, unique; default: host name and port"});
+  schema.add({"node.seed", "1",
+              "of all chance in training: the initial parameters, equal on every node, and the "
+              "order of samples, different on each"});
+  schema.add({"node.log", "info", "least level that is printed: debug, info, warning, error, off"});
+  schema.add({"listen.control", "127.0.0.1:7600",
+              "HOST:PORT for membership messages; port 0 takes a free one"});
+  schema.add({"listen.bulk", "", "HOST:PORT for parameters; default: the control port plus one"});
+  schema.add({"listen.http", "127.0.0.1:7680",
+              "HOST:PORT of the REST interface; other than loopback needs http.token-file"});
+  schema.add({"listen.advertise", "",
+              "host by which other nodes reach this one; needed when listening on all addresses"});
+  schema.add({"http.token-file", "",
+              "file of mode 0600 with the bearer token that changing requests must carry"});
+}
+
+Endpoint read_endpoint(Reader& reader, std::string_view key, const Endpoint& fallback) {
+  if (reader.text(key).empty()) return fallback;
+  if (auto endpoint = parse_endpoint(reader.text(key)))
+    return *endpoint;
+  else
+    reader.mistake(key, endpoint.error().text);
+  return fallback;
+}
+
+bool is_wildcard(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::" || endpoint.host == "*";
+}
+
+void read_addresses(Reader& reader, Config& config) {
+  config.listen_control = read_endpoint(reader, "listen.control", {"127.0.0.1", 7600});
+  const std::uint16_t control_port = config.listen_control.port;
+  const auto next_port =
+      static_cast<std::uint16_t>(control_port == 0 || control_port == 65535 ? 0 : control_port + 1);
+  config.listen_bulk =
+      read_endpoint(reader, "listen.bulk", {config.listen_control.host, next_port});
+  config.listen_http = read_endpoint(reader, "listen.http", {"127.0.0.1", 7680});
+  config.advertise = reader.text("listen.advertise");
+  config.token_file = reader.text("http.token-file");
+  if (is_wildcard(config.listen_control) && config.advertise.empty())
+    reader.mistake("listen.control", "listens everywhere; name one address in listen.advertise");
+  if (!is_loopback(config.listen_http) && config.token_file.empty())
+    reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
+}
+
+}  // namespace
+
+const Schema& schema() {
+  static const Schema kSchema = [] {
+    Schema schema;
+    describe_daemon(schema);
+    gossip::describe(schema);
+    topology::describe(schema);
+    models::describe_learner(schema);
+    schema.add({"stop.stay", "false", "keep serving after the goal is reached instead of leaving"});
+    return schema;
+  }();
+  return kSchema;
+}
+
+Result<Config> read_config(const Settings& settings) {
+  Reader reader(settings);
+  Config config;
+  config.node = gossip::read_options(reader);
+  config.learner = models::read_learner_options(reader);
+  config.node.name = reader.text("node.name");
+  config.node.seed = config.learner.optim.seed;
+  config.node.algorithm = optim::name(config.learner.optim.algorithm);
+  config.node.overlaps = optim::overlaps(config.learner.optim.algorithm);
+  config.stays = reader.flag("stop.stay");
+  config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
+  read_addresses(reader, config);
+  if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
+  TRY_DO(reader.verdict());
+  TRY_DO(load_edges(config.node.topology));
+  return config;
+}
+
+Result<void> validate_cluster(const Config& config, std::size_t nodes) {
+  std::vector<topology::Site> sites;
+  for (std::size_t k = 0; k < nodes; ++k) {
+    const std::string name = fmt::format("node-{}", k);
+    sites.push_back({node_id(name), name});
+  }
+  return topology::validate(config.node.topology, sites);
+}
+
+bool deals_fixed_parts(const Config& config) {
+  const models::DataOptions& data = config.learner.data;
+  return data.shard.kind == models::ShardChoice::Kind::automatic &&
+         (data.partition.kind != models::Partition::Kind::iid ||
+          data.source == models::Source::reference);
+}
+
+std::string config_json(const Settings& settings) {
+  nlohmann::ordered_json json;
+  for (const Key& key : settings.schema().keys()) {
+    const Setting& setting = settings.at(key.name);
+    json[key.name] = {{"value", setting.value}, {"origin", setting.origin}};
+  }
+  return json.dump(2);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,41 @@
+// Config: every key of the program in one schema, and what a node makes of their values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "gossip/options.h"
+#include "models/learner.h"
+
+namespace starling::daemon {
+
+const Schema& schema();
+
+struct Config {
+  gossip::Options node;
+  models::LearnerOptions learner;
+  Endpoint listen_control, listen_bulk, listen_http;
+  std::string advertise;  // host; empty: that of the listening address
+  std::string token_file;
+  bool stays = false;  // keep serving after the goal
+  log::Level log_level = log::Level::info;
+};
+
+// The checked values, edge list included. The error holds every mistake, one a line.
+Result<Config> read_config(const Settings& settings);
+
+// For a planned cluster of n nodes named node-0 to node-(n-1).
+Result<void> validate_cluster(const Config& config, std::size_t nodes);
+
+// Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt
+// out at random may move when nodes come and go; any other way of cutting stands for sites that own
+// their data.
+bool deals_fixed_parts(const Config& config);
+
+// {"section.key": {"value": …, "origin": …}}, as GET /v1/config answers.
+std::string config_json(const Settings& settings);
+
+}  // namespace starling::daemon

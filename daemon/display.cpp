@@ -1,0 +1,72 @@
+#include "daemon/display.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "daemon/table.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr double kLineEvery_s = 2;
+
+std::string optional_number(const std::optional<double>& value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+std::string optional_small(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2e}", *value) : "-";
+}
+
+}  // namespace
+
+std::string node_table(std::span<const gossip::NodeSummary> nodes) {
+  const bool has_rmse =
+      std::ranges::any_of(nodes, [](auto& node) { return node.rmse.has_value(); });
+  const bool has_optimum =
+      std::ranges::any_of(nodes, [](auto& node) { return node.distance_to_optimum.has_value(); });
+  std::string text = fmt::format("{:<12}{:>9}{:>12}{:>12}{:>13}", "node", "round", "loss",
+                                 has_rmse ? "rmse" : "accuracy", "consensus");
+  if (has_optimum) text += fmt::format("{:>14}", "to optimum");
+  text += fmt::format("{:>12}\n", "sent");
+  for (const gossip::NodeSummary& node : nodes) {
+    text +=
+        fmt::format("{:<12}{:>9}{:>12.5f}{:>12}{:>13}", node.name, node.round, node.loss,
+                    has_rmse ? optional_number(node.rmse, 4) : optional_number(node.accuracy, 4),
+                    optional_small(node.distance));
+    if (has_optimum)
+      text += fmt::format("{:>14}", node.distance_to_optimum
+                                        ? fmt::format("{:.7f}", *node.distance_to_optimum)
+                                        : "-");
+    text += fmt::format("{:>12}\n", human_bytes(static_cast<double>(node.sent_bytes)));
+  }
+  return text;
+}
+
+LiveBlock::LiveBlock() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
+
+void LiveBlock::draw(const std::string& block, const std::string& line, double time_s) {
+  if (!terminal_) {
+    if (time_s - last_line_s_ < kLineEvery_s) return;
+    last_line_s_ = time_s;
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+    return;
+  }
+  clear();
+  fmt::print("{}", block);
+  drawn_lines_ = static_cast<std::size_t>(std::ranges::count(block, '\n'));
+  std::fflush(stdout);
+}
+
+void LiveBlock::clear() {
+  if (drawn_lines_ > 0) fmt::print("\x1b[{}A\x1b[J", drawn_lines_);
+  drawn_lines_ = 0;
+}
+
+}  // namespace starling::daemon

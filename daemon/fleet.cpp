@@ -1,0 +1,183 @@
+#include "daemon/fleet.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/http_client.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kStartPatience{60'000};  // loading data included
+constexpr milliseconds kStopPatience{5'000};
+constexpr milliseconds kRequestPatience{2'000};
+
+std::string last_line(const std::string& path) {
+  std::ifstream stream(path);
+  std::string line, last;
+  while (std::getline(stream, line))
+    if (!line.empty()) last = line;
+  return last;
+}
+
+// What `up` decides for a node over what the user said.
+std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
+                                        const std::string& seed, const Endpoint& http) {
+  std::vector<std::string> arguments{options.program, "run"};
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  const auto set = [&arguments](std::string_view key, std::string_view value) {
+    arguments.push_back(fmt::format("--{}={}", key, value));
+  };
+  set("node.name", fmt::format("node-{}", index));
+  set("listen.control", "127.0.0.1:0");
+  set("listen.bulk", "127.0.0.1:0");
+  set("listen.http", to_string(http));
+  set("cluster.expect", std::to_string(options.nodes));
+  set("stop.stay", "true");
+  // Goals are judged over all nodes together.
+  set("stop.accuracy", "");
+  set("stop.loss", "");
+  set("stop.seconds", "0");
+  if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
+  if (!seed.empty()) set("cluster.join", seed);
+  arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));
+  return arguments;
+}
+
+// Whether somebody listens there is what connecting tells.
+bool is_free(const Endpoint& endpoint) {
+  return !http_request(endpoint, "GET", "/healthz", "", kRequestPatience);
+}
+
+std::string make_log_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "starling-up-XXXXXX").string();
+  return ::mkdtemp(pattern.data()) ? pattern : std::filesystem::temp_directory_path().string();
+}
+
+std::optional<double> number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+gossip::Progress read_point(const json& point) {
+  gossip::Progress progress;
+  progress.round = point.value("round", std::uint64_t{0});
+  progress.time_s = point.value("time_s", 0.0);
+  progress.loss = number(point, "loss").value_or(0);
+  progress.accuracy = number(point, "accuracy");
+  progress.rmse = number(point, "rmse");
+  progress.distance = number(point, "distance");
+  progress.distance_to_optimum = number(point, "distance_to_optimum");
+  progress.bytes = point.value("bytes", std::uint64_t{0});
+  return progress;
+}
+
+std::optional<json> get(const Endpoint& http, const std::string& target) {
+  const auto reply = http_request(http, "GET", target, "", kRequestPatience);
+  if (!reply || reply->status != 200) return std::nullopt;
+  json document = json::parse(reply->body, nullptr, false);
+  if (document.is_discarded()) return std::nullopt;
+  return document;
+}
+
+}  // namespace
+
+// Node 0 first, for the others join through it; those all at once.
+Result<Fleet> Fleet::start(const FleetOptions& options) {
+  Fleet fleet;
+  const std::string logs = make_log_folder();
+  const Endpoint any{"127.0.0.1", 0};
+  // The address that `starling status` asks by default, if nobody has it.
+  const bool taken = options.first_http.port == 0 || !is_free(options.first_http);
+  TRY_DO(fleet.launch(options, 0, taken ? any : options.first_http, logs));
+  TRY_DO(fleet.await(0));
+  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.launch(options, k, any, logs));
+  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.await(k));
+  return fleet;
+}
+
+Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http,
+                           const std::string& logs) {
+  const std::string name = fmt::format("node-{}", index);
+  const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
+  TRY(auto process, ChildProcess::start(node_arguments(options, index, seed, http),
+                                        fmt::format("{}/{}.log", logs, name)));
+  nodes_.push_back({name, std::move(process), {}, {}, nullptr});
+  return {};
+}
+
+Result<void> Fleet::await(std::size_t index) {
+  Node& node = nodes_[index];
+  const json addresses =
+      json::parse(node.process.ready(kStartPatience).value_or(""), nullptr, false);
+  if (addresses.is_discarded())
+    return fail("{} did not start: {} (log: {})", node.name, last_line(node.process.log_path()),
+                node.process.log_path());
+  TRY(node.control, parse_endpoint(addresses.value("control", "")));
+  TRY(node.http, parse_endpoint(addresses.value("http", "")));
+  return {};
+}
+
+void Fleet::refresh() {
+  for (Node& node : nodes_)
+    if (node.process.running())
+      if (auto status = get(node.http, "/v1/status")) node.status = std::move(*status);
+}
+
+std::size_t Fleet::running() {
+  std::size_t count = 0;
+  for (Node& node : nodes_) count += node.process.running() ? 1 : 0;
+  return count;
+}
+
+std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
+  std::vector<gossip::NodeSummary> summaries;
+  for (const Node& node : nodes_) {
+    gossip::NodeSummary summary;
+    summary.name = node.name;
+    if (node.status.is_object()) {
+      const json& run = node.status.at("run");
+      summary.round = run.value("round", std::uint64_t{0});
+      summary.loss = number(run, "loss").value_or(0);
+      if (const auto eval = run.find("eval"); eval != run.end()) {
+        summary.accuracy = number(*eval, "accuracy");
+        summary.rmse = number(*eval, "rmse");
+      }
+      summary.distance = number(node.status.at("consensus"), "distance");
+      summary.distance_to_optimum = number(run, "distance_to_optimum");
+      summary.sent_bytes = node.status.at("traffic").value("sent_bytes", std::uint64_t{0});
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::vector<gossip::SeriesPoint> Fleet::series() {
+  std::vector<std::vector<gossip::Progress>> nodes;
+  for (Node& node : nodes_) {
+    if (!node.process.running()) continue;
+    const auto document = get(node.http, "/v1/convergence");
+    if (!document) continue;
+    std::vector<gossip::Progress> points;
+    for (const json& point : document->value("series", json::array()))
+      points.push_back(read_point(point));
+    nodes.push_back(std::move(points));
+  }
+  return gossip::network_series(nodes);
+}
+
+void Fleet::stop() {
+  for (Node& node : nodes_) node.process.signal(SIGTERM);
+  for (Node& node : nodes_)
+    if (!node.process.wait(kStopPatience)) node.process.signal(SIGKILL);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,56 @@
+// Fleet: the local nodes that `starling up` starts, watches over REST and stops.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/result.h"
+#include "daemon/child_process.h"
+#include "gossip/summary.h"
+
+namespace starling::daemon {
+
+struct FleetOptions {
+  std::size_t nodes = 8;
+  std::string program;                 // path of this program
+  std::vector<std::string> arguments;  // what the user gave: -c FILE, --section.key=value
+  bool parts = false;                  // node k holds part k of n of the data
+  Endpoint first_http;                 // of node-0, when it is free; others take any port
+};
+
+class Fleet {
+ public:
+  // Starts all nodes; the error names the node that did not come up and what it said.
+  static Result<Fleet> start(const FleetOptions& options);
+  Fleet(Fleet&&) = default;
+
+  struct Node {
+    std::string name;
+    ChildProcess process;
+    Endpoint control, http;
+    nlohmann::json status;  // the last /v1/status; null before the first
+  };
+
+  std::vector<Node>& nodes() { return nodes_; }
+  // Asks every node that runs for its status.
+  void refresh();
+  std::size_t running();
+  std::vector<gossip::NodeSummary> node_summaries() const;
+  std::vector<gossip::SeriesPoint> series();
+  // Asks all to leave, waits, and kills who does not.
+  void stop();
+
+ private:
+  Fleet() = default;
+  Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http,
+                      const std::string& logs);
+  Result<void> await(std::size_t index);
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace starling::daemon

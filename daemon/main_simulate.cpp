@@ -1,0 +1,111 @@
+#include "daemon/main_simulate.h"
+
+#include <chrono>
+#include <memory>
+
+#include "daemon/config.h"
+#include "daemon/exit_code.h"
+#include "models/load.h"
+#include "sim/report.h"
+#include "sim/simulation.h"
+
+namespace starling::daemon {
+namespace {
+
+const CommandOption kOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"scenario", "file with the section [sim]: the network and its faults", true},
+    {"seed", "of all chance", true},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+const Schema& simulation_schema() {
+  static const Schema kSchema = [] {
+    Schema schema = daemon::schema();
+    sim::describe(schema);
+    return schema;
+  }();
+  return kSchema;
+}
+
+struct Setup {
+  sim::Options options;
+  sim::TrainerFactory make_trainer;
+};
+
+Result<std::int64_t> whole_number(const CommandLine& line, const std::string& name,
+                                  const std::string& initial, std::int64_t low, std::int64_t high) {
+  const std::string text = line.value(name).value_or(initial);
+  const auto value = parse_integer(text);
+  if (!value || *value < low || *value > high)
+    return fail("{} = \"{}\": expected a whole number from {} to {}", name, text, low, high);
+  return *value;
+}
+
+Result<Settings> read_settings(const CommandLine& line) {
+  TRY(Settings settings, load_settings(simulation_schema(), line.value("config"), line.keys));
+  if (const auto scenario = line.value("scenario")) {
+    std::vector<std::string> mistakes;
+    settings.read_file(*scenario, mistakes);
+    if (!mistakes.empty()) return fail("{}", mistakes.front());
+  }
+  return settings;
+}
+
+// A trainer of every node on the one data set, its part fixed where sites own their data.
+Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t nodes) {
+  TRY(auto loaded, models::load(config.learner.data));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data,
+                     nodes](std::size_t index) {
+    models::LearnerOptions own = learner;
+    if (parts) own.data.shard = {models::ShardChoice::Kind::part, index, nodes};
+    return models::make_trainer(own, data, fmt::format("node-{}", index), [] { return Time{}; });
+  };
+  TRY_DO(make(nodes - 1));
+  return [make](std::size_t index) { return *make(index); };
+}
+
+Result<Setup> make_setup(const CommandLine& line) {
+  TRY(const std::int64_t nodes, whole_number(line, "nodes", "8", 1, 10'000));
+  TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
+  TRY(const Settings settings, read_settings(line));
+  TRY(const Config config, read_config(settings));
+  Reader reader(settings);
+  Setup setup;
+  setup.options = sim::read_options(reader);
+  TRY_DO(reader.verdict());
+  setup.options.nodes = static_cast<std::size_t>(nodes);
+  setup.options.seed = static_cast<std::uint64_t>(seed);
+  setup.options.base = config.node;
+  TRY_DO(validate_cluster(config, setup.options.nodes));
+  TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
+  return setup;
+}
+
+}  // namespace
+
+int command_simulate(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("simulate");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
+  const auto setup = make_setup(*line);
+  if (!setup) return wrong_usage(setup.error().text);
+  const auto started = std::chrono::steady_clock::now();
+  const sim::Summary summary = sim::simulate(setup->options, setup->make_trainer);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  if (line->has("json"))
+    fmt::print("{}\n", sim::json(summary, wall.count()));
+  else
+    fmt::print("{}", sim::table(summary));
+  if (!summary.violations.empty()) return kExitFailed;
+  const gossip::Goal& goal = setup->options.base.goal;
+  const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;
+  return has_goal && !summary.goal.reached ? kExitGoalNotReached : kExitDone;
+}
+
+}  // namespace starling::daemon
