@@ -1,0 +1,135 @@
+#include "optim/mixer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/prng.h"
+
+using namespace starling;
+using namespace starling::optim;
+
+namespace {
+
+template <class S>
+std::vector<S> random_vector(std::size_t size, std::uint64_t seed) {
+  Prng prng(seed);
+  std::vector<S> values(size);
+  for (S& value : values) value = static_cast<S>(prng.normal());
+  return values;
+}
+
+template <class S>
+Payload encoded(const std::vector<S>& values, Codec codec) {
+  static BufferPool pool;
+  return encode<S>(codec, values, pool);
+}
+
+// The same bytes in pieces of `piece` bytes that lie misaligned in memory.
+Payload in_pieces(const Payload& whole, std::size_t piece) {
+  std::vector<Payload::Piece> pieces;
+  for (std::size_t offset = 0; offset < whole.size(); offset += piece) {
+    const std::size_t length = std::min(piece, whole.size() - offset);
+    auto owner = std::make_shared<std::vector<std::byte>>(length + 1);
+    const std::span<std::byte> bytes = std::span(*owner).subspan(1);
+    whole.copy_to(offset, bytes);
+    pieces.push_back({owner, bytes});
+  }
+  return Payload(std::move(pieces));
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("Mixing moves towards the neighbours by the weights", S, float, double) {
+  const Codec codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  const std::size_t size = 10'001;
+  const auto own = random_vector<S>(size, 1), a = random_vector<S>(size, 2),
+             b = random_vector<S>(size, 3);
+  std::vector<S> x = own;
+  const std::vector<MixTerm> terms = {{NodeId{7}, 0.25, in_pieces(encoded(a, codec), 4096)},
+                                      {NodeId{8}, 0.5, encoded(b, codec)}};
+  const MixResult result = mix<S>(x, encoded(own, codec), terms, codec);
+  REQUIRE(result.distances.size() == 2);
+  CHECK(result.rejections.empty());
+  double worst = 0, squared = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double expected = 0.25 * static_cast<double>(own[i]) + 0.25 * static_cast<double>(a[i]) +
+                            0.5 * static_cast<double>(b[i]);
+    worst = std::max(worst, std::abs(static_cast<double>(x[i]) - expected));
+    squared += std::pow(static_cast<double>(a[i]) - static_cast<double>(own[i]), 2);
+  }
+  CHECK(worst < (sizeof(S) == 4 ? 1e-6 : 1e-14));
+  CHECK(result.distances[0].distance == doctest::Approx(std::sqrt(squared)).epsilon(1e-5));
+}
+
+TEST_CASE("A vector with a number that is not finite leaves its weight with self") {
+  const std::size_t size = 9000;
+  const auto own = random_vector<float>(size, 1), good = random_vector<float>(size, 2);
+  for (const float poison :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F}) {
+    auto bad = random_vector<float>(size, 3);
+    bad[8999] = poison;
+    std::vector<float> x = own, expected = own;
+    const MixTerm sound{NodeId{1}, 0.3, encoded(good, Codec::f32)};
+    const std::vector<MixTerm> terms = {sound, {NodeId{2}, 0.3, encoded(bad, Codec::f32)}};
+    const MixResult result = mix<float>(x, encoded(own, Codec::f32), terms, Codec::f32);
+    mix<float>(expected, encoded(own, Codec::f32), std::span(&sound, 1), Codec::f32);
+    CHECK(x == expected);
+    REQUIRE(result.rejections.size() == 1);
+    CHECK(result.rejections[0].peer == NodeId{2});
+    CHECK(result.rejections[0].reason == "not finite");
+    CHECK(result.distances.size() == 1);
+  }
+}
+
+TEST_CASE("A vector of another size is refused") {
+  const auto own = random_vector<float>(10, 1), longer = random_vector<float>(11, 2);
+  std::vector<float> x = own;
+  const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, encoded(longer, Codec::f32)},
+                                      {NodeId{2}, 0.3, Payload()}};
+  const MixResult result = mix<float>(x, encoded(own, Codec::f32), terms, Codec::f32);
+  CHECK(x == own);
+  CHECK(result.rejections.size() == 2);
+}
+
+TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds") {
+  const auto a = random_vector<double>(5000, 1), b = random_vector<double>(5000, 2);
+  std::vector<double> x = a, y = b;
+  const Payload sent_a = encoded(a, Codec::f32), sent_b = encoded(b, Codec::f32);
+  const MixTerm to_a{NodeId{2}, 0.4, sent_b}, to_b{NodeId{1}, 0.4, sent_a};
+  mix<double>(x, sent_a, std::span(&to_a, 1), Codec::f32);
+  mix<double>(y, sent_b, std::span(&to_b, 1), Codec::f32);
+  double drift = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    drift = std::max(drift, std::abs(x[i] + y[i] - a[i] - b[i]));
+  CHECK(drift < 1e-14);
+}
+
+TEST_CASE("A vector survives its encoding") {
+  BufferPool pool;
+  const auto values = random_vector<double>(5001, 4);
+  std::vector<double> back(values.size());
+  decode<double>(Codec::f64, encode<double>(Codec::f64, values, pool), 0, back);
+  CHECK(back == values);
+  decode<double>(Codec::f32, encode<double>(Codec::f32, values, pool), 0, back);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    REQUIRE(back[i] == static_cast<double>(static_cast<float>(values[i])));
+  CHECK_FALSE(is_vector(Codec::f32, in_pieces(encode<double>(Codec::f32, values, pool), 6), 5001));
+}
+
+TEST_CASE("A pool gives a buffer again once nobody shows it") {
+  BufferPool pool;
+  const std::vector<float> values(1000, 1.0F);
+  const void* first = nullptr;
+  {
+    const Payload payload = encode<float>(Codec::f32, values, pool);
+    first = payload.pieces()[0].bytes.data();
+    const Payload other = encode<float>(Codec::f32, values, pool);
+    CHECK(other.pieces()[0].bytes.data() != first);
+  }
+  const Payload again = encode<float>(Codec::f32, values, pool);
+  const Payload and_again = encode<float>(Codec::f32, values, pool);
+  CHECK((again.pieces()[0].bytes.data() == first || and_again.pieces()[0].bytes.data() == first));
+}

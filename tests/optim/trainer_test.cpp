@@ -1,0 +1,149 @@
+#include "optim/trainer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "optim/local_step.h"
+
+using namespace starling;
+using namespace starling::optim;
+
+namespace {
+
+// F(x) = ||x - target||^2 / 2 in two dimensions, "sampled" four times.
+class Bowl final : public Objective<double> {
+ public:
+  explicit Bowl(double target, bool poisoned = false) : target_(target), poisoned_(poisoned) {}
+  void assign(const Shard&) override {}
+  std::size_t dimension() const override { return 2; }
+  std::size_t samples() const override { return 4; }
+  std::string shard_description() const override { return "four"; }
+  std::string schema() const override { return "bowl"; }
+  void initialize(std::span<double> x, std::uint64_t) const override { x[0] = x[1] = 0; }
+  double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t>,
+                           std::span<double> gradient) override {
+    double loss = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      gradient[i] = poisoned_ ? std::numeric_limits<double>::quiet_NaN() : x[i] - target_;
+      loss += 0.5 * (x[i] - target_) * (x[i] - target_);
+    }
+    return loss;
+  }
+  Evaluation evaluate(std::span<const double> x, std::size_t) override {
+    return {0, std::abs(x[0] - target_), {}, {}};
+  }
+
+ private:
+  double target_;
+  bool poisoned_;
+};
+
+Options options_for(Algorithm algorithm) {
+  Options options;
+  options.algorithm = algorithm;
+  options.learning_rate = 0.5;
+  options.batch_size = 0;
+  options.codec = Codec::f64;
+  return options;
+}
+
+std::unique_ptr<Trainer> trainer(double target, const Options& options, bool poisoned = false) {
+  auto made = make_trainer<double>(options, std::make_unique<Bowl>(target, poisoned), 1,
+                                   [] { return Time{}; });
+  Job job;
+  job.shard = std::make_shared<Shard>();
+  CHECK(made->run(job).workload->payload_bytes == 16);
+  return made;
+}
+
+Done run(Trainer& trainer, bool absorb, bool local, bool offer, std::vector<MixTerm> mix = {}) {
+  Job job;
+  job.round = 1;
+  job.absorb = absorb;
+  job.local = local;
+  job.offer = offer;
+  job.mix = std::move(mix);
+  return trainer.run(job);
+}
+
+}  // namespace
+
+TEST_CASE("D-PSGD steps and then averages what was offered") {
+  const auto a = trainer(1, options_for(Algorithm::dpsgd));
+  const auto b = trainer(3, options_for(Algorithm::dpsgd));
+  const Payload from_a = run(*a, false, true, true).offer;
+  const Payload from_b = run(*b, false, true, true).offer;
+  run(*a, true, false, false, {{NodeId{2}, 0.5, from_b}});
+  run(*b, true, false, false, {{NodeId{1}, 0.5, from_a}});
+  CHECK(a->parameters() == std::vector<double>{1, 1});  // (0.5 + 1.5) / 2
+  CHECK(b->parameters() == a->parameters());
+}
+
+TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
+  const auto a = trainer(1, options_for(Algorithm::dpsgd_pipelined));
+  const auto b = trainer(3, options_for(Algorithm::dpsgd_pipelined));
+  for (int round = 0; round < 2; ++round) {
+    const Payload from_a = run(*a, false, false, true).offer;
+    const Payload from_b = run(*b, false, false, true).offer;
+    run(*a, false, true, false);
+    run(*b, false, true, false);
+    run(*a, true, false, false, {{NodeId{2}, 0.5, from_b}});
+    run(*b, true, false, false, {{NodeId{1}, 0.5, from_a}});
+  }
+  // x1 = .5, 1.5; x2 = 1 + .5 (1 - .5), 1 + .5 (3 - 1.5)
+  CHECK(a->parameters() == std::vector<double>{1.25, 1.25});
+  CHECK(b->parameters() == std::vector<double>{1.75, 1.75});
+}
+
+TEST_CASE("Local steps are taken one after another") {
+  Options options = options_for(Algorithm::dpsgd);
+  options.local_steps = 3;
+  const auto one = trainer(1, options);
+  const Done done = run(*one, false, true, false);
+  CHECK(done.stats.steps == 3);
+  CHECK(done.stats.samples == 12);
+  CHECK(one->parameters()[0] == 0.875);
+}
+
+TEST_CASE("A gradient that is not finite changes nothing and says so") {
+  const auto sick = trainer(1, options_for(Algorithm::dpsgd), true);
+  const Done done = run(*sick, false, true, true);
+  REQUIRE(done.trouble.has_value());
+  CHECK(done.trouble->find("learning-rate") != std::string::npos);
+  CHECK(sick->parameters() == std::vector<double>{0, 0});
+  CHECK(done.offer.size() == 16);  // it still averages with its neighbours
+}
+
+TEST_CASE("A snapshot is adopted whole or not at all") {
+  const auto donor = trainer(1, options_for(Algorithm::dpsgd));
+  const auto newcomer = trainer(5, options_for(Algorithm::dpsgd));
+  Job job;
+  job.adopt = run(*donor, false, true, true).offer;
+  CHECK_FALSE(newcomer->run(job).trouble.has_value());
+  CHECK(newcomer->parameters() == donor->parameters());
+  job.adopt = job.adopt->slice(0, 8);
+  CHECK(newcomer->run(job).trouble.has_value());
+  const double poison[2] = {1, std::numeric_limits<double>::infinity()};
+  job.adopt = Payload::copy_of(std::as_bytes(std::span(poison)));
+  CHECK(newcomer->run(job).trouble.has_value());
+  CHECK(newcomer->parameters() == donor->parameters());
+}
+
+TEST_CASE("The linear and the proximal term move the minimum as they should") {
+  // min (x-1)^2/2 + c x + mu/2 (x-v)^2 is at (1 - c + mu v) / (1 + mu).
+  Bowl bowl(1);
+  Options options = options_for(Algorithm::dpsgd);
+  options.learning_rate = 0.2;
+  LocalStep<double> step(options, bowl, 1);
+  step.terms() = {{0.5, 0.5}, {2.0, 2.0}, 3.0};
+  std::vector<double> x{0, 0}, u(2);
+  for (int k = 0; k < 200; ++k) {
+    REQUIRE(step.direction(x, u));
+    for (std::size_t i = 0; i < 2; ++i) x[i] += u[i];
+  }
+  CHECK(x[0] == doctest::Approx((1 - 0.5 + 3 * 2.0) / 4));
+}
