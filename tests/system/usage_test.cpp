@@ -1,0 +1,107 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/system/harness.h"
+
+using namespace starling;
+using testing::run;
+using testing::temporary_file;
+
+namespace {
+
+// Refused before anything starts, in one line that holds `hint`.
+void refuses(const std::string& arguments, const std::string& hint) {
+  CAPTURE(arguments);
+  const testing::Outcome outcome = run(arguments);
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.error_lines() == 1);
+  CHECK(outcome.err.find(hint) != std::string::npos);
+  CHECK(outcome.out.empty());
+}
+
+std::string idx(std::uint8_t dimensions, std::uint8_t count, std::size_t values) {
+  std::string text{0, 0, 8, static_cast<char>(dimensions), 0, 0, 0, static_cast<char>(count)};
+  if (dimensions == 3) text += std::string{0, 0, 0, 2, 0, 0, 0, 2};
+  return text + std::string(values, '\1');
+}
+
+}  // namespace
+
+TEST_CASE("Wrong settings are refused in one line before anything starts") {
+  refuses("run --topology.knid=ring", "topology.kind");
+  refuses("up -n 2 --topology.kind=rnig", "ring");
+  refuses("run --optim.learning-rate=fast", "number");
+  refuses("run --optim.batch-size=-1", "whole number");
+  refuses("run -c no-such-file.ini", "no-such-file.ini");
+  refuses("run --join nowhere", "HOST:PORT");
+  refuses("run --join 127.0.0.1:99999", "65535");
+  refuses("up -n 0", "-n 0");
+  refuses("up -n 1 --topology.kind=torus", "torus");
+  refuses("run --data.source=idx --data.path=no-such-folder", "no-such-folder");
+  refuses("run --listen.http=0.0.0.0:0", "http.token-file");
+  refuses("fly", "fly");
+}
+
+TEST_CASE("All mistakes are reported at once and one a line") {
+  const testing::Outcome outcome = run("run --optim.momentum=2 --eval.every=0 --data.source=moon");
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.error_lines() == 3);
+}
+
+TEST_CASE("Broken data files are refused in one line") {
+  const std::string ragged = temporary_file("ragged.csv", "a,b,y\n1,2,3\n4,5\n");
+  refuses("run --data.source=csv --data.target=y --data.path=" + ragged, "ragged.csv");
+  temporary_file("train-images-idx3-ubyte", idx(3, 4, 9));
+  temporary_file("train-labels-idx1-ubyte", idx(1, 4, 4));
+  temporary_file("t10k-images-idx3-ubyte", idx(3, 4, 16));
+  const std::string last = temporary_file("t10k-labels-idx1-ubyte", idx(1, 4, 4));
+  const std::string folder = std::filesystem::path(last).parent_path().string();
+  refuses("run --data.source=idx --data.path=" + folder, "train-images-idx3-ubyte");
+  temporary_file("train-images-idx3-ubyte", idx(3, 4, 16));
+  temporary_file("train-labels-idx1-ubyte", idx(1, 4, 0) + "\1\2\17\1");
+  refuses("run --data.source=idx --data.path=" + folder, "train-labels-idx1-ubyte");
+}
+
+TEST_CASE("Edge lists that do not fit are refused in one line") {
+  const std::string stranger = temporary_file("stranger.txt", "node-0 node-1\nnode-1 node-7\n");
+  refuses("up -n 2 --topology.kind=file --topology.file=" + stranger, "node-7");
+  const std::string apart = temporary_file("apart.txt", "node-0 node-1\nnode-2 node-3\n");
+  refuses("up -n 4 --topology.kind=file --topology.file=" + apart, "connected");
+}
+
+TEST_CASE("A port in use is refused in one line") {
+  testing::Daemon first("first", {"--data.samples=200", "--model.kind=softmax"});
+  refuses("run --data.samples=200 --listen.http=127.0.0.1:0 --listen.control=" +
+              to_string(first.control()),
+          "listen.control");
+  refuses("run --data.samples=200 --listen.control=127.0.0.1:0 --listen.http=" +
+              to_string(first.http()),
+          "listen.http");
+}
+
+TEST_CASE("Every example configuration loads") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(STARLING_ROOT "/configs")) {
+    if (entry.path().extension() != ".ini") continue;
+    ++files;
+    const testing::Outcome outcome = run("config -c " + entry.path().string());
+    CAPTURE(outcome.err);
+    CHECK(outcome.exit_code == 0);
+  }
+  CHECK(files >= 6);
+}
+
+TEST_CASE("Every command explains itself") {
+  for (const char* command : {"run", "up", "status", "members", "neighbors", "topology",
+                              "convergence", "plan", "simulate", "config", "join", "leave"}) {
+    CAPTURE(command);
+    const testing::Outcome outcome = run(std::string(command) + " --help");
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out.find("Usage: starling") != std::string::npos);
+  }
+  CHECK(run("version").out.starts_with("starling "));
+  CHECK(run("status --api http://127.0.0.1:1").exit_code == 4);
+}
