@@ -121,7 +121,12 @@ const Exchange::Vector* Exchange::vector_for(const Neighbor& neighbor) const {
 
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links) {
   waited_ += now - wait_since_;
-  std::vector<optim::MixTerm> terms;
+  struct Heard {
+    NodeId peer;
+    Neighbor* neighbor;
+    const Vector* vector;
+  };
+  std::vector<Heard> heard;
   for (const auto& [peer, link] : links.all()) {
     const auto found = neighbors_.find(peer);
     if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
@@ -129,9 +134,15 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links)
     if (!neighbor.latest || neighbor.latest->round < offered_round_) neighbor.late = true;
     neighbor.weight = 0;
     const Vector* vector = vector_for(neighbor);
-    if (!vector || vector->payload.empty()) continue;
-    neighbor.weight = 1.0 / (1.0 + std::max(offered_degree_, vector->degree));
-    terms.push_back({peer, neighbor.weight, vector->payload});
+    if (vector && !vector->payload.empty()) heard.push_back({peer, &neighbor, vector});
+  }
+  // More than were wanted at the time of the offer, when edges opened since: the weights must still
+  // add up to less than one.
+  const auto degree = std::max(offered_degree_, static_cast<std::uint32_t>(heard.size()));
+  std::vector<optim::MixTerm> terms;
+  for (const Heard& item : heard) {
+    item.neighbor->weight = 1.0 / (1.0 + std::max(degree, item.vector->degree));
+    terms.push_back({item.peer, item.neighbor->weight, item.vector->payload});
   }
   const std::uint64_t furthest = furthest_round(links);
   round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;

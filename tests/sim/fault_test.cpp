@@ -222,12 +222,97 @@ TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it i
   }
 }
 
-TEST_CASE("With learning rate zero everybody keeps the mean") {
+namespace {
+
+// The mean model after `rounds` of which the first ten learn, and the largest distance to it.
+std::pair<std::vector<double>, double> mean_after(std::uint64_t rounds) {
   optim::Options training = reference_training(0.1);
+  training.schedule = {.shape = optim::Schedule::Shape::step, .rounds = 10, .factor = 0};
   sim::Options options = reference_world(8, topology::Kind::ring, training);
   options.base.expect = 8;
+  options.base.goal.rounds = rounds;
   Cluster cluster(options, training);
   cluster.start_all();
-  cluster.world.run_until(Time(2s));
-  CHECK(cluster.round_spread() <= 1);
+  cluster.world.run_until(Time(30s));
+  std::vector<double> mean(10);
+  for (std::size_t node = 0; node < 8; ++node)
+    for (std::size_t k = 0; k < mean.size(); ++k)
+      mean[k] += cluster.world.trainer(node).parameters()[k] / 8;
+  double farthest = 0;
+  for (std::size_t node = 0; node < 8; ++node)
+    farthest = std::max(farthest, distance(cluster.world.trainer(node).parameters(), mean));
+  return {mean, farthest};
+}
+
+}  // namespace
+
+TEST_CASE("With learning rate zero the mean stays and all come to it") {
+  const auto [before, apart] = mean_after(12);
+  const auto [after, together] = mean_after(500);
+  CHECK(apart > 0.1);
+  CHECK(together < 1e-12);
+  CHECK(distance(before, after) < 1e-13);
+}
+
+// A chaos phase drawn from the seed, then a healed phase in which all must agree and be in step.
+TEST_CASE("After any chaos all agree and train in step") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    CAPTURE(seed);
+    constexpr std::size_t kNodes = 10;
+    Prng prng(seed);
+    sim::NetworkOptions network;
+    network.jitter = 5ms;
+    network.loss = 0.1 * prng.uniform();
+    network.duplicate = 0.1 * prng.uniform();
+    network.reorder = prng.chance(0.5);
+    Cluster cluster = reference_cluster(kNodes, kNodes, network, topology::Kind::automatic, seed);
+    sim::World& world = cluster.world;
+    cluster.start_all();
+    const auto revive = [&](std::size_t node) {
+      gossip::Options options = world.node_options(node);
+      options.expect = 0;
+      for (std::size_t other = 0; other < kNodes; ++other)
+        options.seeds.push_back(world.node_options(other).control);
+      cluster.progress[node].clear();
+      world.start(node, options);
+    };
+    while (world.now() < Time(60s)) {
+      world.run_until(world.now() + from_seconds(prng.uniform(0.1, 4)));
+      const std::size_t node = prng.below(kNodes);
+      switch (prng.below(6)) {
+        case 0:
+          if (world.runs(node)) world.crash(node);
+          break;
+        case 1:
+          if (world.runs(node)) world.leave(node);
+          break;
+        case 2:
+          if (!world.runs(node)) revive(node);
+          break;
+        case 3: {
+          const std::vector<std::size_t> group{node, (node + 1) % kNodes, (node + 3) % kNodes};
+          world.partition(group);
+          break;
+        }
+        case 4:
+          world.network().cut(node, prng.below(kNodes));
+          break;
+        default:
+          world.network().heal();
+          world.slow(node, prng.uniform(0.5, 6));
+      }
+    }
+    world.network().heal();
+    world.network().options() = {};
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      world.slow(node, 1);
+      if (!world.runs(node)) revive(node);
+    }
+    CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 30s));
+    world.run_until(world.now() + 10s);
+    CHECK(cluster.round_spread() <= 2);
+    for (std::size_t node = 0; node < kNodes; ++node)
+      for (const gossip::EdgeStatus& edge : world.status(node).edges) CHECK(edge.state == "active");
+    expect_sound(cluster);
+  }
 }
