@@ -19,7 +19,6 @@
 namespace starling::daemon {
 namespace {
 
-using nlohmann::json;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
@@ -131,7 +130,7 @@ Means means(std::span<const gossip::NodeSummary> nodes) {
   const double n = static_cast<double>(nodes.size());
   mean.round = UINT64_MAX;
   for (const gossip::NodeSummary& node : nodes) {
-    mean.loss += node.loss / n;
+    mean.loss += node.loss.value_or(0) / n;
     mean.accuracy += node.accuracy.value_or(0) / n;
     mean.rmse += node.rmse.value_or(0) / n;
     mean.distance += node.distance.value_or(0) / n;
@@ -191,25 +190,19 @@ std::string kind_of(const Config& config, std::size_t nodes) {
   return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
 }
 
-int report(Fleet& fleet, const Verdict& verdict, double wall_s, bool as_json) {
-  const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
-  const std::vector<gossip::SeriesPoint> series = fleet.series();
-  const bool failed = fleet.running() == 0;
-  if (as_json) {
-    json document = summary_json(nodes, series);
-    document["goal"] = {{"reached", verdict.reached}, {"reason", verdict.text}};
-    document["members"] = fleet.nodes()[0].status.value("members", json::object());
-    document["wall_s"] = wall_s;
-    fmt::print("{}\n", document.dump(2));
-  } else {
-    fmt::print("{}\n{} after {:.1f} s: {}.\n", node_table(nodes),
-               failed             ? "Failed"
-               : verdict.reached  ? "Goal reached"
-               : verdict.has_goal ? "Goal not reached"
-                                  : "Stopped",
-               wall_s, verdict.text);
-  }
-  if (failed) return kExitFailed;
+int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, double wall_s,
+           bool as_json) {
+  gossip::Summary summary;
+  summary.nodes = fleet.node_summaries();
+  summary.series = fleet.series();
+  summary.goal = {verdict.reached, verdict.text, means(summary.nodes).round, goal};
+  summary.members = fleet.members();
+  summary.wall_s = wall_s;
+  if (as_json)
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("{}", summary_text(summary));
+  if (fleet.running() == 0) return kExitFailed;
   return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
 }
 
@@ -240,7 +233,7 @@ int command_up(std::span<const std::string> arguments) {
     fmt::print("Watch any of them: starling status --api http://{}\n\n",
                to_string(fleet->nodes()[0].http));
   const Verdict verdict = watch(*fleet, plan->config.node.goal, as_json);
-  const int code = report(*fleet, verdict, seconds_since(started), as_json);
+  const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
   if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
   fleet->stop();
   return code;

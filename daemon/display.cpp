@@ -35,16 +35,35 @@ std::string node_table(std::span<const gossip::NodeSummary> nodes) {
   if (has_optimum) text += fmt::format("{:>14}", "to optimum");
   text += fmt::format("{:>12}\n", "sent");
   for (const gossip::NodeSummary& node : nodes) {
-    text +=
-        fmt::format("{:<12}{:>9}{:>12.5f}{:>12}{:>13}", node.name, node.round, node.loss,
-                    has_rmse ? optional_number(node.rmse, 4) : optional_number(node.accuracy, 4),
-                    optional_small(node.distance));
+    text += fmt::format(
+        "{:<12}{:>9}{:>12}{:>12}{:>13}", node.name, node.round, optional_number(node.loss, 5),
+        has_rmse ? optional_number(node.rmse, 4) : optional_number(node.accuracy, 4),
+        optional_small(node.distance));
     if (has_optimum)
       text += fmt::format("{:>14}", node.distance_to_optimum
                                         ? fmt::format("{:.7f}", *node.distance_to_optimum)
                                         : "-");
     text += fmt::format("{:>12}\n", human_bytes(static_cast<double>(node.sent_bytes)));
   }
+  return text;
+}
+
+std::string summary_text(const gossip::Summary& summary) {
+  const gossip::Goal& goal = summary.goal.wanted;
+  const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;
+  std::string text = node_table(summary.nodes) + "\n";
+  text += summary.goal.reached ? "Goal reached" : has_goal ? "Goal not reached" : "Stopped";
+  if (summary.virtual_s) text += fmt::format(" after {:.3f} s of virtual time", *summary.virtual_s);
+  if (summary.wall_s && summary.virtual_s)
+    text += fmt::format(" ({:.1f} s of real time)", *summary.wall_s);
+  else if (summary.wall_s)
+    text += fmt::format(" after {:.1f} s", *summary.wall_s);
+  text += fmt::format(": {}.\n", summary.goal.reason);
+  if (summary.seed && summary.event_hash)
+    text += fmt::format("Seed {}, {} events, event hash {:016x}.\n", *summary.seed,
+                        summary.events.value_or(0), *summary.event_hash);
+  for (const std::string& violation : summary.violations)
+    text += fmt::format("VIOLATION {}\n", violation);
   return text;
 }
 

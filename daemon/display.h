@@ -11,6 +11,8 @@ namespace starling::daemon {
 
 // One line a node: round, loss, accuracy or error, consensus distance, bytes sent.
 std::string node_table(std::span<const gossip::NodeSummary> nodes);
+// The table and what came of the run.
+std::string summary_text(const gossip::Summary& summary);
 
 // Draws a block of lines over the one drawn before; on something other than a terminal it prints
 // only the last line, now and then.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "daemon/http_client.h"
 
@@ -15,7 +16,8 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStartPatience{60'000};  // loading data included
+constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();  // as a node reports it
+constexpr milliseconds kStartPatience{60'000};                        // loading data included
 constexpr milliseconds kStopPatience{5'000};
 constexpr milliseconds kRequestPatience{2'000};
 
@@ -71,7 +73,7 @@ gossip::Progress read_point(const json& point) {
   gossip::Progress progress;
   progress.round = point.value("round", std::uint64_t{0});
   progress.time_s = point.value("time_s", 0.0);
-  progress.loss = number(point, "loss").value_or(0);
+  progress.loss = number(point, "loss").value_or(kNotYet);
   progress.accuracy = number(point, "accuracy");
   progress.rmse = number(point, "rmse");
   progress.distance = number(point, "distance");
@@ -146,7 +148,7 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
     if (node.status.is_object()) {
       const json& run = node.status.at("run");
       summary.round = run.value("round", std::uint64_t{0});
-      summary.loss = number(run, "loss").value_or(0);
+      summary.loss = number(run, "loss");
       if (const auto eval = run.find("eval"); eval != run.end()) {
         summary.accuracy = number(*eval, "accuracy");
         summary.rmse = number(*eval, "rmse");
@@ -161,17 +163,27 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
 }
 
 std::vector<gossip::SeriesPoint> Fleet::series() {
-  std::vector<std::vector<gossip::Progress>> nodes;
+  gossip::Series series;
   for (Node& node : nodes_) {
     if (!node.process.running()) continue;
     const auto document = get(node.http, "/v1/convergence");
     if (!document) continue;
-    std::vector<gossip::Progress> points;
-    for (const json& point : document->value("series", json::array()))
-      points.push_back(read_point(point));
-    nodes.push_back(std::move(points));
+    for (const json& item : document->value("series", json::array())) {
+      const gossip::Progress point = read_point(item);
+      series.add(Time(from_seconds(point.time_s)), point);
+    }
   }
-  return gossip::network_series(nodes);
+  return series.points();
+}
+
+gossip::MembersSummary Fleet::members() const {
+  for (const Node& node : nodes_) {
+    if (!node.status.is_object()) continue;
+    const json& members = node.status.at("members");
+    const auto count = [&](const char* state) { return members.value(state, std::uint64_t{0}); };
+    return {count("alive"), count("suspect"), count("dead"), count("left")};
+  }
+  return {};
 }
 
 void Fleet::stop() {

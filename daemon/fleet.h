@@ -41,6 +41,8 @@ class Fleet {
   std::size_t running();
   std::vector<gossip::NodeSummary> node_summaries() const;
   std::vector<gossip::SeriesPoint> series();
+  // As the first node that answered sees them.
+  gossip::MembersSummary members() const;
   // Asks all to leave, waits, and kills who does not.
   void stop();
 

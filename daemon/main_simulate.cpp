@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "daemon/config.h"
+#include "daemon/display.h"
 #include "daemon/exit_code.h"
+#include "daemon/summary_json.h"
 #include "models/load.h"
-#include "sim/report.h"
 #include "sim/simulation.h"
 
 namespace starling::daemon {
@@ -96,12 +98,13 @@ int command_simulate(std::span<const std::string> arguments) {
   const auto setup = make_setup(*line);
   if (!setup) return wrong_usage(setup.error().text);
   const auto started = std::chrono::steady_clock::now();
-  const sim::Summary summary = sim::simulate(setup->options, setup->make_trainer);
+  gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  summary.wall_s = wall.count();
   if (line->has("json"))
-    fmt::print("{}\n", sim::json(summary, wall.count()));
+    fmt::print("{}\n", summary_json(summary).dump(2));
   else
-    fmt::print("{}", sim::table(summary));
+    fmt::print("{}", summary_text(summary));
   if (!summary.violations.empty()) return kExitFailed;
   const gossip::Goal& goal = setup->options.base.goal;
   const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;

@@ -1,41 +1,76 @@
 #include "daemon/summary_json.h"
 
+#include <fmt/core.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace starling::daemon {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-void put(json& object, const char* key, const std::optional<double>& value) {
-  if (value) object[key] = *value;
+void put(Json& object, const char* name, std::optional<double> value) {
+  if (value && std::isfinite(*value)) object[name] = *value;
 }
 
 template <class T>
-void put_results(json& object, const T& from) {
-  object["loss"] = from.loss;
+void put_results(Json& object, const T& from) {
+  put(object, "loss", from.loss);
   put(object, "accuracy", from.accuracy);
   put(object, "rmse", from.rmse);
   put(object, "distance", from.distance);
   put(object, "distance_to_optimum", from.distance_to_optimum);
 }
 
+Json to_json(const gossip::NodeSummary& node) {
+  Json object = {{"name", node.name}, {"round", node.round}};
+  put_results(object, node);
+  object["sent_bytes"] = node.sent_bytes;
+  return object;
+}
+
+Json to_json(const gossip::SeriesPoint& point) {
+  Json object = {{"round", point.round}, {"time_s", point.time_s}};
+  put_results(object, point);
+  return object;
+}
+
+Json to_json(const gossip::GoalSummary& goal) {
+  Json object = {{"reached", goal.reached}, {"reason", goal.reason}, {"round", goal.round}};
+  if (goal.wanted.rounds > 0) object["rounds"] = goal.wanted.rounds;
+  if (goal.wanted.seconds > 0) object["seconds"] = goal.wanted.seconds;
+  put(object, "loss", goal.wanted.loss);
+  put(object, "accuracy", goal.wanted.accuracy);
+  return object;
+}
+
+template <class Items>
+Json to_array(const Items& items) {
+  Json array = Json::array();
+  for (const auto& item : items) array.push_back(to_json(item));
+  return array;
+}
+
 }  // namespace
 
-json summary_json(std::span<const gossip::NodeSummary> nodes,
-                  std::span<const gossip::SeriesPoint> series) {
-  json document = {{"nodes", json::array()}, {"series", json::array()}};
-  for (const gossip::NodeSummary& node : nodes) {
-    json entry = {{"name", node.name}, {"round", node.round}, {"sent_bytes", node.sent_bytes}};
-    put_results(entry, node);
-    document["nodes"].push_back(std::move(entry));
-  }
-  for (const gossip::SeriesPoint& point : series) {
-    json entry = {{"round", point.round}, {"time_s", point.time_s}};
-    put_results(entry, point);
-    document["series"].push_back(std::move(entry));
-  }
-  return document;
+Json summary_json(const gossip::Summary& summary) {
+  Json object;
+  object["nodes"] = to_array(summary.nodes);
+  object["series"] = to_array(summary.series);
+  object["goal"] = to_json(summary.goal);
+  const gossip::MembersSummary& members = summary.members;
+  object["members"] = {{"alive", members.alive},
+                       {"suspect", members.suspect},
+                       {"dead", members.dead},
+                       {"left", members.left}};
+  put(object, "wall_s", summary.wall_s);
+  put(object, "virtual_s", summary.virtual_s);
+  if (summary.seed) object["seed"] = *summary.seed;
+  // As text: a JSON number does not hold 64 bits.
+  if (summary.event_hash) object["event_hash"] = fmt::format("{:016x}", *summary.event_hash);
+  if (!summary.violations.empty()) object["violations"] = summary.violations;
+  return object;
 }
 
 }  // namespace starling::daemon

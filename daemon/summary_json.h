@@ -1,15 +1,13 @@
-// The part of a summary that `starling up` and other reports share, as JSON.
+// A summary for programs, with the names of docs/operating.md.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 
 #include "gossip/summary.h"
 
 namespace starling::daemon {
 
-// {"nodes": […], "series": […]}; what does not apply is left out.
-nlohmann::json summary_json(std::span<const gossip::NodeSummary> nodes,
-                            std::span<const gossip::SeriesPoint> series);
+// What does not apply is left out.
+nlohmann::ordered_json summary_json(const gossip::Summary& summary);
 
 }  // namespace starling::daemon

@@ -29,7 +29,7 @@ Timing timing_of(std::string_view preset);
 struct Goal {
   std::uint64_t rounds = 0;  // 0: no limit
   double seconds = 0;        // 0: no limit
-  std::optional<double> loss, accuracy;
+  std::optional<double> loss = {}, accuracy = {};
 };
 
 struct Options {

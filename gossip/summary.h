@@ -1,34 +1,46 @@
-// Summary: what a whole run came to, from what each of its nodes reported. `starling up` and
-// `starling simulate` end with one.
+// Summary: what a whole run came to. `starling up` and `starling simulate` end with one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "gossip/io.h"
+#include "gossip/options.h"
+#include "gossip/series.h"
 
 namespace starling::gossip {
 
 struct NodeSummary {
-  std::string name;
+  std::string name = {};
   std::uint64_t round = 0;
-  double loss = 0;
-  std::optional<double> accuracy, rmse, distance, distance_to_optimum;
-  std::uint64_t sent_bytes = 0;
+  std::optional<double> loss = {}, accuracy = {}, rmse = {};
+  std::optional<double> distance = {};             // ||x_i - mean|| / ||mean||
+  std::optional<double> distance_to_optimum = {};  // ||x_i - x*||
+  std::uint64_t sent_bytes = 0;                    // of parameters
 };
 
-// Over all nodes in one round: means, but the root mean square for distance_to_optimum.
-struct SeriesPoint {
-  std::uint64_t round = 0;
-  double time_s = 0;
-  double loss = 0;
-  std::optional<double> accuracy, rmse, distance, distance_to_optimum;
+// As one node sees them at the end.
+struct MembersSummary {
+  std::uint64_t alive = 0, suspect = 0, dead = 0, left = 0;
 };
 
-// One point for every round that all nodes have reported.
-std::vector<SeriesPoint> network_series(std::span<const std::vector<Progress>> nodes);
+struct GoalSummary {
+  bool reached = false;     // by all nodes
+  std::string reason = {};  // why the run ended
+  std::uint64_t round = 0;  // the highest
+  Goal wanted = {};
+};
+
+struct Summary {
+  std::vector<NodeSummary> nodes = {};
+  std::vector<SeriesPoint> series = {};
+  GoalSummary goal = {};
+  MembersSummary members = {};
+  std::optional<double> wall_s = {}, virtual_s = {};
+  // Of a simulation.
+  std::optional<std::uint64_t> seed = {}, event_hash = {}, events = {};
+  std::vector<std::string> violations = {};  // laws that did not hold; none is as it should be
+};
 
 }  // namespace starling::gossip

@@ -27,8 +27,8 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
   return mean;
 }
 
-MembersSummary count_members(const World& world) {
-  MembersSummary count;
+gossip::MembersSummary count_members(const World& world) {
+  gossip::MembersSummary count;
   const std::vector<std::size_t> running = world.running();
   if (running.empty()) return count;
   for (const gossip::MemberStatus& member : world.status(running.front()).members) {
@@ -50,23 +50,24 @@ MembersSummary count_members(const World& world) {
   return count;
 }
 
-GoalSummary judge_goal(const World& world) {
-  GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
+gossip::GoalSummary judge_goal(const World& world) {
+  gossip::GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
   for (std::size_t node : world.running()) {
     const gossip::Status status = world.status(node);
     goal.reached = goal.reached && status.run.goal_reached;
     goal.round = std::max(goal.round, status.run.round);
   }
+  goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
   return goal;
 }
 
 }  // namespace
 
-Summary simulate(Options options, TrainerFactory make_trainer) {
+gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
   options.base.expect = options.nodes;
   World world(options, std::move(make_trainer));
   Checker checker(world);
-  Series series;
+  gossip::Series series;
   std::size_t finished = 0;
   world.observe([&](std::size_t, const gossip::Output& output) {
     if (const auto* progress = std::get_if<gossip::Progress>(&output))
@@ -88,21 +89,24 @@ Summary simulate(Options options, TrainerFactory make_trainer) {
           .violations = checker.violations()};
 }
 
-std::vector<NodeSummary> summarize_nodes(const World& world) {
+std::vector<gossip::NodeSummary> summarize_nodes(const World& world) {
   const std::vector<std::size_t> running = world.running();
   std::vector<std::vector<double>> models;
   for (std::size_t node : running) models.push_back(world.trainer(node).parameters());
   const std::vector<double> mean = mean_of(models);
   const double norm = distance(mean, std::vector<double>(mean.size()));
 
-  std::vector<NodeSummary> nodes;
+  std::vector<gossip::NodeSummary> nodes;
   for (std::size_t k = 0; k < running.size(); ++k) {
     const gossip::Status status = world.status(running[k]);
-    NodeSummary node;
+    gossip::NodeSummary node;
     node.name = world.node_options(running[k]).name;
     node.round = status.run.round;
     if (status.run.steps > 0) node.loss = status.run.loss;
-    if (status.run.evaluation) node.accuracy = status.run.evaluation->accuracy;
+    if (status.run.evaluation) {
+      node.accuracy = status.run.evaluation->accuracy;
+      node.rmse = status.run.evaluation->rmse;
+    }
     if (norm > 0) node.distance = distance(models[k], mean) / norm;
     const std::vector<double> optimum = world.trainer(running[k]).optimum();
     if (!optimum.empty() && optimum.size() == models[k].size())

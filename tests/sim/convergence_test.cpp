@@ -12,28 +12,30 @@ using namespace starling::test;
 
 namespace {
 
-sim::Summary run(topology::Kind kind, const optim::Options& training, std::uint64_t rounds) {
+gossip::Summary run(topology::Kind kind, const optim::Options& training, std::uint64_t rounds) {
   sim::Options options = reference_world(16, kind, training);
   options.base.goal.rounds = rounds;
   return sim::simulate(options, reference_trainers(training));
 }
 
-std::map<std::uint64_t, double> error_by_round(const sim::Summary& summary) {
+std::map<std::uint64_t, double> error_by_round(const gossip::Summary& summary) {
   std::map<std::uint64_t, double> error;
-  for (const sim::Point& point : summary.series) error[point.round] = *point.distance_to_optimum;
+  for (const gossip::SeriesPoint& point : summary.series)
+    error[point.round] = *point.distance_to_optimum;
   return error;
 }
 
 // Root mean square over the nodes at the end, exact.
-double final_error(const sim::Summary& summary) {
+double final_error(const gossip::Summary& summary) {
   double sum = 0;
-  for (const sim::NodeSummary& node : summary.nodes) sum += std::pow(*node.distance_to_optimum, 2);
+  for (const gossip::NodeSummary& node : summary.nodes)
+    sum += std::pow(*node.distance_to_optimum, 2);
   return std::sqrt(sum / static_cast<double>(summary.nodes.size()));
 }
 
 void expect_row(topology::Kind kind, const optim::Options& training,
                 const std::map<std::uint64_t, double>& wanted) {
-  const sim::Summary summary = run(kind, training, 1000);
+  const gossip::Summary summary = run(kind, training, 1000);
   CHECK(summary.violations.empty());
   CHECK(summary.goal.reached);
   CHECK(summary.series.size() == 1001);
@@ -47,7 +49,7 @@ void expect_row(topology::Kind kind, const optim::Options& training,
 
 void expect_fixed_point(topology::Kind kind, const optim::Options& training, std::uint64_t rounds,
                         double wanted) {
-  const sim::Summary summary = run(kind, training, rounds);
+  const gossip::Summary summary = run(kind, training, rounds);
   CAPTURE(training.learning_rate);
   CHECK(std::abs(final_error(summary) - wanted) < 6e-9);  // eight decimals are known
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/queue.h"
-#include "sim/series.h"
 
 using namespace starling;
 using namespace std::chrono_literals;
@@ -20,13 +19,6 @@ std::vector<Time> arrivals(const sim::NetworkOptions& options, int frames) {
   for (int k = 0; k < frames; ++k)
     if (const auto first = network.send(Time(k * 1ms), kHop, 100).first) times.push_back(*first);
   return times;
-}
-
-gossip::Progress progress(std::uint64_t round, double distance) {
-  gossip::Progress progress;
-  progress.round = round;
-  progress.distance_to_optimum = distance;
-  return progress;
 }
 
 }  // namespace
@@ -86,29 +78,4 @@ TEST_CASE("A cut works one way and a partition both") {
   CHECK_FALSE(network.send(Time{}, kHop, 1).first);
   CHECK_FALSE(network.send(Time{}, {3, 2, gossip::Plane::bulk}, 1).first);
   CHECK(network.send(Time{}, {0, 2, gossip::Plane::bulk}, 1).first);
-}
-
-TEST_CASE("A series is the root mean square over the nodes of a round") {
-  sim::Series series;
-  series.add(Time(1s), progress(1, 3));
-  series.add(Time(2s), progress(1, 4));
-  const auto points = series.points();
-  REQUIRE(points.size() == 1);
-  CHECK(*points[0].distance_to_optimum == doctest::Approx(std::sqrt(12.5)));
-  CHECK(points[0].time_s == 2);
-  CHECK_FALSE(points[0].accuracy);
-}
-
-TEST_CASE("A long series is thinned and keeps its last round") {
-  sim::Series series;
-  for (std::uint64_t round = 0; round <= 10'000; ++round)
-    series.add(Time{}, progress(round, static_cast<double>(round)));
-  CHECK(series.points().size() == 10'001);
-  for (std::uint64_t round = 10'001; round <= 25'001; ++round)
-    series.add(Time{}, progress(round, static_cast<double>(round)));
-  const auto points = series.points();
-  CHECK(points.size() == 6252);
-  CHECK(points.back().round == 25'001);
-  for (const sim::Point& point : points)
-    CHECK(*point.distance_to_optimum == doctest::Approx(static_cast<double>(point.round)));
 }

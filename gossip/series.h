@@ -10,22 +10,23 @@
 #include "base/time.h"
 #include "gossip/io.h"
 
-namespace starling::sim {
+namespace starling::gossip {
 
-// After a round, over the nodes that completed it: means of loss and accuracy, root mean squares
-// of both distances. What no node reported is left out.
-struct Point {
+// After a round, over the nodes that completed it: means of loss, accuracy and error, root mean
+// squares of both distances. What no node reported is left out.
+struct SeriesPoint {
   std::uint64_t round = 0;
   double time_s = 0;  // when the last of them had completed it
-  std::optional<double> loss, accuracy, distance, distance_to_optimum;
+  std::optional<double> loss = {}, accuracy = {}, rmse = {}, distance = {},
+                        distance_to_optimum = {};
 };
 
 class Series {
  public:
   static constexpr std::size_t kRoundsLimit = 10'000;
 
-  void add(Time now, const gossip::Progress& progress);
-  std::vector<Point> points() const;
+  void add(Time now, const Progress& progress);
+  std::vector<SeriesPoint> points() const;
 
  private:
   struct Sum {
@@ -41,11 +42,12 @@ class Series {
     std::uint64_t round = 0;
     std::size_t reports = 0;
     Time last{};
-    Sum loss = {}, accuracy = {}, squared_distance = {}, squared_distance_to_optimum = {};
+    Sum loss = {}, accuracy = {}, rmse = {}, squared_distance = {},
+        squared_distance_to_optimum = {};
   };
 
-  static void add_to(Round& round, Time now, const gossip::Progress& progress);
-  static Point point(const Round& round);
+  static void add_to(Round& round, Time now, const Progress& progress);
+  static SeriesPoint point(const Round& round);
   void thin();
 
   std::uint64_t stride_ = 1;
@@ -53,4 +55,4 @@ class Series {
   Round last_;                 // the highest round so far
 };
 
-}  // namespace starling::sim
+}  // namespace starling::gossip

@@ -1,11 +1,11 @@
-#include "sim/series.h"
+#include "gossip/series.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace starling::sim {
+namespace starling::gossip {
 
-void Series::add(Time now, const gossip::Progress& progress) {
+void Series::add(Time now, const Progress& progress) {
   if (progress.round > last_.round) last_ = {.round = progress.round};
   if (progress.round == last_.round) add_to(last_, now, progress);
   while (progress.round / stride_ > kRoundsLimit) thin();
@@ -16,11 +16,12 @@ void Series::add(Time now, const gossip::Progress& progress) {
   add_to(rounds_[place], now, progress);
 }
 
-void Series::add_to(Round& round, Time now, const gossip::Progress& progress) {
+void Series::add_to(Round& round, Time now, const Progress& progress) {
   ++round.reports;
   round.last = std::max(round.last, now);
   round.loss.add(progress.loss);
   round.accuracy.add(progress.accuracy);
+  round.rmse.add(progress.rmse);
   round.squared_distance.add_square(progress.distance);
   round.squared_distance_to_optimum.add_square(progress.distance_to_optimum);
 }
@@ -31,8 +32,8 @@ void Series::thin() {
   rounds_.resize((rounds_.size() + 1) / 2);
 }
 
-std::vector<Point> Series::points() const {
-  std::vector<Point> points;
+std::vector<SeriesPoint> Series::points() const {
+  std::vector<SeriesPoint> points;
   for (const Round& round : rounds_)
     if (round.reports > 0) points.push_back(point(round));
   if (last_.reports > 0 && (points.empty() || points.back().round != last_.round))
@@ -40,11 +41,12 @@ std::vector<Point> Series::points() const {
   return points;
 }
 
-Point Series::point(const Round& round) {
+SeriesPoint Series::point(const Round& round) {
   return {.round = round.round,
           .time_s = seconds(round.last),
           .loss = round.loss.mean(),
           .accuracy = round.accuracy.mean(),
+          .rmse = round.rmse.mean(),
           .distance = round.squared_distance.root_mean(),
           .distance_to_optimum = round.squared_distance_to_optimum.root_mean()};
 }
@@ -69,4 +71,4 @@ std::optional<double> Series::Sum::root_mean() const {
   return squared ? std::optional(std::sqrt(*squared)) : std::nullopt;
 }
 
-}  // namespace starling::sim
+}  // namespace starling::gossip

@@ -1,0 +1,30 @@
+#include "daemon/summary_json.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+using namespace starling;
+
+TEST_CASE("A summary has the names of the interface and leaves out what does not apply") {
+  gossip::Summary summary;
+  summary.nodes.push_back({.name = "node-0", .round = 7, .loss = 0.5, .distance = 0.1});
+  summary.nodes.push_back({.name = "node-1", .loss = std::numeric_limits<double>::quiet_NaN()});
+  summary.series.push_back({.round = 7, .time_s = 2, .loss = 0.5, .accuracy = 0.9});
+  summary.goal = {.reached = true, .reason = "all rounds", .round = 7, .wanted = {.rounds = 7}};
+  summary.members.alive = 2;
+  summary.event_hash = 0xabc;
+  const auto json = daemon::summary_json(summary);
+  CHECK(json["nodes"][0] ==
+        nlohmann::ordered_json{
+            {"name", "node-0"}, {"round", 7}, {"loss", 0.5}, {"distance", 0.1}, {"sent_bytes", 0}});
+  CHECK_FALSE(json["nodes"][1].contains("loss"));
+  CHECK(json["series"][0].size() == 4);
+  CHECK(json["goal"]["reached"] == true);
+  CHECK(json["goal"]["rounds"] == 7);
+  CHECK(json["members"]["alive"] == 2);
+  CHECK(json["event_hash"] == "0000000000000abc");
+  for (const char* name : {"wall_s", "virtual_s", "seed", "violations"})
+    CHECK_FALSE(json.contains(name));
+}
