@@ -181,10 +181,10 @@ Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
   return result;
 }
 
-Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& file,
-                               std::span<const std::pair<std::string, std::string>> keys) {
+Settings gather_settings(const Schema& schema, const std::optional<std::string>& file,
+                         std::span<const std::pair<std::string, std::string>> keys,
+                         std::vector<std::string>& mistakes) {
   Settings settings(schema);
-  std::vector<std::string> mistakes;
   if (file) settings.read_file(*file, mistakes);
   settings.read_environment(mistakes);
   for (const auto& [name, value] : keys) {
@@ -196,6 +196,13 @@ Result<Settings> load_settings(const Schema& schema, const std::optional<std::st
     else
       settings.set(name, appends ? settings.text(name) + "," + value : value, "command line");
   }
+  return settings;
+}
+
+Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& file,
+                               std::span<const std::pair<std::string, std::string>> keys) {
+  std::vector<std::string> mistakes;
+  Settings settings = gather_settings(schema, file, keys, mistakes);
   if (!mistakes.empty()) return fail("{}", fmt::join(mistakes, "\n"));
   return settings;
 }

@@ -85,15 +85,21 @@ struct CommandLine {
 Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
                                        std::span<const CommandOption> options);
 
-// The effective settings: defaults, then `file` if any, then the environment, then `keys`.
-// The error holds every mistake, one a line.
+// The effective settings: defaults, then `file` if any, then the environment, then `keys`. What
+// cannot be read is left out and said in `mistakes`, for a Reader that finds what else is wrong.
+Settings gather_settings(const Schema& schema, const std::optional<std::string>& file,
+                         std::span<const std::pair<std::string, std::string>> keys,
+                         std::vector<std::string>& mistakes);
+// The same, for those who have nothing to add: the error holds every mistake, one a line.
 Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& file,
                                std::span<const std::pair<std::string, std::string>> keys);
 
 // Turns texts into checked values and collects what is wrong with them.
 class Reader {
  public:
-  explicit Reader(const Settings& settings) : settings_(&settings) {}
+  // `mistakes` are those made before, in gathering the settings.
+  explicit Reader(const Settings& settings, std::vector<std::string> mistakes = {})
+      : settings_(&settings), mistakes_(std::move(mistakes)) {}
 
   const std::string& text(std::string_view name) const { return settings_->text(name); }
   std::vector<std::string> list(std::string_view name) const;

@@ -46,13 +46,14 @@ int command_config(std::span<const std::string> arguments) {
   const auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("config");
-  const auto settings = load_settings(schema(), line->value("config"), line->keys);
-  if (!settings) return wrong_usage(settings.error().text);
-  if (const auto config = read_config(*settings); !config) return wrong_usage(config.error().text);
+  std::vector<std::string> mistakes;
+  const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
+  if (const auto config = read_config(settings, std::move(mistakes)); !config)
+    return wrong_usage(config.error().text);
   if (line->has("json"))
-    fmt::print("{}\n", config_json(*settings));
+    fmt::print("{}\n", config_json(settings));
   else
-    print_settings(*settings);
+    print_settings(settings);
   return kExitDone;
 }
 

@@ -157,14 +157,14 @@ int command_run(std::span<const std::string> arguments) {
   if (line->has("join"))
     for (const std::string& seed : line->options["join"])
       line->keys.emplace_back("cluster.join", seed);
-  const auto settings = load_settings(schema(), line->value("config"), line->keys);
-  if (!settings) return wrong_usage(settings.error().text);
-  auto config = read_config(*settings);
+  std::vector<std::string> mistakes;
+  const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
+  auto config = read_config(settings, std::move(mistakes));
   if (!config) return wrong_usage(config.error().text);
 
   log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
   Daemon daemon;
-  if (auto opened = open(daemon, *config, config_json(*settings)); !opened)
+  if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);
   if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
   announce(daemon.identity, line->value("ready-file"));

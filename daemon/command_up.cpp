@@ -45,8 +45,9 @@ Result<Plan> make_plan(const CommandLine& line) {
   const auto nodes = parse_integer(line.value("nodes").value_or("8"));
   if (!nodes || *nodes < 1 || *nodes > 1024)
     return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
-  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
-  TRY(plan.config, read_config(settings));
+  std::vector<std::string> mistakes;
+  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
   TRY(auto loaded, models::load(plan.config.learner.data));

@@ -75,8 +75,8 @@ const Schema& schema() {
   return kSchema;
 }
 
-Result<Config> read_config(const Settings& settings) {
-  Reader reader(settings);
+Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes) {
+  Reader reader(settings, std::move(mistakes));
   Config config;
   config.node = gossip::read_options(reader);
   config.learner = models::read_learner_options(reader);

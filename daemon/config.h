@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -24,8 +25,9 @@ struct Config {
   log::Level log_level = log::Level::info;
 };
 
-// The checked values, edge list included. The error holds every mistake, one a line.
-Result<Config> read_config(const Settings& settings);
+// The checked values, edge list included. The error holds every mistake, one a line; `mistakes` are
+// those of gathering the settings.
+Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
 
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);

@@ -46,16 +46,6 @@ Result<std::int64_t> whole_number(const CommandLine& line, const std::string& na
   return *value;
 }
 
-Result<Settings> read_settings(const CommandLine& line) {
-  TRY(Settings settings, load_settings(simulation_schema(), line.value("config"), line.keys));
-  if (const auto scenario = line.value("scenario")) {
-    std::vector<std::string> mistakes;
-    settings.read_file(*scenario, mistakes);
-    if (!mistakes.empty()) return fail("{}", mistakes.front());
-  }
-  return settings;
-}
-
 // A trainer of every node on the one data set, its part fixed where sites own their data.
 Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t nodes) {
   TRY(auto loaded, models::load(config.learner.data));
@@ -73,8 +63,11 @@ Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t no
 Result<Setup> make_setup(const CommandLine& line) {
   TRY(const std::int64_t nodes, whole_number(line, "nodes", "8", 1, 10'000));
   TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
-  TRY(const Settings settings, read_settings(line));
-  TRY(const Config config, read_config(settings));
+  std::vector<std::string> mistakes;
+  Settings settings =
+      gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  if (const auto scenario = line.value("scenario")) settings.read_file(*scenario, mistakes);
+  TRY(const Config config, read_config(settings, std::move(mistakes)));
   Reader reader(settings);
   Setup setup;
   setup.options = sim::read_options(reader);

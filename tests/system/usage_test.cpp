@@ -46,9 +46,10 @@ TEST_CASE("Wrong settings are refused in one line before anything starts") {
 }
 
 TEST_CASE("All mistakes are reported at once and one a line") {
-  const testing::Outcome outcome = run("run --optim.momentum=2 --eval.every=0 --data.source=moon");
+  const testing::Outcome outcome =
+      run("run --optim.momentum=2 --eval.evry=1 --eval.every=0 --data.source=moon");
   CHECK(outcome.exit_code == 2);
-  CHECK(outcome.error_lines() == 3);
+  CHECK(outcome.error_lines() == 4);
 }
 
 TEST_CASE("Broken data files are refused in one line") {
