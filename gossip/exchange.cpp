@@ -166,8 +166,7 @@ void Exchange::note(const optim::Done& done) {
       ++found->second.rejected[item.reason];
 }
 
-std::vector<EdgeStatus> Exchange::status(Time now, const Links& links) const {
-  static_cast<void>(now);
+std::vector<EdgeStatus> Exchange::status(const Links& links) const {
   static const Neighbor kNobody;
   std::vector<EdgeStatus> edges;
   for (const auto& [peer, link] : links.all()) {
@@ -198,7 +197,7 @@ std::vector<EdgeStatus> Exchange::status(Time now, const Links& links) const {
 
 std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
   std::vector<std::string> reasons;
-  for (const EdgeStatus& edge : status(now, links)) {
+  for (const EdgeStatus& edge : status(links)) {
     if (edge.state.starts_with("refused"))
       reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
     if (edge.state != "late") continue;

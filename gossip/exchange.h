@@ -50,7 +50,7 @@ class Exchange {
   Aggregate& aggregate() { return aggregate_; }
   const Payload& last_offer() const { return offer_; }
   Duration waited() const { return waited_; }
-  std::vector<EdgeStatus> status(Time now, const Links& links) const;
+  std::vector<EdgeStatus> status(const Links& links) const;
   // "waiting for node-3: last heard 2.1 s ago, patience 0.8 s"
   std::vector<std::string> reasons(Time now, const Links& links) const;
 

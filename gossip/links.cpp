@@ -80,12 +80,15 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
 }
 
-void Links::receive(const Envelope& from, const Bye& bye) {
+void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
   const auto found = links_.find(from.sender);
   if (found == links_.end() || from.incarnation != found->second.peer_incarnation) return;
-  static_cast<void>(bye);
-  found->second.active = false;
-  found->second.peer_epoch = 0;
+  Link& link = found->second;
+  if (link.active)
+    out.event(Event::Kind::edge_closed,
+              fmt::format("{} closed the edge: {}", link.name, bye.reason));
+  link.active = false;
+  link.peer_epoch = 0;
 }
 
 void Links::tick(Time now, Outbox& out) {

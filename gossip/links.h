@@ -47,7 +47,7 @@ class Links {
   void want(Time now, const std::vector<Wish>& wishes, const Membership& members, Outbox& out);
   void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
                Outbox& out);
-  void receive(const Envelope& from, const Bye& bye);
+  void receive(const Envelope& from, const Bye& bye, Outbox& out);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   void close_all(Outbox& out);

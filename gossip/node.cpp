@@ -54,7 +54,7 @@ struct Node::Parts {
   void hear(Time now, const Envelope& from, Hello& hello, Payload&) {
     links.receive(now, from, hello, membership, outbox);
   }
-  void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye); }
+  void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye, outbox); }
   void hear(Time, const Envelope&, Surveys& surveys, Payload&) { startup.receive(surveys); }
   void hear(Time, const Envelope& from, SnapshotRequest&, Payload&) { donate(from.sender); }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
@@ -247,7 +247,7 @@ Status Node::status(Time now) const {
   status.run = parts.training.run();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.membership.status(now);
-  status.edges = parts.exchange.status(now, parts.links);
+  status.edges = parts.exchange.status(parts.links);
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);

@@ -60,7 +60,7 @@ struct Party {
     if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
       links.receive(now, message.envelope, *hello, membership, outbox);
     if (const auto* bye = std::get_if<gossip::Bye>(&message.body))
-      links.receive(message.envelope, *bye);
+      links.receive(message.envelope, *bye, outbox);
   }
   gossip::Liveness liveness(Time now, const std::string& name) const {
     for (const gossip::MemberStatus& member : membership.status(now))

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/system/harness.h"
@@ -93,6 +94,22 @@ TEST_CASE("Every example configuration loads") {
     CHECK(outcome.exit_code == 0);
   }
   CHECK(files >= 6);
+}
+
+TEST_CASE("The commands that the README shows run as written") {
+  std::ifstream readme(STARLING_ROOT "/README.md");
+  std::size_t commands = 0;
+  for (std::string line; std::getline(readme, line);) {
+    const std::string start = "    starling ";
+    const bool ends_by_itself = line.starts_with(start + "plan") ||
+                                line.starts_with(start + "simulate") ||
+                                line.starts_with(start + "config");
+    if (!ends_by_itself) continue;
+    CAPTURE(line);
+    ++commands;
+    CHECK(run(line.substr(start.size())).exit_code == 0);
+  }
+  CHECK(commands >= 4);
 }
 
 TEST_CASE("Every command explains itself") {
