@@ -262,14 +262,15 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
   }
 }
 
+bool Transport::has_queued() const {
+  return std::ranges::any_of(sockets_->peers,
+                             [](const auto& item) { return !item.second->queue.empty(); });
+}
+
 void Transport::flush(Duration timeout) {
   const auto ignore = [](Plane, std::span<const std::byte>, const Payload&) {};
   const auto until = std::chrono::steady_clock::now() + timeout;
-  const auto queued = [this] {
-    return std::ranges::any_of(sockets_->peers,
-                               [](const auto& item) { return !item.second->queue.empty(); });
-  };
-  while (queued() && std::chrono::steady_clock::now() < until)
+  while (has_queued() && std::chrono::steady_clock::now() < until)
     poll(std::chrono::milliseconds(10), {}, ignore);
 }
 

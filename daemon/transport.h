@@ -47,6 +47,8 @@ class Transport {
   void flush(Duration timeout);
 
   std::uint64_t dropped() const { return dropped_; }
+  // Whether a message waits here, or part of one, because ZeroMQ takes no more.
+  bool has_queued() const;
 
   // Name and value of every option that the rules fix, read back from a live sending and a live
   // receiving socket, for the test of the rules.

@@ -1,0 +1,191 @@
+// Ring: what a round costs over the real transport. Processes on loopback send their vector to
+// their neighbours and wait for the neighbours' vectors, in lockstep.
+//   bench_ring PROCESSES, then requests
+//   average BYTES ROUNDS    encode, cut, send, put together and mix; milliseconds a round
+//   exchange BYTES ROUNDS   the same without encoding and mixing; GB/s each way of one process
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "bench/measure.h"
+#include "bench/team.h"
+#include "daemon/memory.h"
+#include "daemon/transport.h"
+#include "gossip/transfer.h"
+#include "optim/codec.h"
+#include "optim/mixer.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr std::size_t kProcessesLimit = 16;
+constexpr std::size_t kWarmUpRounds = 3;
+
+struct Order {
+  std::size_t bytes = 0;
+  std::size_t rounds = 0;
+  bool averages = false;
+};
+
+using Ports = std::array<std::uint16_t, kProcessesLimit>;
+
+Endpoint loopback(std::uint16_t port) {
+  return {"127.0.0.1", port};
+}
+
+class Process {
+ public:
+  Process(std::size_t rank, std::size_t size) : rank_(rank), size_(size) {
+    auto transport = daemon::Transport::bind(loopback(0), loopback(0));
+    ENSURE(transport, "free ports can be had");
+    transport_ = *std::move(transport);
+  }
+
+  std::uint16_t port() const { return transport_->bulk().port; }
+  void meet(const Ports& ports) {
+    for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_})
+      neighbors_[NodeId{other}] = loopback(ports[other]);
+  }
+
+  // Seconds of the median round.
+  double run(const Order& order) {
+    assembler_.set_payload_limit(order.bytes);
+    x_.resize(order.bytes / sizeof(float));
+    for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = value(static_cast<float>(rank_), k);
+    if (!order.averages) sent_ = optim::encode<float>(optim::Codec::f32, x_, pool_);
+    expected_.resize(size_);
+    std::iota(expected_.begin(), expected_.end(), 0.0);
+    std::vector<double> times;
+    for (std::size_t i = 0; i < kWarmUpRounds + order.rounds; ++i) {
+      const auto start = Clock::now();
+      round(order);
+      if (i >= kWarmUpRounds) times.push_back(seconds_since(start));
+      if (order.averages) expect_average();
+      if (i == 0) verify(order);
+    }
+    verify(order);
+    return median(std::move(times));
+  }
+
+ private:
+  using Inbox = std::map<std::uint64_t, std::vector<optim::MixTerm>>;
+
+  static float value(float own, std::size_t k) { return own + static_cast<float>(k % 7); }
+  double weight() const { return 1.0 / static_cast<double>(1 + neighbors_.size()); }
+
+  void round(const Order& order) {
+    ++round_;
+    if (order.averages) sent_ = optim::encode<float>(optim::Codec::f32, x_, pool_);
+    for (const auto& [peer, endpoint] : neighbors_) {
+      const gossip::Message message{
+          {0, NodeId{rank_}, 1, ++sequence_}, gossip::Round{1, round_, 2, {}, {}}, sent_};
+      transport_->send(endpoint, gossip::Plane::bulk, cutter_.cut(message));
+    }
+    std::vector<optim::MixTerm>& terms = inbox_[round_];
+    while (terms.size() < neighbors_.size() || transport_->has_queued())
+      transport_->poll(std::chrono::seconds(1), {},
+                       [this](gossip::Plane, std::span<const std::byte> header, Payload body) {
+                         receive(header, std::move(body));
+                       });
+    if (order.averages)
+      ENSURE(optim::mix<float>(x_, sent_, terms, optim::Codec::f32).rejections.empty(),
+             "every vector is mixed");
+    else
+      received_ = terms;
+    inbox_.erase(round_);
+  }
+
+  void receive(std::span<const std::byte> bytes, Payload body) {
+    auto header = gossip::decode_header(bytes);
+    ENSURE(header, "a header is sound");
+    auto message = assembler_.add(Time{}, *std::move(header), std::move(body));
+    ENSURE(message, "a chunk is the next one");
+    if (!message->has_value()) return;
+    const auto& round = std::get<gossip::Round>((*message)->body);
+    inbox_[round.round].push_back(
+        {(*message)->envelope.sender, weight(), std::move((*message)->payload)});
+  }
+
+  void expect_average() {
+    std::vector<double> next(size_);
+    for (std::size_t i = 0; i < size_; ++i) {
+      const std::set<std::size_t> group{i, (i + 1) % size_, (i + size_ - 1) % size_};
+      for (std::size_t member : group) next[i] += expected_[member] * weight();
+    }
+    expected_ = std::move(next);
+  }
+
+  void verify(const Order& order) const {
+    if (order.averages) {
+      for (std::size_t k = 0; k < x_.size(); ++k)
+        ENSURE(std::abs(x_[k] - value(static_cast<float>(expected_[rank_]), k)) < 1e-3F,
+               "the average is right");
+      return;
+    }
+    std::vector<float> theirs(x_.size());
+    for (const optim::MixTerm& term : received_) {
+      optim::decode<float>(optim::Codec::f32, term.theirs, 0, theirs);
+      for (std::size_t k = 0; k < theirs.size(); ++k)
+        ENSURE(theirs[k] == value(static_cast<float>(term.peer.value), k), "what came was sent");
+    }
+  }
+
+  std::size_t rank_, size_;
+  std::unique_ptr<daemon::Transport> transport_;
+  std::map<NodeId, Endpoint> neighbors_;
+  gossip::Cutter cutter_;
+  gossip::Assembler assembler_;
+  optim::BufferPool pool_;
+  std::uint64_t round_ = 0, sequence_ = 0;
+  Inbox inbox_;
+  std::vector<float> x_;
+  Payload sent_;
+  std::vector<optim::MixTerm> received_;
+  std::vector<double> expected_;  // the first number of every process
+};
+
+void work(std::size_t rank, std::size_t size, int parent) {
+  daemon::keep_large_blocks();
+  Process process(rank, size);
+  write_value(parent, process.port());
+  process.meet(read_value<Ports>(parent));
+  for (Order order; read_all(parent, &order, sizeof(order));)
+    write_value(parent, process.run(order));
+}
+
+double run(const Team& team, const Order& order) {
+  team.tell_all(order);
+  std::vector<double> times;
+  for (std::size_t rank = 0; rank < team.size(); ++rank)
+    times.push_back(read_value<double>(team.descriptor(rank)));
+  return times.front();
+}
+
+}  // namespace
+}  // namespace starling::bench
+
+int main(int count, char** arguments) {
+  using namespace starling::bench;
+  const std::size_t size = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 4;
+  ENSURE(size >= 2 && size <= kProcessesLimit, "a ring has 2 to 16 processes");
+  const Team team(size, [size](std::size_t rank, int parent) { work(rank, size, parent); });
+  Ports ports{};
+  for (std::size_t rank = 0; rank < size; ++rank)
+    ports[rank] = read_value<std::uint16_t>(team.descriptor(rank));
+  team.tell_all(ports);
+  serve([&](const std::string& request) {
+    Words words(request);
+    Order order{.averages = words.word() == "average"};
+    order.bytes = words.number();
+    order.rounds = words.number();
+    const double seconds = run(team, order);
+    if (order.averages)
+      report(request, seconds * 1e3, "ms");
+    else
+      report(request, static_cast<double>(order.bytes) / seconds * 1e-9, "GB/s");
+  });
+}
