@@ -11,7 +11,7 @@ inline void keep_large_blocks() {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 512 << 20);
-  ::mallopt(M_ARENA_MAX, 4);
+  ::mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
