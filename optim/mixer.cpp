@@ -9,6 +9,10 @@
 namespace starling::optim {
 namespace {
 
+// Numbers of x, own and theirs that lie in the first-level cache together with what comes next.
+constexpr std::size_t kMixTile = 1024;
+static_assert(kMixTile <= kTile);
+
 // One pass with the given terms; returns ||theirs_j - s||^2 of each.
 template <class S>
 std::vector<double> pass(std::span<S> x, const Payload& sent,
@@ -17,10 +21,10 @@ std::vector<double> pass(std::span<S> x, const Payload& sent,
   std::vector<VectorReader<S>> readers;
   for (const MixTerm* term : terms) readers.emplace_back(codec, term->theirs);
   VectorReader<S> own_reader(codec, sent);
-  alignas(64) std::array<S, kTile> own_scratch;
-  alignas(64) std::array<S, kTile> scratch;
-  for (std::size_t start = 0; start < x.size(); start += kTile) {
-    const std::span<S> tile = x.subspan(start, std::min(kTile, x.size() - start));
+  alignas(64) std::array<S, kMixTile> own_scratch;
+  alignas(64) std::array<S, kMixTile> scratch;
+  for (std::size_t start = 0; start < x.size(); start += kMixTile) {
+    const std::span<S> tile = x.subspan(start, std::min(kMixTile, x.size() - start));
     const auto own = own_reader.next(std::span(own_scratch).first(tile.size()));
     for (std::size_t j = 0; j < terms.size(); ++j) {
       const auto theirs = readers[j].next(std::span(scratch).first(tile.size()));
