@@ -35,8 +35,17 @@ def average(rank, count, rounds):
 
 
 def main():
-    store = os.path.join(tempfile.mkdtemp(), "store")
-    rank = next((r for r in range(1, SIZE) if os.fork() == 0), 0)
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store")
+        rank = next((r for r in range(1, SIZE) if os.fork() == 0), 0)
+        work(rank, store)
+        if rank != 0:
+            os._exit(0)  # the folder is the parent's
+        for _ in range(1, SIZE):
+            os.wait()
+
+
+def work(rank, store):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=SIZE)
     order = torch.zeros(2, dtype=torch.int64)
