@@ -53,11 +53,6 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   return arguments;
 }
 
-// Whether somebody listens there is what connecting tells.
-bool is_free(const Endpoint& endpoint) {
-  return !http_request(endpoint, "GET", "/healthz", "", kRequestPatience);
-}
-
 std::string make_log_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "starling-up-XXXXXX").string();
   return ::mkdtemp(pattern.data()) ? pattern : std::filesystem::temp_directory_path().string();
@@ -97,10 +92,13 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet;
   const std::string logs = make_log_folder();
   const Endpoint any{"127.0.0.1", 0};
-  // The address that `starling status` asks by default, if nobody has it.
-  const bool taken = options.first_http.port == 0 || !is_free(options.first_http);
-  TRY_DO(fleet.launch(options, 0, taken ? any : options.first_http, logs));
-  TRY_DO(fleet.await(0));
+  // It takes the address that `starling status` asks by default, unless somebody has that.
+  TRY_DO(fleet.launch(options, 0, options.first_http, logs));
+  if (!fleet.await(0)) {
+    fleet.nodes_.clear();
+    TRY_DO(fleet.launch(options, 0, any, logs));
+    TRY_DO(fleet.await(0));
+  }
   for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.launch(options, k, any, logs));
   for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.await(k));
   return fleet;

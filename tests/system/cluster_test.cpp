@@ -69,6 +69,17 @@ TEST_CASE("One node alone trains and so do two") {
   }
 }
 
+TEST_CASE("A first address that somebody else has is no reason not to start") {
+  // A listener that speaks no HTTP: asking it would not tell that the port is taken.
+  const auto somebody = daemon::Transport::bind({"127.0.0.1", 0}, {"127.0.0.1", 0});
+  REQUIRE(somebody.has_value());
+  const testing::Outcome outcome =
+      run("up -n 2 --json --data.samples=400 --stop.rounds=5 --model.kind=softmax --listen.http=" +
+          to_string((*somebody)->control()));
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 0);
+}
+
 TEST_CASE("Processes and the simulator walk to the same place on the reference problem") {
   const std::string arguments =
       " -n 16 -c configs/reference.ini --stop.rounds=1000 --listen.http=127.0.0.1:0 --json";
