@@ -27,16 +27,15 @@ Payload chunks_of(std::size_t bytes, float value) {
 
 double mix(std::size_t bytes) {
   constexpr float kOwn = 3, kLeft = 6, kRight = 9;
-  std::vector<float> x(bytes / sizeof(float), kOwn);
-  optim::BufferPool pool;
-  const Payload sent = optim::encode<float>(optim::Codec::f32, x, pool);
+  optim::SharedVector<float> x(std::vector<float>(bytes / sizeof(float), kOwn),
+                               std::make_shared<optim::BufferPool>());
   const std::vector<optim::MixTerm> terms{{NodeId{1}, 1.0 / 3, chunks_of(bytes, kLeft)},
                                           {NodeId{2}, 1.0 / 3, chunks_of(bytes, kRight)}};
-  optim::mix<float>(x, sent, terms, optim::Codec::f32);
-  for (float value : x) ENSURE(std::abs(value - 6) < 1e-5F, "the average is right");
+  const auto round = [&] { optim::mix(x, x.share(), terms, optim::Codec::f32); };
+  round();
+  for (float value : x.values()) ENSURE(std::abs(value - 6) < 1e-5F, "the average is right");
   // What x holds does not change how long it takes.
-  const double seconds =
-      time_each(kWindow, [&] { optim::mix<float>(x, sent, terms, optim::Codec::f32); });
+  const double seconds = time_each(kWindow, round);
   return 4 * static_cast<double>(bytes) / seconds * 1e-9;
 }
 

@@ -30,7 +30,7 @@ double message_seconds(const std::vector<float>& x) {
     const gossip::Message message{{1, NodeId{2}, 3, round},
                                   gossip::Round{4, round, 2, {}, {}},
                                   optim::encode<float>(optim::Codec::f32, x, pool)};
-    frames = cutter.cut(message);
+    frames = cutter.cut(message).all();
   });
   gossip::Assembler assembler;
   assembler.set_payload_limit(x.size() * sizeof(float));

@@ -54,9 +54,10 @@ class Process {
   // Seconds of the median round.
   double run(const Order& order) {
     assembler_.set_payload_limit(order.bytes);
-    x_.resize(order.bytes / sizeof(float));
-    for (std::size_t k = 0; k < x_.size(); ++k) x_[k] = value(static_cast<float>(rank_), k);
-    if (!order.averages) sent_ = optim::encode<float>(optim::Codec::f32, x_, pool_);
+    std::vector<float> x(order.bytes / sizeof(float));
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = value(static_cast<float>(rank_), k);
+    x_.emplace(x, pool_);
+    if (!order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
     expected_.resize(size_);
     std::iota(expected_.begin(), expected_.end(), 0.0);
     std::vector<double> times;
@@ -79,7 +80,7 @@ class Process {
 
   void round(const Order& order) {
     ++round_;
-    if (order.averages) sent_ = optim::encode<float>(optim::Codec::f32, x_, pool_);
+    if (order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
     for (const auto& [peer, endpoint] : neighbors_) {
       const gossip::Message message{
           {0, NodeId{rank_}, 1, ++sequence_}, gossip::Round{1, round_, 2, {}, {}}, sent_};
@@ -92,7 +93,7 @@ class Process {
                          receive(header, std::move(body));
                        });
     if (order.averages)
-      ENSURE(optim::mix<float>(x_, sent_, terms, optim::Codec::f32).rejections.empty(),
+      ENSURE(optim::mix(*x_, sent_, terms, optim::Codec::f32).rejections.empty(),
              "every vector is mixed");
     else
       received_ = terms;
@@ -121,12 +122,13 @@ class Process {
 
   void verify(const Order& order) const {
     if (order.averages) {
-      for (std::size_t k = 0; k < x_.size(); ++k)
-        ENSURE(std::abs(x_[k] - value(static_cast<float>(expected_[rank_]), k)) < 1e-3F,
+      const std::span<const float> x = x_->values();
+      for (std::size_t k = 0; k < x.size(); ++k)
+        ENSURE(std::abs(x[k] - value(static_cast<float>(expected_[rank_]), k)) < 1e-3F,
                "the average is right");
       return;
     }
-    std::vector<float> theirs(x_.size());
+    std::vector<float> theirs(x_->size());
     for (const optim::MixTerm& term : received_) {
       optim::decode<float>(optim::Codec::f32, term.theirs, 0, theirs);
       for (std::size_t k = 0; k < theirs.size(); ++k)
@@ -139,10 +141,10 @@ class Process {
   std::map<NodeId, Endpoint> neighbors_;
   gossip::Cutter cutter_;
   gossip::Assembler assembler_;
-  optim::BufferPool pool_;
+  std::shared_ptr<optim::BufferPool> pool_ = std::make_shared<optim::BufferPool>();
   std::uint64_t round_ = 0, sequence_ = 0;
   Inbox inbox_;
-  std::vector<float> x_;
+  std::optional<optim::SharedVector<float>> x_;
   Payload sent_;
   std::vector<optim::MixTerm> received_;
   std::vector<double> expected_;  // the first number of every process

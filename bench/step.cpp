@@ -95,7 +95,7 @@ class Task {
     options.batch_size = batch;
     std::vector<float> x(objective_->dimension());
     objective_->initialize(x, options.seed);
-    strategy_ = optim::make_strategy<float>(options, x);
+    strategy_ = optim::make_strategy<float>(options, x, std::make_shared<optim::BufferPool>());
     step_.emplace(options, *objective_, 1);
   }
 

@@ -93,8 +93,8 @@ struct Transport::Peer {
   }
 
   struct Outgoing {
-    std::vector<Frame> frames;
-    std::size_t next = 0;
+    gossip::Frames frames;
+    std::optional<Frame> frame;  // made, and not yet sent whole
     bool header_sent = false;
   };
 
@@ -154,7 +154,7 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   }
 }
 
-void Transport::send(const Endpoint& to, Plane plane, std::vector<Frame> frames) {
+void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   Peer* target = to.port == 0 ? nullptr : peer(to, plane);
   if (!target) {
     ++dropped_;
@@ -165,7 +165,7 @@ void Transport::send(const Endpoint& to, Plane plane, std::vector<Frame> frames)
     queue.pop_back();  // older news than what comes; REQUIRES the front, begun, to stay
     ++dropped_;
   }
-  queue.push_back({std::move(frames), 0, false});
+  queue.push_back({std::move(frames), {}, false});
   push(*target);
   if (plane == Plane::control && !queue.empty()) {
     queue.clear();
@@ -179,8 +179,9 @@ void Transport::push(Peer& peer) {
   try {
     while (!peer.queue.empty()) {
       Peer::Outgoing& outgoing = peer.queue.front();
-      while (outgoing.next < outgoing.frames.size()) {
-        const Frame& frame = outgoing.frames[outgoing.next];
+      while (outgoing.frame || !outgoing.frames.done()) {
+        if (!outgoing.frame) outgoing.frame = outgoing.frames.next();
+        const Frame& frame = *outgoing.frame;
         const bool has_body = !frame.body.empty();
         if (!outgoing.header_sent) {
           zmq::message_t header(frame.header.data(), frame.header.size());
@@ -193,7 +194,7 @@ void Transport::push(Peer& peer) {
           if (!peer.socket.send(body, zmq::send_flags::dontwait)) return;
           outgoing.header_sent = false;
         }
-        ++outgoing.next;
+        outgoing.frame.reset();
       }
       peer.queue.pop_front();
     }

@@ -37,7 +37,7 @@ class Transport {
   Endpoint bulk() const;
 
   // Queues the frames of one message.
-  void send(const Endpoint& to, gossip::Plane plane, std::vector<gossip::Frame> frames);
+  void send(const Endpoint& to, gossip::Plane plane, gossip::Frames frames);
   void hang_up(const Endpoint& to);
 
   // Waits until something arrives, can be sent, or a descriptor of `wakes` is readable, at most for

@@ -6,48 +6,51 @@
 #include "gossip/chunk_hash.h"
 
 namespace starling::gossip {
-namespace {
 
-// The very same bytes, by where they lie: `b` keeps them from being freed and used again.
-bool are_same_bytes(const Payload& a, const Payload& b) {
-  return std::ranges::equal(a.pieces(), b.pieces(), [](const auto& x, const auto& y) {
-    return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size();
-  });
+bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const {
+  return chunk_bytes == chunk_bytes_ &&
+         std::ranges::equal(payload.pieces(), payload_.pieces(), [](const auto& x, const auto& y) {
+           return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size();
+         });
 }
 
-}  // namespace
+std::uint64_t ChunkHashes::at(std::size_t index, const Payload& bytes) {
+  ENSURE(index <= known_.size(), "chunks are hashed in their order");
+  if (index == known_.size()) known_.push_back(chunk_hash(bytes));
+  return known_[index];
+}
 
-std::vector<Frame> Cutter::cut(const Message& message, std::size_t chunk_bytes) {
-  const std::size_t total = message.payload.size();
+Frame Frames::next() {
+  ENSURE(!done_, "a frame is asked for while there is one");
+  if (made_) {
+    done_ = true;
+    return *std::move(made_);
+  }
+  const std::size_t total = message_.payload.size();
   Chunk chunk;
-  chunk.transfer = message.envelope.sequence;
+  chunk.transfer = message_.envelope.sequence;
   chunk.total = total;
+  Payload body;
+  if (total > 0) {
+    chunk.offset = index_ * chunk_bytes_;
+    body = message_.payload.slice(chunk.offset, std::min(chunk_bytes_, total - chunk.offset));
+    chunk.hash = hashes_->at(index_, body);
+  }
+  ++index_;
+  done_ = chunk.offset + body.size() == total;
+  return {encode_header(message_.envelope, message_.body, chunk), std::move(body)};
+}
+
+std::vector<Frame> Frames::all() {
   std::vector<Frame> frames;
-  if (total == 0) {
-    frames.push_back({encode_header(message.envelope, message.body, chunk), {}});
-    return frames;
-  }
-  const std::vector<std::uint64_t>& sums = hashes(message.payload, chunk_bytes);
-  frames.reserve(sums.size());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    chunk.offset = i * chunk_bytes;
-    chunk.hash = sums[i];
-    const std::size_t length = std::min(chunk_bytes, total - chunk.offset);
-    frames.push_back({encode_header(message.envelope, message.body, chunk),
-                      message.payload.slice(chunk.offset, length)});
-  }
+  while (!done_) frames.push_back(next());
   return frames;
 }
 
-const std::vector<std::uint64_t>& Cutter::hashes(const Payload& payload, std::size_t chunk_bytes) {
-  if (chunk_bytes == hashed_chunk_bytes_ && are_same_bytes(payload, hashed_)) return hashes_;
-  hashes_.clear();
-  for (std::size_t offset = 0; offset < payload.size(); offset += chunk_bytes)
-    hashes_.push_back(
-        chunk_hash(payload.slice(offset, std::min(chunk_bytes, payload.size() - offset))));
-  hashed_ = payload;
-  hashed_chunk_bytes_ = chunk_bytes;
-  return hashes_;
+Frames Cutter::cut(Message message, std::size_t chunk_bytes) {
+  if (!message.payload.empty() && (!hashes_ || !hashes_->are_of(message.payload, chunk_bytes)))
+    hashes_ = std::make_shared<ChunkHashes>(message.payload, chunk_bytes);
+  return Frames(std::move(message), chunk_bytes, hashes_);
 }
 
 Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload body) {

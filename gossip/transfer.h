@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/payload.h"
@@ -15,25 +17,63 @@
 
 namespace starling::gossip {
 
-inline constexpr std::size_t kChunkBytes = 512 << 10;
+inline constexpr std::size_t kChunkBytes = 1 << 20;
 
 struct Frame {
   std::string header;
   Payload body;  // shares the message's payload
 };
 
-// Cuts messages. A payload and the hashes of its chunks are kept for the next neighbour it is sent
-// to.
-class Cutter {
+// The hashes of a payload's chunks, each computed when it is first asked for. It keeps the payload,
+// so that its bytes are not freed and used again.
+class ChunkHashes {
  public:
-  std::vector<Frame> cut(const Message& message, std::size_t chunk_bytes = kChunkBytes);
+  ChunkHashes(Payload payload, std::size_t chunk_bytes)
+      : payload_(std::move(payload)), chunk_bytes_(chunk_bytes) {}
+
+  // Whether these are of the very same bytes, by where they lie.
+  bool are_of(const Payload& payload, std::size_t chunk_bytes) const;
+  // Of the chunk `index`, which holds `bytes`.
+  std::uint64_t at(std::size_t index, const Payload& bytes);
 
  private:
-  const std::vector<std::uint64_t>& hashes(const Payload& payload, std::size_t chunk_bytes);
+  Payload payload_;
+  std::size_t chunk_bytes_;
+  std::vector<std::uint64_t> known_;  // of the first chunks
+};
 
-  Payload hashed_;
-  std::size_t hashed_chunk_bytes_ = 0;
-  std::vector<std::uint64_t> hashes_;
+// The frames of one message. Each is made when it is its turn, so that a chunk is hashed just
+// before it is sent and the first one leaves at once.
+class Frames {
+ public:
+  Frames(Message message, std::size_t chunk_bytes, std::shared_ptr<ChunkHashes> hashes)
+      : message_(std::move(message)), chunk_bytes_(chunk_bytes), hashes_(std::move(hashes)) {}
+  // One frame as it is, sound or not.
+  explicit Frames(Frame frame) : made_(std::move(frame)) {}
+
+  bool done() const { return done_; }
+  // REQUIRES !done().
+  Frame next();
+  // The rest of them.
+  std::vector<Frame> all();
+
+ private:
+  std::optional<Frame> made_;
+  Message message_;
+  std::size_t chunk_bytes_ = 0;
+  std::shared_ptr<ChunkHashes> hashes_;
+  std::size_t index_ = 0;
+  bool done_ = false;
+};
+
+// Cuts messages. A payload and the hashes of its chunks are kept for the next neighbour it is sent
+// to. One thread owns it and the frames it gives.
+class Cutter {
+ public:
+  Frames cut(Message message, std::size_t chunk_bytes = kChunkBytes);
+
+ private:
+  std::shared_ptr<ChunkHashes> hashes_;
 };
 
 // Puts chunks together, of one transfer per sender at a time: connections keep the order, so a

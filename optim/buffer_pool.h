@@ -36,7 +36,6 @@ class BufferPool {
     std::vector<Block> blocks;
   };
   static constexpr std::size_t kShelfLimit = 8;
-  static constexpr std::size_t kAlignment = 64;
 
   std::shared_ptr<Shelf> shelf_;
 };

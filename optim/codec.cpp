@@ -64,6 +64,11 @@ Payload encode(Codec codec, std::span<const S> values, BufferPool& pool) {
 }
 
 template <class S>
+Payload encode(Codec codec, SharedVector<S>& values, BufferPool& pool) {
+  return is_native<S>(codec) ? values.share() : encode(codec, values.values(), pool);
+}
+
+template <class S>
 void decode(Codec codec, const Payload& payload, std::size_t first, std::span<S> out) {
   const std::size_t width = bytes_per_number(codec);
   std::byte scratch[4096];
@@ -106,6 +111,8 @@ std::span<const S> VectorReader<S>::next(std::span<S> scratch) {
 
 template Payload encode(Codec, std::span<const float>, BufferPool&);
 template Payload encode(Codec, std::span<const double>, BufferPool&);
+template Payload encode(Codec, SharedVector<float>&, BufferPool&);
+template Payload encode(Codec, SharedVector<double>&, BufferPool&);
 template void decode(Codec, const Payload&, std::size_t, std::span<float>);
 template void decode(Codec, const Payload&, std::size_t, std::span<double>);
 template class VectorReader<float>;

@@ -7,6 +7,7 @@
 
 #include "base/payload.h"
 #include "optim/buffer_pool.h"
+#include "optim/shared_vector.h"
 
 namespace starling::optim {
 
@@ -22,6 +23,9 @@ inline std::size_t bytes_per_number(Codec codec) {
 // A copy of `values` for the wire, in a buffer of the pool.
 template <class S>
 Payload encode(Codec codec, std::span<const S> values, BufferPool& pool);
+// The vector for the wire: its own bytes where the wire format is S.
+template <class S>
+Payload encode(Codec codec, SharedVector<S>& values, BufferPool& pool);
 
 // The numbers [first, first + out.size()) of an encoded vector. REQUIRES they exist.
 template <class S>

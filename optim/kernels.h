@@ -4,16 +4,27 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace starling::optim {
 
-// x += weight * (theirs - own), and returns ||theirs - own||^2, which is not finite exactly when
-// a number of `theirs` is not or is absurdly far away. REQUIRES equal sizes of at most kTile.
+template <class S>
+struct PullSources {
+  std::span<const S> x, own;
+  std::vector<std::span<const S>> theirs;
+  std::vector<S> weights;
+};
+
+// out = x + sum_j weight_j (theirs_j - own) over the `count` neighbours from `first` on, at most
+// kPullLimit; adds ||theirs_j - own||^2 to squared[j], which is then not finite exactly when a
+// number of theirs_j is not or is absurdly far away. `out` may be x; where it is streamed, past the
+// caches, it lies at a multiple of 16. REQUIRES equal sizes of at most kTile.
 inline constexpr std::size_t kTile = 4096;
-double pull(std::span<float> x, std::span<const float> own, std::span<const float> theirs,
-            float weight);
-double pull(std::span<double> x, std::span<const double> own, std::span<const double> theirs,
-            double weight);
+inline constexpr std::size_t kPullLimit = 4;
+void pull(const PullSources<float>& from, std::size_t first, std::size_t count,
+          std::span<float> out, bool is_streamed, std::span<double> squared);
+void pull(const PullSources<double>& from, std::size_t first, std::size_t count,
+          std::span<double> out, bool is_streamed, std::span<double> squared);
 
 // y += a * x. REQUIRES equal sizes.
 void axpy(float a, std::span<const float> x, std::span<float> y);

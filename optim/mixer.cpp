@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "optim/kernels.h"
@@ -13,31 +15,64 @@ namespace {
 constexpr std::size_t kMixTile = 1024;
 static_assert(kMixTile <= kTile);
 
-// One pass with the given terms; returns ||theirs_j - s||^2 of each.
+// Results of at least this size are stored past the caches, which would not keep them anyway.
+constexpr std::size_t kLargeBytes = 4 << 20;
+
+// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each. `sent` is
+// null where x itself is what was sent. REQUIRES terms.
 template <class S>
-std::vector<double> pass(std::span<S> x, const Payload& sent,
-                         const std::vector<const MixTerm*>& terms, Codec codec) {
-  std::vector<double> squared(terms.size());
+std::vector<double> pass(std::span<const S> x, const Payload* sent,
+                         const std::vector<const MixTerm*>& terms, Codec codec, std::span<S> out) {
+  const std::size_t count = terms.size();
+  std::vector<double> squared(count);
   std::vector<VectorReader<S>> readers;
-  for (const MixTerm* term : terms) readers.emplace_back(codec, term->theirs);
-  VectorReader<S> own_reader(codec, sent);
-  alignas(64) std::array<S, kMixTile> own_scratch;
-  alignas(64) std::array<S, kMixTile> scratch;
+  PullSources<S> from;
+  from.theirs.resize(count);
+  for (const MixTerm* term : terms) {
+    readers.emplace_back(codec, term->theirs);
+    from.weights.push_back(static_cast<S>(term->weight));
+  }
+  std::optional<VectorReader<S>> own_reader;
+  if (sent) own_reader.emplace(codec, *sent);
+  std::vector<S> scratch((count + 1) * kMixTile);
+  const bool is_large = out.size_bytes() >= kLargeBytes;
   for (std::size_t start = 0; start < x.size(); start += kMixTile) {
-    const std::span<S> tile = x.subspan(start, std::min(kMixTile, x.size() - start));
-    const auto own = own_reader.next(std::span(own_scratch).first(tile.size()));
-    for (std::size_t j = 0; j < terms.size(); ++j) {
-      const auto theirs = readers[j].next(std::span(scratch).first(tile.size()));
-      squared[j] += pull(tile, own, theirs, static_cast<S>(terms[j]->weight));
+    const std::size_t size = std::min(kMixTile, x.size() - start);
+    const auto read = [&](VectorReader<S>& reader, std::size_t place) -> std::span<const S> {
+      return reader.next(std::span(scratch).subspan(place * kMixTile, size));
+    };
+    from.x = x.subspan(start, size);
+    from.own = own_reader ? read(*own_reader, count) : from.x;
+    for (std::size_t j = 0; j < count; ++j) from.theirs[j] = read(readers[j], j);
+    const std::span<S> to = out.subspan(start, size);
+    for (std::size_t first = 0; first < count; first += kPullLimit) {
+      pull(from, first, std::min(kPullLimit, count - first), to, is_large && count <= kPullLimit,
+           squared);
+      from.x = to;
     }
   }
   return squared;
 }
 
+// Drops the terms with a number that is not finite; returns how many.
+std::size_t drop_not_finite(std::vector<const MixTerm*>& terms, const std::vector<double>& squared,
+                            std::vector<Rejection>& rejections) {
+  std::vector<const MixTerm*> kept;
+  for (std::size_t j = 0; j < terms.size(); ++j) {
+    if (std::isfinite(squared[j]))
+      kept.push_back(terms[j]);
+    else
+      rejections.push_back({terms[j]->peer, "not finite"});
+  }
+  std::swap(terms, kept);
+  return kept.size() - terms.size();
+}
+
 }  // namespace
 
 template <class S>
-MixResult mix(std::span<S> x, const Payload& sent, std::span<const MixTerm> terms, Codec codec) {
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
+              Codec codec) {
   ENSURE(is_vector(codec, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
   std::vector<const MixTerm*> sound;
@@ -47,29 +82,20 @@ MixResult mix(std::span<S> x, const Payload& sent, std::span<const MixTerm> term
     else
       result.rejections.push_back({term.peer, "size"});
   }
-  if (sound.empty()) return result;
-  std::vector<double> squared = pass(x, sent, sound, codec);
-
-  // Rare: somebody sent numbers that are not finite. Start again from what was sent, without them.
-  while (true) {
-    std::vector<const MixTerm*> finite;
-    for (std::size_t j = 0; j < sound.size(); ++j) {
-      if (std::isfinite(squared[j]))
-        finite.push_back(sound[j]);
-      else
-        result.rejections.push_back({sound[j]->peer, "not finite"});
-    }
-    if (finite.size() == sound.size()) break;
-    sound = std::move(finite);
-    decode(codec, sent, 0, x);
-    squared = pass(x, sent, sound, codec);
-  }
+  const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
+  std::vector<double> squared;
+  // Again, and rarely, without those who sent numbers that are not finite.
+  bool is_mixed = false;
+  while (!sound.empty() && !is_mixed)
+    is_mixed = x.replace([&](std::span<const S> from, std::span<S> to) {
+      squared = pass(from, own, sound, codec, to);
+      return drop_not_finite(sound, squared, result.rejections) == 0;
+    });
   for (std::size_t j = 0; j < sound.size(); ++j)
     result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
   return result;
 }
-
-template MixResult mix(std::span<float>, const Payload&, std::span<const MixTerm>, Codec);
-template MixResult mix(std::span<double>, const Payload&, std::span<const MixTerm>, Codec);
+template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>, Codec);
+template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>, Codec);
 
 }  // namespace starling::optim

@@ -1,5 +1,6 @@
 // mix: x_i = s_i + sum_j w_ij (s_j - s_i), the one primitive of decentralised averaging, in one
 // pass over memory: a tile of x stays in the first-level cache while every neighbour's is added.
+// What was sent stays as it is: the sum goes to another buffer, and x shows that one.
 #pragma once
 
 #include <span>
@@ -8,6 +9,7 @@
 
 #include "optim/codec.h"
 #include "optim/job.h"
+#include "optim/shared_vector.h"
 
 namespace starling::optim {
 
@@ -16,10 +18,10 @@ struct MixResult {
   std::vector<Rejection> rejections;        // of those that were not
 };
 
-// `x` holds s on entry. `sent` is s as the neighbours got it (its encoding): subtracting what was
-// sent, and not the exact value, is what conserves the mean under rounding. A vector of the wrong
-// size or with a number that is not finite is left out, so that its weight stays with self.
+// `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not
+// the exact value, is what conserves the mean under rounding. A vector of the wrong size or with a
+// number that is not finite is left out, so that its weight stays with self.
 template <class S>
-MixResult mix(std::span<S> x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
 
 }  // namespace starling::optim

@@ -5,17 +5,20 @@
 namespace starling::optim {
 
 template <class S>
-std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x) {
+std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x,
+                                           std::shared_ptr<BufferPool> pool) {
   switch (options.algorithm) {
     case Algorithm::dpsgd:
-      return std::make_unique<Dpsgd<S>>(x, options.local_steps);
+      return std::make_unique<Dpsgd<S>>(x, std::move(pool), options.local_steps);
     case Algorithm::dpsgd_pipelined:
-      return std::make_unique<DpsgdPipelined<S>>(x, options.local_steps);
+      return std::make_unique<DpsgdPipelined<S>>(x, std::move(pool), options.local_steps);
   }
   return nullptr;
 }
 
-template std::unique_ptr<Strategy<float>> make_strategy(const Options&, std::span<const float>);
-template std::unique_ptr<Strategy<double>> make_strategy(const Options&, std::span<const double>);
+template std::unique_ptr<Strategy<float>> make_strategy(const Options&, std::span<const float>,
+                                                        std::shared_ptr<BufferPool>);
+template std::unique_ptr<Strategy<double>> make_strategy(const Options&, std::span<const double>,
+                                                         std::shared_ptr<BufferPool>);
 
 }  // namespace starling::optim

@@ -1,5 +1,5 @@
 // Strategy: one decentralised algorithm, pure mathematics. It owns its vectors; the trainer calls
-// it in the order local, offered, (mixing adds delta to the offered vector in place), absorbed, or
+// it in the order local, offered, (mixing adds delta to the offered vector), absorbed, or
 // with offered before local where the algorithm overlaps.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "optim/local_step.h"
 #include "optim/options.h"
+#include "optim/shared_vector.h"
 
 namespace starling::optim {
 
@@ -21,13 +22,14 @@ class Strategy {
   // The local step, or steps, of one round. False when a gradient was not finite: x stays.
   virtual bool local(LocalStep<S>& step) = 0;
   // The vector neighbours average with; mixing replaces it by s + delta before absorbed().
-  virtual std::span<S> offered() = 0;
+  virtual SharedVector<S>& offered() = 0;
   virtual void absorbed() = 0;
   // Starts over from x. REQUIRES x of the same dimension.
   virtual void adopt(std::span<const S> x) = 0;
 };
 
 template <class S>
-std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x);
+std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x,
+                                           std::shared_ptr<BufferPool> pool);
 
 }  // namespace starling::optim

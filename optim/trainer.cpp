@@ -52,7 +52,7 @@ class TypedTrainer final : public Trainer {
     if (job.evaluate) evaluate(job, done);
     if (job.local) local(job, done);
     const Time computed = clock_();
-    if (job.offer) done.offer = sent_ = encode<S>(options_.codec, strategy_->offered(), pool_);
+    if (job.offer) done.offer = sent_ = encode(options_.codec, strategy_->offered(), *pool_);
     done.stats.compute = computed - mixed;
     done.stats.mix = (mixed - started) + (clock_() - computed);
     return done;
@@ -73,7 +73,7 @@ class TypedTrainer final : public Trainer {
   void start() {
     std::vector<S> x(objective_->dimension());
     objective_->initialize(x, options_.seed);
-    strategy_ = make_strategy<S>(options_, x);
+    strategy_ = make_strategy<S>(options_, x, pool_);
     step_.emplace(options_, *objective_, stream_);
   }
 
@@ -107,7 +107,7 @@ class TypedTrainer final : public Trainer {
   }
 
   void absorb(const Job& job, Done& done) {
-    MixResult mixed = mix<S>(strategy_->offered(), sent_, job.mix, options_.codec);
+    MixResult mixed = mix(strategy_->offered(), sent_, job.mix, options_.codec);
     strategy_->absorbed();
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
@@ -147,7 +147,7 @@ class TypedTrainer final : public Trainer {
   std::unique_ptr<Objective<S>> objective_;
   std::uint64_t stream_;
   std::function<Time()> clock_;
-  BufferPool pool_;
+  std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   Payload sent_;  // the offered vector as the neighbours got it
   std::unique_ptr<Strategy<S>> strategy_;
   std::optional<LocalStep<S>> step_;

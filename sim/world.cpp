@@ -170,7 +170,7 @@ void World::carry(std::size_t node, const gossip::Send& send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
   const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
-  for (gossip::Frame& cut : nodes_[node].cutter.cut(send.message)) {
+  for (gossip::Frame& cut : nodes_[node].cutter.cut(send.message).all()) {
     const auto frame = std::make_shared<const gossip::Frame>(std::move(cut));
     const Arrivals arrivals = network_.send(now_, hop, frame->header.size() + frame->body.size());
     for (const auto& time : {arrivals.first, arrivals.second})

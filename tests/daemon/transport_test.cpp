@@ -37,8 +37,8 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 
 TEST_CASE("Every socket keeps the rules") {
   const auto a = transport(), b = transport();
-  a->send(b->control(), Plane::control, {{"hello", {}}});
-  a->send(b->bulk(), Plane::bulk, {{"hello", {}}});
+  a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
+  a->send(b->bulk(), Plane::bulk, gossip::Frames(gossip::Frame{"hello", {}}));
   const auto options = a->read_back_options();
   for (const char* socket : {"control.", "bulk.", "control.peer.", "bulk.peer."}) {
     const auto value = [&](const char* name) { return options.at(std::string(socket) + name); };
@@ -89,7 +89,8 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
   const gossip::Message sent = message(1'000'000);
   for (int i = 0; i < 1000; ++i) a->send({"127.0.0.1", 1}, Plane::bulk, cutter.cut(sent));
   CHECK(a->dropped() >= 990);
-  for (int i = 0; i < 1000; ++i) a->send({"127.0.0.1", 1}, Plane::control, {{"hello", {}}});
+  for (int i = 0; i < 1000; ++i)
+    a->send({"127.0.0.1", 1}, Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
   CHECK(a->dropped() >= 1600);
   a->hang_up({"127.0.0.1", 1});
 }

@@ -32,7 +32,7 @@ Message message_with(Payload payload, std::uint64_t sequence = 1) {
 
 std::vector<Frame> cut(const Message& message) {
   Cutter cutter;
-  return cutter.cut(message, kChunk);
+  return cutter.cut(message, kChunk).all();
 }
 
 struct Receiver {
@@ -134,8 +134,8 @@ TEST_CASE("A payload beyond the limit or on the control plane is refused") {
 TEST_CASE("Cutting in another size after a first does not keep the old hashes") {
   const Message message = message_with(Payload::copy_of(numbers(200)));
   Cutter cutter;
-  cutter.cut(message, 64);
-  const auto again = cutter.cut(message, 50);
+  cutter.cut(message, 64).all();
+  const auto again = cutter.cut(message, 50).all();
   REQUIRE(again.size() == 4);
   Receiver receiver;
   for (const Frame& frame : again) receiver.add(frame);
@@ -145,9 +145,9 @@ TEST_CASE("Cutting in another size after a first does not keep the old hashes") 
 TEST_CASE("Two slices of one buffer are not taken for each other") {
   const Payload both = Payload::copy_of(numbers(200));
   Cutter cutter;
-  cutter.cut(message_with(both.slice(0, 100)), kChunk);
+  cutter.cut(message_with(both.slice(0, 100)), kChunk).all();
   Receiver receiver;
-  for (const Frame& frame : cutter.cut(message_with(both.slice(100, 100)), kChunk))
+  for (const Frame& frame : cutter.cut(message_with(both.slice(100, 100)), kChunk).all())
     receiver.add(frame);
   CHECK(bytes_of(receiver.whole.payload) == bytes_of(both.slice(100, 100)));
 }
@@ -159,4 +159,19 @@ TEST_CASE("A transfer that stands still is forgotten") {
   CHECK(receiver.assembler.expire(Time(std::chrono::seconds(10)), std::chrono::seconds(30)) == 0);
   CHECK(receiver.assembler.expire(Time(std::chrono::seconds(40)), std::chrono::seconds(30)) == 1);
   CHECK(receiver.add(frames[1]) == "incomplete");
+}
+
+TEST_CASE("Frames are made in turn and a chunk is hashed once for all neighbours") {
+  auto bytes = std::make_shared<std::vector<std::byte>>(numbers(200));
+  const Payload payload(bytes, *bytes);
+  Cutter cutter;
+  Frames first = cutter.cut(message_with(payload), kChunk);
+  Frames second = cutter.cut(message_with(payload), kChunk);
+  CHECK(first.next().header == second.next().header);
+  const std::string expected = first.next().header;
+  (*bytes)[70] ^= std::byte{1};  // not allowed, and so it shows that nobody looks again
+  CHECK(second.next().header == expected);
+  CHECK(first.all().size() == 2);
+  CHECK(first.done());
+  CHECK_FALSE(second.done());
 }

@@ -27,6 +27,16 @@ Payload encoded(const std::vector<S>& values, Codec codec) {
   return encode<S>(codec, values, pool);
 }
 
+template <class S>
+SharedVector<S> shared(const std::vector<S>& values) {
+  return {values, std::make_shared<BufferPool>()};
+}
+
+template <class S>
+std::vector<S> copy_of(const SharedVector<S>& x) {
+  return {x.values().begin(), x.values().end()};
+}
+
 // The same bytes in pieces of `piece` bytes that lie misaligned in memory.
 Payload in_pieces(const Payload& whole, std::size_t piece) {
   std::vector<Payload::Piece> pieces;
@@ -47,21 +57,63 @@ TEST_CASE_TEMPLATE("Mixing moves towards the neighbours by the weights", S, floa
   const std::size_t size = 10'001;
   const auto own = random_vector<S>(size, 1), a = random_vector<S>(size, 2),
              b = random_vector<S>(size, 3);
-  std::vector<S> x = own;
+  SharedVector<S> x = shared(own);
   const std::vector<MixTerm> terms = {{NodeId{7}, 0.25, in_pieces(encoded(a, codec), 4096)},
                                       {NodeId{8}, 0.5, encoded(b, codec)}};
-  const MixResult result = mix<S>(x, encoded(own, codec), terms, codec);
+  const MixResult result = mix(x, encoded(own, codec), terms, codec);
   REQUIRE(result.distances.size() == 2);
   CHECK(result.rejections.empty());
   double worst = 0, squared = 0;
   for (std::size_t i = 0; i < size; ++i) {
     const double expected = 0.25 * static_cast<double>(own[i]) + 0.25 * static_cast<double>(a[i]) +
                             0.5 * static_cast<double>(b[i]);
-    worst = std::max(worst, std::abs(static_cast<double>(x[i]) - expected));
+    worst = std::max(worst, std::abs(static_cast<double>(x.values()[i]) - expected));
     squared += std::pow(static_cast<double>(a[i]) - static_cast<double>(own[i]), 2);
   }
   CHECK(worst < (sizeof(S) == 4 ? 1e-6 : 1e-14));
   CHECK(result.distances[0].distance == doctest::Approx(std::sqrt(squared)).epsilon(1e-5));
+}
+
+TEST_CASE("What was sent stays as it is while the vector goes on") {
+  // Of all counts of neighbours around the most that are mixed at once, and sizes around those that
+  // are stored past the caches.
+  for (const std::size_t size : {std::size_t{1}, std::size_t{1023}, std::size_t{1'200'003}})
+    for (const std::size_t degree : {1, 3, 4, 5, 9}) {
+      CAPTURE(size);
+      CAPTURE(degree);
+      const auto own = random_vector<float>(size, 1), theirs = random_vector<float>(size, 2);
+      SharedVector<float> x = shared(own), copied = shared(own);
+      const Payload sent = x.share();
+      CHECK(x.is_shown_by(sent));
+      const double weight = 0.5 / static_cast<double>(degree);
+      const std::vector<MixTerm> terms(degree, {NodeId{2}, weight, encoded(theirs, Codec::f32)});
+      mix(x, sent, terms, Codec::f32);
+      mix(copied, encoded(own, Codec::f32), terms, Codec::f32);
+      CHECK(copy_of(x) == copy_of(copied));
+      double worst = 0;
+      for (std::size_t i = 0; i < size; ++i)
+        worst = std::max(worst, std::abs(x.values()[i] - 0.5 * (own[i] + theirs[i])));
+      CHECK(worst < 1e-5);
+      std::vector<float> seen(size);
+      decode<float>(Codec::f32, sent, 0, seen);
+      CHECK(seen == own);
+      x.edit()[0] = 7;
+      CHECK_FALSE(x.is_shown_by(sent));
+    }
+}
+
+TEST_CASE("A shared vector is copied before it is edited") {
+  const auto own = random_vector<float>(100, 1);
+  SharedVector<float> x = shared(own);
+  const Payload sent = x.share();
+  x.edit()[3] = 42;
+  std::vector<float> seen(own.size());
+  decode<float>(Codec::f32, sent, 0, seen);
+  CHECK(seen == own);
+  CHECK(x.values()[3] == 42);
+  const float* place = x.values().data();
+  x.edit()[3] = 43;
+  CHECK(x.values().data() == place);
 }
 
 TEST_CASE("A vector with a number that is not finite leaves its weight with self") {
@@ -71,12 +123,12 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F}) {
     auto bad = random_vector<float>(size, 3);
     bad[8999] = poison;
-    std::vector<float> x = own, expected = own;
+    SharedVector<float> x = shared(own), expected = shared(own);
     const MixTerm sound{NodeId{1}, 0.3, encoded(good, Codec::f32)};
     const std::vector<MixTerm> terms = {sound, {NodeId{2}, 0.3, encoded(bad, Codec::f32)}};
-    const MixResult result = mix<float>(x, encoded(own, Codec::f32), terms, Codec::f32);
-    mix<float>(expected, encoded(own, Codec::f32), std::span(&sound, 1), Codec::f32);
-    CHECK(x == expected);
+    const MixResult result = mix(x, encoded(own, Codec::f32), terms, Codec::f32);
+    mix(expected, encoded(own, Codec::f32), std::span(&sound, 1), Codec::f32);
+    CHECK(copy_of(x) == copy_of(expected));
     REQUIRE(result.rejections.size() == 1);
     CHECK(result.rejections[0].peer == NodeId{2});
     CHECK(result.rejections[0].reason == "not finite");
@@ -86,24 +138,24 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
 
 TEST_CASE("A vector of another size is refused") {
   const auto own = random_vector<float>(10, 1), longer = random_vector<float>(11, 2);
-  std::vector<float> x = own;
+  SharedVector<float> x = shared(own);
   const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, encoded(longer, Codec::f32)},
                                       {NodeId{2}, 0.3, Payload()}};
-  const MixResult result = mix<float>(x, encoded(own, Codec::f32), terms, Codec::f32);
-  CHECK(x == own);
+  const MixResult result = mix(x, encoded(own, Codec::f32), terms, Codec::f32);
+  CHECK(copy_of(x) == own);
   CHECK(result.rejections.size() == 2);
 }
 
 TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds") {
   const auto a = random_vector<double>(5000, 1), b = random_vector<double>(5000, 2);
-  std::vector<double> x = a, y = b;
+  SharedVector<double> x = shared(a), y = shared(b);
   const Payload sent_a = encoded(a, Codec::f32), sent_b = encoded(b, Codec::f32);
   const MixTerm to_a{NodeId{2}, 0.4, sent_b}, to_b{NodeId{1}, 0.4, sent_a};
-  mix<double>(x, sent_a, std::span(&to_a, 1), Codec::f32);
-  mix<double>(y, sent_b, std::span(&to_b, 1), Codec::f32);
+  mix(x, sent_a, std::span(&to_a, 1), Codec::f32);
+  mix(y, sent_b, std::span(&to_b, 1), Codec::f32);
   double drift = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
-    drift = std::max(drift, std::abs(x[i] + y[i] - a[i] - b[i]));
+    drift = std::max(drift, std::abs(x.values()[i] + y.values()[i] - a[i] - b[i]));
   CHECK(drift < 1e-14);
 }
 

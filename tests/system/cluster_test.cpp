@@ -163,8 +163,10 @@ TEST_CASE("Garbage on every port is refused and counted while training goes on")
       const std::string bytes = garbage(1 + prng.below(2000));
       const Payload body =
           prng.chance(0.5) ? Payload::copy_of(std::as_bytes(std::span(bytes))) : Payload();
-      (*attacker)->send(node.control(), gossip::Plane::control, {{garbage(100), body}});
-      (*attacker)->send(node.bulk(), gossip::Plane::bulk, {{garbage(100), body}});
+      (*attacker)->send(node.control(), gossip::Plane::control,
+                        gossip::Frames(gossip::Frame{garbage(100), body}));
+      (*attacker)->send(node.bulk(), gossip::Plane::bulk,
+                        gossip::Frames(gossip::Frame{garbage(100), body}));
       (*attacker)->poll(std::chrono::milliseconds(1), {}, nobody);
     }
     return rejected() > 100;
