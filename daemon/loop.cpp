@@ -43,6 +43,7 @@ void Loop::run(bool stays) {
     const std::array wakes{training_.descriptor(), wake_.descriptor()};
     transport_.poll(std::clamp(until, Duration::zero(), kLongestSleep), wakes, received);
     for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
+    knocker_.look([this](const Endpoint& at) { feed(gossip::Refused{at}); });
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});

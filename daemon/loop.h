@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "daemon/board.h"
+#include "daemon/knock.h"
 #include "daemon/training_thread.h"
 #include "daemon/transport.h"
 #include "daemon/wake.h"
@@ -37,6 +38,7 @@ class Loop {
   void perform(gossip::Outputs& outputs);
   void act(gossip::Send& send);
   void act(gossip::Hangup& hangup) { transport_.hang_up(hangup.to); }
+  void act(gossip::Knock& knock) { knocker_.knock(knock.at); }
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
@@ -51,6 +53,7 @@ class Loop {
   Board& board_;
   Wake wake_;
   gossip::Cutter cutter_;
+  Knocker knocker_;
   Time published_{};
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;

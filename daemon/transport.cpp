@@ -101,6 +101,7 @@ struct Transport::Peer {
   zmq::socket_t socket;
   Plane plane;
   std::deque<Outgoing> queue;  // of the bulk plane
+  std::uint64_t last_use = 0;
 };
 
 struct Transport::Sockets {
@@ -113,7 +114,7 @@ struct Transport::Sockets {
 
 Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, const Endpoint& bulk) {
   auto sockets = std::make_unique<Sockets>();
-  sockets->context.set(zmq::ctxopt::max_sockets, static_cast<int>(2 * kPeersLimit + 16));
+  sockets->context.set(zmq::ctxopt::max_sockets, static_cast<int>(4 * kPeersLimit + 16));
   const auto bind_one = [](zmq::socket_t& socket, Plane plane, const Endpoint& to,
                            std::string_view key) -> Result<Endpoint> {
     try {
@@ -145,7 +146,7 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   auto& peers = sockets_->peers;
   const auto key = std::pair(to_string(to), plane);
   if (const auto found = peers.find(key); found != peers.end()) return found->second.get();
-  if (peers.size() >= kPeersLimit) peers.erase(peers.begin());
+  if (peers.size() >= kPeersLimit) close_oldest();
   try {
     return (peers[key] = std::make_unique<Peer>(sockets_->context, to, plane)).get();
   } catch (const zmq::error_t&) {  // too many sockets, or an address that cannot be
@@ -154,12 +155,22 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   }
 }
 
+// Of those that have nothing to send, where there are such.
+void Transport::close_oldest() {
+  auto& peers = sockets_->peers;
+  const auto oldest = std::ranges::min_element(peers, {}, [](const auto& item) {
+    return std::pair(!item.second->queue.empty(), item.second->last_use);
+  });
+  if (oldest != peers.end()) peers.erase(oldest);
+}
+
 void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   Peer* target = to.port == 0 ? nullptr : peer(to, plane);
   if (!target) {
     ++dropped_;
     return;
   }
+  target->last_use = ++uses_;
   std::deque<Peer::Outgoing>& queue = target->queue;
   if (queue.size() >= kBulkMessagesLimit) {
     queue.pop_back();  // older news than what comes; REQUIRES the front, begun, to stay

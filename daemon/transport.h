@@ -55,17 +55,20 @@ class Transport {
   std::map<std::string, int> read_back_options() const;
 
   static constexpr std::size_t kBatch = 64;
-  static constexpr std::size_t kPeersLimit = 2048;
+  // Beyond it the connection that was used longest ago is closed; it opens again when needed.
+  static constexpr std::size_t kPeersLimit = 192;
 
  private:
   struct Sockets;
   struct Peer;
   explicit Transport(std::unique_ptr<Sockets> sockets);
   Peer* peer(const Endpoint& to, gossip::Plane plane);
+  void close_oldest();
   void push(Peer& peer);
 
   std::unique_ptr<Sockets> sockets_;
   std::uint64_t dropped_ = 0;
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace starling::daemon

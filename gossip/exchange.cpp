@@ -131,7 +131,10 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links)
     const auto found = neighbors_.find(peer);
     if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
     Neighbor& neighbor = found->second;
-    if (!neighbor.latest || neighbor.latest->round < offered_round_) neighbor.late = true;
+    if (!neighbor.latest || neighbor.latest->round < offered_round_) {
+      if (!neighbor.late) late_.push_back(peer);
+      neighbor.late = true;
+    }
     neighbor.weight = 0;
     const Vector* vector = vector_for(neighbor);
     if (vector && !vector->payload.empty()) heard.push_back({peer, &neighbor, vector});

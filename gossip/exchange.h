@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -44,6 +45,8 @@ class Exchange {
   // neighbour furthest ahead when this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links);
 
+  // Neighbours whose patience ran out since the last call.
+  std::vector<NodeId> take_late() { return std::exchange(late_, {}); }
   // What the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
 
@@ -88,6 +91,7 @@ class Exchange {
   Duration waited_{};
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
+  std::vector<NodeId> late_;
   Aggregate aggregate_;
 };
 

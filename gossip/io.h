@@ -24,11 +24,15 @@ struct Received {
 struct Trained {
   optim::Done done;
 };
+// The answer to a Knock where nobody listens: the system there refuses the connection.
+struct Refused {
+  Endpoint at;
+};
 struct JoinCommand {
   Endpoint seed;
 };
 struct LeaveCommand {};
-using Input = std::variant<Tick, Received, Trained, JoinCommand, LeaveCommand>;
+using Input = std::variant<Tick, Received, Trained, Refused, JoinCommand, LeaveCommand>;
 
 // ---- outputs
 // The driver encodes it (see transfer.h) and sends it, or drops it: nothing relies on arrival.
@@ -39,6 +43,10 @@ struct Send {
 // No more is sent there soon: the connection may be closed.
 struct Hangup {
   Endpoint to;
+};
+// Looks whether anybody listens there; only a refusal is worth an answer.
+struct Knock {
+  Endpoint at;
 };
 // Jobs are done one after another, in order; each is answered by a Trained.
 struct Train {
@@ -56,13 +64,24 @@ struct Progress {
 };
 // Something a person may want to read.
 struct Event {
-  enum class Kind { joined, died, left, edge_opened, edge_closed, started, finished, trouble };
+  enum class Kind {
+    joined,
+    suspected,
+    cleared,
+    died,
+    left,
+    edge_opened,
+    edge_closed,
+    started,
+    finished,
+    trouble
+  };
   Kind kind;
   std::string text;
 };
 // The node has left; nothing more comes from it.
 struct Stopped {};
-using Output = std::variant<Send, Hangup, Train, Progress, Event, Stopped>;
+using Output = std::variant<Send, Hangup, Knock, Train, Progress, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

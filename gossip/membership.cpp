@@ -3,23 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kFanout = 3;  // members a period tells
-// Good news travels fast: whoever hears it gossips this often in a row, this much faster. A node
-// then misses it with probability exp(-kFanout * kNewsGossips), not exp(-kFanout).
-constexpr std::size_t kNewsGossips = 4;
-constexpr int kNewsHaste = 10;
+constexpr std::size_t kFanout = 3;        // members that are told news at once
+constexpr std::size_t kRumorsLimit = 32;  // in one message, beside those of sender and receiver
 constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
-constexpr Duration kReachOut = std::chrono::seconds(3);
-constexpr Duration kForgetAfter = std::chrono::minutes(10);
+constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
+constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+constexpr Duration kForgetLeft = std::chrono::minutes(10);
+constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
 
-bool is_newer(const Member& a, const Member& b) {
-  if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
-  return a.heartbeat > b.heartbeat;
+auto age(const Member& member) {
+  return std::tuple(member.incarnation, member.version);
 }
 
 }  // namespace
@@ -27,8 +26,11 @@ bool is_newer(const Member& a, const Member& b) {
 Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
-      next_gossip_(now),
-      next_reach_out_(now + kReachOut) {
+      prober_(options.timing, prng_.next(), now),
+      last_news_(now - options.timing.news),
+      next_exchange_(now + options.timing.exchange),
+      next_ask_(now),
+      expected_(now) {
   self_.id = node_id(options.name);
   self_.name = options.name;
   self_.control = options.control;
@@ -43,13 +45,47 @@ void Membership::add_seed(const Endpoint& seed, Time now) {
   if (known == seeds_.end() && seed != self_.control) seeds_.push_back({seed, now, timing_.retry});
 }
 
+// What others did not answer while this node did not run is not their fault.
+void Membership::awake(Time now) {
+  const Duration away = now - expected_;
+  if (away < kAwayLeast) return;
+  expected_ = now;
+  prober_.was_away(away);
+  for (auto& [id, entry] : others_)
+    if (entry.suspicion) entry.suspicion->postpone(away);
+  if (next_judgement_ != kNever) next_judgement_ += away;
+}
+
+// ---------------------------------------------------------------- what is heard
+
 void Membership::receive(Time now, const Join& join, Outbox& out) {
-  merge(now, join.self, out);
-  out.send(join.self.control, table());
+  merge(now, {join.self}, out);
+  out.send(join.self.control, Table{false, table()});
 }
 
 void Membership::receive(Time now, const Gossip& gossip, Outbox& out) {
-  for (const Member& member : gossip.members) merge(now, member, out);
+  for (const Rumor& rumor : gossip.rumors) merge(now, rumor, out);
+}
+
+// Whoever is dead in an old table may have come back: it gets the time of a suspect.
+void Membership::receive(Time now, const Envelope& from, const Table& table, Outbox& out) {
+  for (Rumor rumor : table.rumors) {
+    if (rumor.liveness == Liveness::dead && find(rumor.member.id))
+      rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
+    merge(now, rumor, out);
+  }
+  const Endpoint* control = control_of(from.sender);
+  if (table.asks && control) out.send(*control, Table{false, this->table()});
+}
+
+void Membership::receive(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
+  for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  const Endpoint* control = control_of(from.sender);
+  if (!control) return;
+  Prober::View seen = view();
+  // Whoever is held for dead or suspect learns it with the answer, and can refute.
+  seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
+  prober_.receive(now, *control, probe, seen, self_.id, out);
 }
 
 void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
@@ -59,138 +95,305 @@ void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
   if (is_present(found->second)) found->second.last_heard = now;
 }
 
-void Membership::merge(Time now, const Member& heard, Outbox& out) {
-  if (heard.id != node_id(heard.name)) return;
-  if (heard.id == self_.id) return heard_of_self(heard);
-  auto found = others_.find(heard.id);
-  if (found == others_.end()) {
-    if (heard.phase == Phase::left || others_.size() >= kOthersLimit) return;
-    others_[heard.id] = {heard, Liveness::alive, now};
-    connected_ = true;
-    ++version_;
-    spread_news(now);
-    out.event(Event::Kind::joined, fmt::format("{} joined", heard.name));
+void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
+  for (auto& [id, entry] : others_) {
+    if (!is_present(entry) || entry.member.control != at) continue;
+    if (entry.liveness == Liveness::alive)
+      is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
+    entry.suspicion->refuse(now);
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, count_present()));
+  }
+}
+
+void Membership::doubt(Time now, NodeId id) {
+  const auto found = others_.find(id);
+  if (found != others_.end() && found->second.liveness == Liveness::alive) prober_.doubt(now, id);
+}
+
+// ---------------------------------------------------------------- the law of rumors
+
+void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
+  if (rumor.member.id != node_id(rumor.member.name)) return;
+  if (rumor.member.id == self_.id) return about_self(rumor);
+  const auto found = others_.find(rumor.member.id);
+  if (found == others_.end()) return meet(now, rumor, out);
+  switch (rumor.liveness) {
+    case Liveness::alive:
+      return is_alive(now, found->second, rumor, out);
+    case Liveness::suspect:
+      return is_suspect(now, found->second, rumor, out);
+    case Liveness::dead:
+      return is_dead(now, found->second, rumor, out);
+    case Liveness::left:
+      return has_left(now, found->second, rumor, out);
+  }
+}
+
+void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
+  if (others_.size() >= kOthersLimit) forget_one();
+  if (others_.size() >= kOthersLimit) return;
+  Entry& entry = others_[rumor.member.id];
+  entry.member = rumor.member;
+  entry.last_heard = now;
+  if (rumor.liveness == Liveness::dead) {
+    entry.liveness = Liveness::dead;
+    entry.next_ask = now;
+    entry.pause = timing_.retry;
     return;
   }
-  Entry& entry = found->second;
-  const bool restarted = heard.incarnation > entry.member.incarnation;
-  if (!is_newer(heard, entry.member)) return;
-  if (entry.liveness == Liveness::left && !restarted) return;
-  const bool was_present = is_present(entry);
-  const Phase old_phase = entry.member.phase;
-  entry.member = heard;
-  entry.last_heard = now;
-  if (heard.phase == Phase::left) {
-    entry.liveness = Liveness::left;
-    out.event(Event::Kind::left, fmt::format("{} left", heard.name));
-    out.put(Hangup{heard.control});
-  } else {
-    entry.liveness = Liveness::alive;
-    if (!was_present || restarted)
-      out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
-  }
-  if (was_present == is_present(entry) && !restarted && old_phase == heard.phase) return;
+  connected_ = true;
   ++version_;
-  spread_news(now);
+  out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
+  add_news({rumor.member});
+  if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
 }
 
-// An older life of this node is outlived by a higher incarnation; a higher one is somebody else.
-void Membership::heard_of_self(const Member& heard) {
-  if (heard.incarnation > self_.incarnation || heard.control != self_.control)
-    if (heard.incarnation >= self_.incarnation) impostor_ = heard.control;
+// Only this node may say that it lives, and does so with a version above the accusation. A higher
+// incarnation of its name, or another address, is somebody else.
+void Membership::about_self(const Rumor& rumor) {
+  const Member& heard = rumor.member;
+  if (heard.incarnation > self_.incarnation ||
+      (heard.incarnation == self_.incarnation && heard.control != self_.control))
+    impostor_ = heard.control;
+  if (rumor.liveness == Liveness::alive || heard.incarnation != self_.incarnation ||
+      heard.version < self_.version)
+    return;
+  self_.version = heard.version + 1;
+  if (rumor.liveness == Liveness::suspect) prober_.refuted();
+  add_news({self_});
 }
+
+void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const Member& heard = rumor.member;
+  if (age(heard) == age(entry.member) && is_present(entry) && heard.round > entry.member.round) {
+    entry.member.round = heard.round;
+    entry.member.loss = heard.loss;
+  }
+  if (age(heard) <= age(entry.member)) return;
+  const bool is_restarted = heard.incarnation > entry.member.incarnation;
+  if (entry.liveness == Liveness::left && !is_restarted) return;
+  const bool was_present = is_present(entry);
+  const bool is_changed = !was_present || is_restarted || heard.phase != entry.member.phase;
+  if (entry.liveness == Liveness::suspect && !is_restarted)
+    out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
+  if (was_present && entry.member.control != heard.control) out.put(Hangup{entry.member.control});
+  entry.member = heard;
+  entry.liveness = Liveness::alive;
+  entry.suspicion.reset();
+  entry.last_heard = now;
+  connected_ = true;
+  if (!was_present || is_restarted)
+    out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
+  if (is_changed) ++version_;
+  add_news({heard});
+}
+
+void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (entry.liveness >= Liveness::dead && age(rumor.member) <= age(entry.member)) return;
+  if (age(rumor.member) < age(entry.member)) return;
+  if (age(rumor.member) > age(entry.member)) is_alive(now, entry, rumor, out);
+  if (!is_present(entry)) return;
+  const NodeId accuser = rumor.accuser;
+  if (entry.suspicion) {
+    if (!entry.suspicion->accuse(accuser)) return;
+  } else {
+    entry.liveness = Liveness::suspect;
+    entry.suspicion.emplace(now, accuser);
+    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
+  }
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, count_present()));
+  add_news({entry.member, Liveness::suspect, accuser});
+}
+
+void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (age(rumor.member) < age(entry.member)) return;
+  if (!is_present(entry)) return is_gone_again(entry, rumor);
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  entry.suspicion.reset();
+  entry.pause = timing_.retry;
+  entry.next_ask = now + entry.pause;
+  ++version_;
+  out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
+                                           seconds(now - entry.last_heard)));
+  out.put(Hangup{entry.member.control});
+  add_news({entry.member, Liveness::dead, rumor.accuser});
+}
+
+// A later life, of which nothing was known here, has died too.
+void Membership::is_gone_again(Entry& entry, const Rumor& rumor) {
+  if (age(rumor.member) == age(entry.member)) return;
+  const bool is_restarted = rumor.member.incarnation > entry.member.incarnation;
+  if (entry.liveness == Liveness::left && !is_restarted) return;
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  add_news(rumor);
+}
+
+void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const bool is_known = entry.liveness == Liveness::left && age(rumor.member) <= age(entry.member);
+  if (is_known || rumor.member.incarnation < entry.member.incarnation) return;
+  const bool was_present = is_present(entry);
+  entry.member = rumor.member;
+  entry.liveness = Liveness::left;
+  entry.suspicion.reset();
+  entry.last_heard = now;
+  if (was_present) ++version_;
+  out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
+  out.put(Hangup{entry.member.control});
+  add_news({entry.member, Liveness::left, rumor.accuser});
+}
+
+// ---------------------------------------------------------------- what time brings
 
 void Membership::tick(Time now, Outbox& out) {
-  judge(now, out);
-  ask_seeds(now, out);
-  if (now >= next_gossip_) gossip(now, out);
+  for (NodeId silent : prober_.tick(now, view(), out))
+    if (const auto found = others_.find(silent); found != others_.end())
+      is_suspect(now, found->second, {found->second.member, Liveness::suspect, self_.id}, out);
+  if (now >= next_judgement_) judge(now, out);
+  if (now >= next_ask_) ask_the_lost(now, out);
+  if (now >= next_exchange_) exchange_tables(now, out);
+  if (now >= next_news_) tell_news(now, out);
+  expected_ = deadline();
 }
 
 Time Membership::deadline() const {
-  Time next = std::min(next_gossip_, next_reach_out_);
-  for (const Seed& seed : seeds_) next = std::min(next, seed.next);
-  return next;
+  return std::min({prober_.deadline(), next_judgement_, next_ask_, next_exchange_, next_news_});
 }
 
+// Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
+// gets the time anew.
 void Membership::judge(Time now, Outbox& out) {
+  const std::size_t members = count_present();
+  next_judgement_ = kNever;
   for (auto& [id, entry] : others_) {
-    const Duration silence = now - entry.last_heard;
-    if (entry.liveness == Liveness::alive && silence >= timing_.suspect_after)
-      entry.liveness = Liveness::suspect;
-    else if (entry.liveness == Liveness::suspect && silence < timing_.suspect_after)
-      entry.liveness = Liveness::alive;
-    if (entry.liveness == Liveness::suspect && silence >= timing_.dead_after) {
-      entry.liveness = Liveness::dead;
-      ++version_;
-      out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s",
-                                               entry.member.name, seconds(silence)));
-      out.put(Hangup{entry.member.control});
+    if (!entry.suspicion) continue;
+    if (now >= entry.suspicion->ends(timing_, members)) {
+      if (entry.last_heard <= entry.suspicion->since()) {
+        is_dead(now, entry, {entry.member, Liveness::dead, self_.id}, out);
+        continue;
+      }
+      entry.suspicion.emplace(now, self_.id);
+      prober_.doubt(now, id);
     }
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
+  }
+}
+
+// Seeds that nobody is known at, and the dead, in case they are only cut off.
+void Membership::ask_the_lost(Time now, Outbox& out) {
+  next_ask_ = now + kAskEvery;
+  for (Seed& seed : seeds_) {
+    if (now < seed.next || knows_endpoint(seed.endpoint)) continue;
+    seed.pause = std::min(seed.pause * 2, kSeedPauseLimit);
+    seed.next = now + seed.pause;
+    out.send(seed.endpoint, Join{self_});
+  }
+  Entry* longest = nullptr;
+  for (auto& [id, entry] : others_) {
+    if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;
+    if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
+  }
+  if (longest) {
+    longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
+    longest->next_ask = now + longest->pause;
+    out.send(longest->member.control, Join{self_});
   }
   std::erase_if(others_, [&](const auto& item) {
-    return !is_present(item.second) && now - item.second.last_heard > kForgetAfter;
+    return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
   });
 }
 
-void Membership::ask_seeds(Time now, Outbox& out) {
-  for (Seed& seed : seeds_) {
-    if (now < seed.next) continue;
-    seed.pause = std::min(seed.pause * 2, kSeedPauseLimit);
-    seed.next = now + seed.pause;
-    if (!knows_endpoint(seed.endpoint)) out.send(seed.endpoint, Join{self_});
-  }
-  if (now < next_reach_out_) return;
-  next_reach_out_ = now + kReachOut;
-  std::vector<const Entry*> dead;
-  for (const auto& [id, entry] : others_)
-    if (entry.liveness == Liveness::dead) dead.push_back(&entry);
-  if (!dead.empty()) out.send(dead[prng_.below(dead.size())]->member.control, Join{self_});
+void Membership::exchange_tables(Time now, Outbox& out) {
+  next_exchange_ = now + timing_.exchange;
+  const Prober::View seen = view();
+  if (seen.targets.empty()) return;
+  const Member* partner = seen.targets[prng_.below(seen.targets.size())];
+  out.send(partner->control, Table{true, table()});
 }
 
-void Membership::gossip(Time now, Outbox& out) {
-  last_gossip_ = now;
-  next_gossip_ = now + (news_ > 0 ? timing_.heartbeat / kNewsHaste : timing_.heartbeat);
-  if (news_ > 0) --news_;
-  ++self_.heartbeat;
-  std::vector<const Member*> targets;
-  for (const auto& [id, entry] : others_)
-    if (is_present(entry)) targets.push_back(&entry.member);
+void Membership::add_news(const Rumor& rumor) {
+  news_.add(rumor);
+  next_news_ = std::min(next_news_, last_news_ + timing_.news);
+}
+
+void Membership::tell_news(Time now, Outbox& out) {
+  last_news_ = now;
+  std::vector<const Member*> targets = view().targets;
   prng_.shuffle(std::span(targets));
   targets.resize(std::min(targets.size(), kFanout));
-  if (targets.empty()) return;
-  const Gossip news = table();
-  for (const Member* target : targets) out.send(target->control, news);
+  for (const Member* target : targets)
+    if (const auto rumors = news_for(target->id); !rumors.empty())
+      out.send(target->control, Gossip{rumors});
+  next_news_ = news_.empty() || targets.empty() ? kNever : now + timing_.news;
+}
+
+// News, and what concerns the receiver itself: that it is suspected, or held for dead.
+std::vector<Rumor> Membership::news_for(NodeId to) {
+  std::vector<Rumor> rumors = news_.take(kRumorsLimit, others_.size() + 1);
+  if (const auto found = others_.find(to); found != others_.end())
+    if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
+      rumors.push_back({entry.member, entry.liveness, self_.id});
+  rumors.push_back({self_});
+  return rumors;
 }
 
 void Membership::leave(Outbox& out) {
   self_.phase = Phase::left;
-  ++self_.heartbeat;
-  const Gossip goodbye{{self_}};
+  ++self_.version;
+  const Gossip goodbye{{{self_, Liveness::left, self_.id}}};
   for (const auto& [id, entry] : others_)
     if (is_present(entry)) out.send(entry.member.control, goodbye);
 }
 
-void Membership::set_self(Time now, Phase phase, std::uint64_t round, double loss) {
+void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
   self_.round = round;
   self_.loss = loss;
   if (self_.phase == phase) return;
   self_.phase = phase;
+  ++self_.version;
   ++version_;
-  spread_news(now);
+  add_news({self_});
 }
 
-void Membership::spread_news(Time now) {
-  news_ = kNewsGossips;
-  const Time soon = last_gossip_ + timing_.heartbeat / kNewsHaste;
-  next_gossip_ = std::min(next_gossip_, std::max(now, soon));
+// The one that is gone longest makes room.
+void Membership::forget_one() {
+  auto oldest = others_.end();
+  for (auto entry = others_.begin(); entry != others_.end(); ++entry)
+    if (!is_present(entry->second) &&
+        (oldest == others_.end() || entry->second.last_heard < oldest->second.last_heard))
+      oldest = entry;
+  if (oldest == others_.end()) return;
+  news_.forget(oldest->first);
+  others_.erase(oldest);
 }
 
-Gossip Membership::table() const {
-  Gossip gossip{{self_}};
+// ---------------------------------------------------------------- what there is to see
+
+Prober::View Membership::view() {
+  Prober::View view;
   for (const auto& [id, entry] : others_)
-    if (entry.liveness == Liveness::alive || entry.liveness == Liveness::left)
-      gossip.members.push_back(entry.member);
-  return gossip;
+    if (is_present(entry)) view.targets.push_back(&entry.member);
+  view.news = [this](NodeId to) { return news_for(to); };
+  return view;
+}
+
+std::vector<Rumor> Membership::table() const {
+  std::vector<Rumor> rumors{{self_}};
+  for (const auto& [id, entry] : others_)
+    rumors.push_back({entry.member, entry.liveness, self_.id});
+  return rumors;
+}
+
+std::size_t Membership::count_present() const {
+  return 1 + static_cast<std::size_t>(std::ranges::count_if(
+                 others_, [this](const auto& item) { return is_present(item.second); }));
+}
+
+const Endpoint* Membership::control_of(NodeId id) const {
+  const auto found = others_.find(id);
+  return found == others_.end() ? nullptr : &found->second.member.control;
 }
 
 bool Membership::knows_endpoint(const Endpoint& control) const {
@@ -227,6 +430,14 @@ std::vector<MemberStatus> Membership::status(Time now) const {
     return natural_less(a.member.name, b.member.name);
   });
   return members;
+}
+
+std::string Membership::health() const {
+  constexpr int kPoor = 4;
+  if (prober_.stretch() < kPoor) return {};
+  return fmt::format(
+      "this node is slow to answer or hears little: it gives others {} times the time to answer",
+      prober_.stretch());
 }
 
 }  // namespace starling::gossip

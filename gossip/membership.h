@@ -1,8 +1,15 @@
-// Membership: who is in the cluster, in the simplest honest form. Every node counts its own
-// heartbeat up and passes the whole table to a few others each period; who has not been heard of
-// for a while, by whatever way, is suspected and then dead (van Renesse, Minsky, Hayden: A gossip-
-// style failure detection service, 1998). Each node decides for itself; any newer heartbeat
-// revives. The seam for a better detector is this class: receive, tick, deadline, members.
+// Membership: who is in the cluster. SWIM with Lifeguard's extensions: probes find who is silent
+// (see prober.h), suspicion gives it time (suspicion.h), news spread what was found (news.h), and
+// only the accused refutes, with a higher version of its own record. Beyond them: the dead and the
+// seeds are asked for ever, so that a partition of any length heals by itself; who left is
+// forgotten after a time; a node may come back elsewhere.
+//
+// The law of rumors, for records ordered by (incarnation, version):
+//   alive    outdoes whatever is older
+//   suspect  outdoes alive of the same age or older, and whatever is older
+//   dead     outdoes alive and suspect of the same age or older
+//   left     outdoes everything of the same life or an earlier one
+// so that nodes that heard the same rumors, in any order and any number, agree.
 #pragma once
 
 #include <map>
@@ -12,9 +19,12 @@
 
 #include "base/prng.h"
 #include "base/time.h"
+#include "gossip/news.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
+#include "gossip/prober.h"
 #include "gossip/status.h"
+#include "gossip/suspicion.h"
 #include "gossip/wire.h"
 
 namespace starling::gossip {
@@ -23,10 +33,18 @@ class Membership {
  public:
   Membership(const Options& options, Time now);
 
+  // To be called before anything else of a step: finds out whether the node was away.
+  void awake(Time now);
   void receive(Time now, const Join& join, Outbox& out);
   void receive(Time now, const Gossip& gossip, Outbox& out);
+  void receive(Time now, const Envelope& from, const Table& table, Outbox& out);
+  void receive(Time now, const Envelope& from, const Probe& probe, Outbox& out);
+  // Nobody listens at that address.
+  void refused(Time now, const Endpoint& at, Outbox& out);
   // Any message of a member shows that it lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
+  // The member is late in a round: it is asked at once.
+  void doubt(Time now, NodeId id);
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
@@ -34,9 +52,8 @@ class Membership {
   // Says goodbye to everybody; nothing is sent after that.
   void leave(Outbox& out);
 
-  // What others shall know of this node; goes out with the next gossip, soon when `phase` is
-  // new.
-  void set_self(Time now, Phase phase, std::uint64_t round, double loss);
+  // What others shall know of this node; a new phase is news.
+  void set_self(Phase phase, std::uint64_t round, double loss);
 
   NodeId self() const { return self_.id; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
@@ -53,12 +70,17 @@ class Membership {
   bool has_seeds() const { return !seeds_.empty(); }
   // Another node that runs under this node's name, if one was heard of.
   const std::optional<Endpoint>& impostor() const { return impostor_; }
+  // "its machine is busy: …" where the node's own health is poor; empty otherwise.
+  std::string health() const;
 
  private:
   struct Entry {
     Member member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
+    std::optional<Suspicion> suspicion = {};  // of a suspect
+    Time next_ask{};                          // of one that is dead
+    Duration pause{};
   };
   struct Seed {
     Endpoint endpoint;
@@ -66,13 +88,25 @@ class Membership {
     Duration pause{};
   };
 
-  void merge(Time now, const Member& heard, Outbox& out);
-  void heard_of_self(const Member& heard);
-  void gossip(Time now, Outbox& out);
-  void spread_news(Time now);
+  void merge(Time now, const Rumor& rumor, Outbox& out);
+  void meet(Time now, const Rumor& rumor, Outbox& out);
+  void about_self(const Rumor& rumor);
+  void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_gone_again(Entry& entry, const Rumor& rumor);
+  void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void judge(Time now, Outbox& out);
-  void ask_seeds(Time now, Outbox& out);
-  Gossip table() const;
+  void ask_the_lost(Time now, Outbox& out);
+  void tell_news(Time now, Outbox& out);
+  void exchange_tables(Time now, Outbox& out);
+  void add_news(const Rumor& rumor);
+  void forget_one();
+  Prober::View view();
+  std::vector<Rumor> news_for(NodeId to);
+  std::vector<Rumor> table() const;
+  std::size_t count_present() const;
+  const Endpoint* control_of(NodeId id) const;
   bool is_present(const Entry& entry) const { return entry.liveness <= Liveness::suspect; }
   bool knows_endpoint(const Endpoint& control) const;
 
@@ -81,10 +115,14 @@ class Membership {
   std::map<NodeId, Entry> others_;
   std::vector<Seed> seeds_;
   Prng prng_;
-  Time next_gossip_;
-  Time last_gossip_{};
-  std::size_t news_ = 0;  // gossips left that follow each other quickly
-  Time next_reach_out_;   // to one of the dead, in case it is only cut off
+  Prober prober_;
+  News news_;
+  Time next_news_ = kNever;
+  Time last_news_;
+  Time next_exchange_;
+  Time next_ask_;  // at most so many of the lost a second
+  Time next_judgement_ = kNever;
+  Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;
   std::optional<Endpoint> impostor_;

@@ -24,10 +24,20 @@ struct Member {
   std::string name;
   Endpoint control, bulk, http;
   std::uint64_t incarnation = 0;  // grows with every start of the node
-  std::uint64_t heartbeat = 0;    // grows while it lives; the larger record is the newer
+  std::uint64_t version = 0;      // grows within one life, with every change of phase and with
+                                  // every suspicion the node refutes
   Phase phase = Phase::joining;
   std::uint64_t round = 0;
   double loss = 0;
+};
+
+enum class Liveness : std::uint8_t { alive, suspect, dead, left };
+
+// What somebody says of a member. Merging it twice, late or out of order does no harm.
+struct Rumor {
+  Member member;
+  Liveness liveness = Liveness::alive;
+  NodeId accuser = {};  // who suspects it, or found it dead
 };
 
 // ---- control plane
@@ -35,9 +45,22 @@ struct Member {
 struct Join {
   Member self;
 };
-// Some of the member table. Merging it twice, late or out of order does no harm.
 struct Gossip {
-  std::vector<Member> members;
+  std::vector<Rumor> rumors = {};
+};
+// All that the sender knows of the members; `asks` for the same in return.
+struct Table {
+  bool asks = false;
+  std::vector<Rumor> rumors = {};
+};
+// The failure detector: "are you there?", "yes", "ask that one for me", "I asked and hear nothing".
+struct Probe {
+  enum class Kind : std::uint8_t { ping, ack, request, nack };
+  Kind kind = Kind::ping;
+  std::uint64_t number = 0;  // of the prober; an answer repeats it
+  NodeId subject = {};       // who is to answer
+  Endpoint subject_control;  // of a request; otherwise that of the sender
+  std::vector<Rumor> rumors = {};
 };
 // "I want this edge": `epoch` is mine for it, `echo` yours as I know it; 0 asks for an answer. The
 // edge is active at the end that sees its own epoch echoed.
@@ -54,7 +77,9 @@ struct Bye {
 struct Surveys {
   std::vector<std::pair<NodeId, std::string>> surveys;
 };
-struct SnapshotRequest {};
+struct SnapshotRequest {
+  Member self;  // the donor may not have heard of the newcomer yet
+};
 
 // ---- bulk plane
 // A donor's model, by which a newcomer starts. The payload is the vector last offered.
@@ -72,7 +97,8 @@ struct Round {
   std::vector<float> flow, estimate;
 };
 
-using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round>;
+using Body =
+    std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe>;
 
 inline Plane plane_of(const Body& body) {
   const bool bulk = std::holds_alternative<Snapshot>(body) || std::holds_alternative<Round>(body);

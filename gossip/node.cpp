@@ -41,6 +41,7 @@ struct Node::Parts {
   void on(Time, const Tick&) {}
   void on(Time now, Received& received);
   void on(Time now, Trained& trained);
+  void on(Time now, const Refused& refused) { membership.refused(now, refused.at, outbox); }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 
@@ -51,12 +52,21 @@ struct Node::Parts {
   void hear(Time now, const Envelope&, Gossip& gossip, Payload&) {
     membership.receive(now, gossip, outbox);
   }
+  void hear(Time now, const Envelope& from, Table& table, Payload&) {
+    membership.receive(now, from, table, outbox);
+  }
+  void hear(Time now, const Envelope& from, Probe& probe, Payload&) {
+    membership.receive(now, from, probe, outbox);
+  }
   void hear(Time now, const Envelope& from, Hello& hello, Payload&) {
     links.receive(now, from, hello, membership, outbox);
   }
   void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye, outbox); }
   void hear(Time, const Envelope&, Surveys& surveys, Payload&) { startup.receive(surveys); }
-  void hear(Time, const Envelope& from, SnapshotRequest&, Payload&) { donate(from.sender); }
+  void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
+    membership.receive(now, Gossip{{{request.self}}}, outbox);
+    donate(from.sender);
+  }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
     startup.receive(snapshot, std::move(payload), from, outbox);
   }
@@ -96,6 +106,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   Parts& parts = *parts_;
   if (parts.leaving) return;
   parts.outbox.begin(out);
+  parts.membership.awake(now);
   std::visit([&](auto& event) { parts.on(now, event); }, input);
   if (!parts.leaving) parts.settle(now);
 }
@@ -151,7 +162,7 @@ void Node::Parts::settle(Time now) {
     links.open(startup.workload().schema_hash);
     members_version = 0;
   }
-  membership.set_self(now, phase(), training.run().round, training.run().loss);
+  membership.set_self(phase(), training.run().round, training.run().loss);
   if (members_version != membership.version()) follow_members(now);
   links.tick(now, outbox);
   startup.begin(now, membership, links);
@@ -163,6 +174,7 @@ void Node::Parts::settle(Time now) {
   }
   exchange.links_changed(links, outbox);
   training.advance(now, exchange, links, outbox);
+  for (NodeId late : exchange.take_late()) membership.doubt(now, late);
   membership.tick(now, outbox);
 }
 
@@ -242,6 +254,8 @@ Status Node::status(Time now) const {
   if (parts.membership.impostor())
     status.reasons.push_back(fmt::format("another node at {} runs under this node's name",
                                          to_string(*parts.membership.impostor())));
+  if (std::string health = parts.membership.health(); !health.empty())
+    status.reasons.push_back(std::move(health));
   for (std::string& reason : parts.exchange.reasons(now, parts.links))
     status.reasons.push_back(std::move(reason));
   status.run = parts.training.run();

@@ -24,23 +24,32 @@ std::optional<double> read_optional(Reader& reader, std::string_view name, doubl
 
 Timing timing_of(std::string_view preset) {
   if (preset == "local")
-    return {.heartbeat = 250ms,
-            .suspect_after = 2s,
-            .dead_after = 4s,
+    return {.period = 400ms,
+            .answer = 200ms,
+            .suspicion = 5500ms,
+            .refused = 600ms,
+            .news = 50ms,
+            .exchange = 10s,
             .retry = 50ms,
             .patience_least = 250ms,
             .patience_initial = 2s};
   if (preset == "lan")
-    return {.heartbeat = 500ms,
-            .suspect_after = 3s,
-            .dead_after = 6s,
+    return {.period = 500ms,
+            .answer = 300ms,
+            .suspicion = 5500ms,
+            .refused = 1s,
+            .news = 100ms,
+            .exchange = 15s,
             .retry = 100ms,
             .patience_least = 250ms,
             .patience_initial = 3s};
   ENSURE(preset == "wan", "a preset is local, lan or wan");
-  return {.heartbeat = 1s,
-          .suspect_after = 8s,
-          .dead_after = 16s,
+  return {.period = 2s,
+          .answer = 1s,
+          .suspicion = 15s,
+          .refused = 4s,
+          .news = 250ms,
+          .exchange = 60s,
           .retry = 400ms,
           .patience_least = 1s,
           .patience_initial = 10s};
@@ -54,7 +63,7 @@ void describe(Schema& schema) {
               "that is down is no error",
               true});
   schema.add({"cluster.preset", "lan",
-              "timing of heartbeats and retries: local (one machine), lan, wan; a slower one "
+              "timing of probes and retries: local (one machine), lan, wan; a slower one "
               "raises fewer false alarms and notices a death later"});
   schema.add({"cluster.expect", "0",
               "members to wait for before the first round; 0 starts at once; fewer than that "

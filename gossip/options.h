@@ -17,10 +17,14 @@ enum class Missing { reuse, self };
 
 // Times of the protocol for one kind of network; everything else is measured.
 struct Timing {
-  Duration heartbeat;         // between two gossips; larger: less traffic, slower news
-  Duration suspect_after;     // silence; larger: slower detection, fewer false alarms
-  Duration dead_after;        // silence
-  Duration retry;             // first repetition of a hello, join or snapshot request
+  Duration period;     // between two probes of a node; larger: less traffic, slower detection
+  Duration answer;     // least time for an answer; measured round trips may ask for more
+  Duration suspicion;  // silence after a failed probe, among up to ten members; they get more time
+                       // while few have noticed; larger: slower detection, fewer false alarms
+  Duration refused;    // the same where the system says that nobody listens at the address
+  Duration news;       // between two tellings of news
+  Duration exchange;   // between two exchanges of whole tables with somebody
+  Duration retry;      // first repetition of a hello, join or snapshot request
   Duration patience_least;    // no round waits less: covers the jitter of the machine
   Duration patience_initial;  // until arrivals have been measured
 };

@@ -150,7 +150,7 @@ void Startup::fetch(Time now, const Membership& members, Outbox& out) {
   donor_name_ = donor->name;
   next_try_ = now + kDonorPatience +
               from_seconds(static_cast<double>(workload_.payload_bytes) / kSlowestDonor);
-  out.send(donor->control, SnapshotRequest{});
+  out.send(donor->control, SnapshotRequest{*members.find(members.self())});
 }
 
 void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,

@@ -19,7 +19,6 @@ namespace starling::gossip {
 enum class State { starting, joining, training, degraded, leaving, finished };
 std::string_view name(State state);
 
-enum class Liveness { alive, suspect, dead, left };
 std::string_view name(Liveness liveness);
 
 struct MemberStatus {

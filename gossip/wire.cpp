@@ -55,10 +55,20 @@ void write(Writer& out, const Member& member) {
   out.endpoint(member.bulk);
   out.endpoint(member.http);
   out.number(member.incarnation);
-  out.number(member.heartbeat);
+  out.number(member.version);
   out.number(static_cast<std::uint64_t>(member.phase));
   out.number(member.round);
   out.real(member.loss);
+}
+
+void write(Writer& out, const std::vector<Rumor>& rumors) {
+  out.array(rumors.size());
+  for (const Rumor& rumor : rumors) {
+    out.array(3);
+    write(out, rumor.member);
+    out.number(static_cast<std::uint64_t>(rumor.liveness));
+    out.number(rumor.accuser.value);
+  }
 }
 
 struct BodyWriter {
@@ -69,8 +79,21 @@ struct BodyWriter {
     write(out, join.self);
   }
   void operator()(const Gossip& gossip) {
-    out.array(gossip.members.size());
-    for (const Member& member : gossip.members) write(out, member);
+    out.array(1);
+    write(out, gossip.rumors);
+  }
+  void operator()(const Table& table) {
+    out.array(2);
+    out.number(table.asks ? 1 : 0);
+    write(out, table.rumors);
+  }
+  void operator()(const Probe& probe) {
+    out.array(6);
+    out.number(static_cast<std::uint64_t>(probe.kind));
+    out.number(probe.number);
+    out.number(probe.subject.value);
+    out.endpoint(probe.subject_control);
+    write(out, probe.rumors);
   }
   void operator()(const Hello& hello) {
     out.array(4);
@@ -91,7 +114,10 @@ struct BodyWriter {
       out.bytes(survey.data(), survey.size());
     }
   }
-  void operator()(const SnapshotRequest&) { out.array(0); }
+  void operator()(const SnapshotRequest& request) {
+    out.array(1);
+    write(out, request.self);
+  }
   void operator()(const Snapshot& snapshot) {
     out.array(1 + snapshot.foundation.size());
     out.number(snapshot.round);
@@ -196,11 +222,35 @@ Member read_member(Fields in) {
   member.bulk = in.endpoint();
   member.http = in.endpoint();
   member.incarnation = in.number();
-  member.heartbeat = in.number();
+  member.version = in.number();
   member.phase = static_cast<Phase>(in.number(static_cast<std::uint64_t>(Phase::left)));
   member.round = in.number(kRoundLimit);
   member.loss = in.real();
   return member;
+}
+
+std::vector<Rumor> read_rumors(Fields in) {
+  std::vector<Rumor> rumors;
+  for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i) {
+    Fields rumor = in.array();
+    rumor.expect(3);
+    Rumor read{read_member(rumor.array())};
+    read.liveness = static_cast<Liveness>(rumor.number(static_cast<std::uint64_t>(Liveness::left)));
+    read.accuser = NodeId{rumor.number()};
+    rumors.push_back(std::move(read));
+  }
+  return rumors;
+}
+
+Probe read_probe(Fields in) {
+  in.expect(6);
+  Probe probe;
+  probe.kind = static_cast<Probe::Kind>(in.number(static_cast<std::uint64_t>(Probe::Kind::nack)));
+  probe.number = in.number();
+  probe.subject = NodeId{in.number()};
+  probe.subject_control = in.endpoint();
+  probe.rumors = read_rumors(in.array());
+  return probe;
 }
 
 Body read_body(std::uint64_t kind, Fields in) {
@@ -208,12 +258,9 @@ Body read_body(std::uint64_t kind, Fields in) {
     case 0:
       in.expect(1);
       return Join{read_member(in.array())};
-    case 1: {
-      Gossip gossip;
-      for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i)
-        gossip.members.push_back(read_member(in.array()));
-      return gossip;
-    }
+    case 1:
+      in.expect(1);
+      return Gossip{read_rumors(in.array())};
     case 2: {
       in.expect(4);
       Hello hello;
@@ -237,8 +284,8 @@ Body read_body(std::uint64_t kind, Fields in) {
       return message;
     }
     case 5:
-      in.expect(0);
-      return SnapshotRequest{};
+      in.expect(1);
+      return SnapshotRequest{read_member(in.array())};
     case 6: {
       Snapshot snapshot;
       const std::size_t fields = in.size_up_to(kMembersLimit + 1);
@@ -247,6 +294,13 @@ Body read_body(std::uint64_t kind, Fields in) {
         snapshot.foundation.push_back(in.bytes(kSurveyBytesLimit));
       return snapshot;
     }
+    case 8: {
+      in.expect(2);
+      const bool asks = in.number(1) == 1;
+      return Table{asks, read_rumors(in.array())};
+    }
+    case 9:
+      return read_probe(in);
     default: {
       in.expect(5);
       Round round;

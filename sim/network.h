@@ -49,6 +49,7 @@ class Network {
   void cut(std::size_t from, std::size_t to) { cuts_.insert({from, to}); }
   // Both ways between every node of `group` and every node outside, of `nodes` altogether.
   void partition(std::span<const std::size_t> group, std::size_t nodes);
+  bool is_cut(std::size_t from, std::size_t to) const { return cuts_.contains({from, to}); }
   void heal() { cuts_.clear(); }
 
  private:

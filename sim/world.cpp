@@ -131,6 +131,12 @@ void World::happen(JobDone& job) {
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
+void World::happen(Refusal& refusal) {
+  if (!runs(refusal.node) || nodes_[refusal.node].life != refusal.life) return;
+  note(5, refusal.node, stable_hash(to_string(refusal.at)));
+  step(refusal.node, gossip::Refused{refusal.at});
+}
+
 void World::happen(Action& action) {
   note(4, 0, 0);
   action.act();
@@ -159,6 +165,8 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     for (const Observer& observer : observers_) observer(node, output);
     if (const auto* send = std::get_if<gossip::Send>(&output))
       carry(node, *send);
+    else if (const auto* knock = std::get_if<gossip::Knock>(&output))
+      look(node, *knock);
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (std::holds_alternative<gossip::Stopped>(output))
@@ -176,6 +184,14 @@ void World::carry(std::size_t node, const gossip::Send& send) {
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, frame});
   }
+}
+
+// Where no node runs the system refuses, as long as the way there and back is open.
+void World::look(std::size_t node, const gossip::Knock& knock) {
+  const auto to = by_host_.find(knock.at.host);
+  if (to == by_host_.end() || runs(to->second)) return;
+  if (network_.is_cut(node, to->second) || network_.is_cut(to->second, node)) return;
+  queue_.push(now_ + 2 * network_.options().delay, Refusal{node, nodes_[node].life, knock.at});
 }
 
 // The numbers are there at once; the node learns of them when the job would have ended.

@@ -88,20 +88,27 @@ class World {
     std::uint64_t life;
     std::shared_ptr<optim::Done> done;
   };
+  struct Refusal {
+    std::size_t node;
+    std::uint64_t life;
+    Endpoint at;
+  };
   struct Action {
     std::function<void()> act;
   };
-  using Event = std::variant<Wake, Delivery, JobDone, Action>;
+  using Event = std::variant<Wake, Delivery, JobDone, Refusal, Action>;
 
   void next_event();
   void happen(Wake& wake);
   void happen(Delivery& delivery);
   void happen(JobDone& job);
+  void happen(Refusal& refusal);
   void happen(Action& action);
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
   void carry(std::size_t node, const gossip::Send& send);
+  void look(std::size_t node, const gossip::Knock& knock);
   void train(std::size_t node, const optim::Job& job);
   void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
 

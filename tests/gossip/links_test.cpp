@@ -24,7 +24,7 @@ struct Pair {
     }
   }
   void introduce(Party& to, Party& who) {
-    to.membership.receive(now, Gossip{{*who.membership.find(who.membership.self())}}, to.outbox);
+    to.membership.receive(now, Gossip{{{*who.membership.find(who.membership.self())}}}, to.outbox);
   }
   void want(Party& party) {
     const NodeId peer = (&party == &a ? b : a).membership.self();

@@ -40,7 +40,13 @@ struct Party {
     outbox.begin(out);
   }
 
-  // What it said since the last call.
+  // What it said, and where it knocked, since the last call; knocks are to be taken first.
+  std::vector<gossip::Knock> knocked() const {
+    std::vector<gossip::Knock> knocks;
+    for (const gossip::Output& output : out)
+      if (const auto* knock = std::get_if<gossip::Knock>(&output)) knocks.push_back(*knock);
+    return knocks;
+  }
   std::vector<gossip::Send> said() {
     std::vector<gossip::Send> sends;
     for (gossip::Output& output : std::exchange(out, {}))
@@ -48,6 +54,7 @@ struct Party {
     return sends;
   }
   void tick(Time now) {
+    membership.awake(now);
     links.tick(now, outbox);
     membership.tick(now, outbox);
   }
@@ -57,6 +64,10 @@ struct Party {
       membership.receive(now, *join, outbox);
     if (const auto* news = std::get_if<gossip::Gossip>(&message.body))
       membership.receive(now, *news, outbox);
+    if (const auto* table = std::get_if<gossip::Table>(&message.body))
+      membership.receive(now, message.envelope, *table, outbox);
+    if (const auto* probe = std::get_if<gossip::Probe>(&message.body))
+      membership.receive(now, message.envelope, *probe, outbox);
     if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
       links.receive(now, message.envelope, *hello, membership, outbox);
     if (const auto* bye = std::get_if<gossip::Bye>(&message.body))

@@ -1,0 +1,88 @@
+// Prober: asks one member a period whether it is there, in turn over a shuffled list, and others to
+// ask it when it does not answer (Das, Gupta, Motivala: SWIM, 2002). The node's own health, 0 to 8,
+// stretches period and patience: it falls with probes that fail though the helpers answer nothing
+// either, with suspicions that had to be refuted, and with time the node itself was away
+// (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the measured round trips.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "gossip/message.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+class Prober {
+ public:
+  // What the prober sees of the members, and what it tells them.
+  struct View {
+    std::vector<const Member*> targets;  // present, without self; in order of ids
+    std::function<std::vector<Rumor>(NodeId to)> news;
+  };
+
+  Prober(const Timing& timing, std::uint64_t seed, Time now);
+
+  // Members that did not answer in time; they are to be suspected.
+  std::vector<NodeId> tick(Time now, const View& view, Outbox& out);
+  Time deadline() const;
+  // The member is late elsewhere: it is asked next, at once.
+  void doubt(Time now, NodeId member);
+  void receive(Time now, const Endpoint& from, const Probe& probe, const View& view, NodeId self,
+               Outbox& out);
+  // The node was not running for that long: what is under way gets it back.
+  void was_away(Duration away);
+  void refuted() { worsen(1); }
+
+  // 1 in good health, up to 9.
+  int stretch() const { return health_ + 1; }
+  // How long an answer is waited for.
+  Duration patience() const;
+
+ private:
+  struct Asked {
+    NodeId target;
+    Time sent{}, indirect{}, end{};
+    bool requested = false;  // others were asked to ask
+    std::size_t helpers = 0, nacks = 0;
+  };
+  // Asked for somebody else.
+  struct Relay {
+    Endpoint asker;
+    std::uint64_t number = 0;
+    NodeId subject;
+    Time nack{}, end{};
+    bool told = false;
+  };
+
+  void ask(Time now, const Member& target, const View& view, Outbox& out);
+  void ask_others(Time now, std::uint64_t number, Asked& asked, const View& view, Outbox& out);
+  void relay(Time now, const Endpoint& from, const Probe& probe, const View& view, Outbox& out);
+  void answered(Time now, const Probe& probe, Outbox& out);
+  const Member* next_target(const View& view);
+  bool is_asked(NodeId target) const;
+  void measure(Duration round_trip);
+  void worsen(int amount);
+
+  static constexpr std::size_t kHelpers = 3;
+  static constexpr std::size_t kRelaysLimit = 1024;
+  static constexpr int kHealthWorst = 8;
+
+  Timing timing_;
+  Prng prng_;
+  Time next_probe_;
+  std::uint64_t last_number_ = 0;
+  std::vector<NodeId> line_;    // who is still to be asked in this turn, last first
+  std::vector<NodeId> doubts_;  // to be asked before them
+  std::map<std::uint64_t, Asked> asked_;
+  std::map<std::uint64_t, Relay> relays_;
+  int health_ = 0;
+  double round_trip_s_ = 0, deviation_s_ = 0;  // smoothed, as TCP does (RFC 6298)
+};
+
+}  // namespace starling::gossip
