@@ -3,35 +3,72 @@
 #include <algorithm>
 
 namespace starling::sim {
+namespace {
+
+std::uint64_t key_of(std::size_t from, std::size_t to) {
+  return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint64_t>(to) << 1;
+}
+
+}  // namespace
 
 Network::Network(const NetworkOptions& options, std::uint64_t seed)
     : options_(options), prng_(Prng::derive(seed, stable_hash("network"))) {}
 
 Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
-  if (cuts_.contains({hop.from, hop.to})) return {};
-  const std::uint64_t key = static_cast<std::uint64_t>(hop.from) << 32 |
-                            static_cast<std::uint64_t>(hop.to) << 1 |
-                            static_cast<std::uint64_t>(hop.plane);
-  Connection& connection = connections_[key];
-  const Time first = arrival(now, connection, bytes);
-  if (prng_.chance(options_.loss)) return {};  // it took its time on the wire all the same
+  if (!cuts_.empty() && is_cut(hop)) return {};
+  const Time first = arrival(now, hop, bytes);
+  if (prng_.chance(options_.loss)) {  // it took its time on the wire all the same
+    ++counts_.lost;
+    return {};
+  }
   Arrivals arrivals{first, {}};
-  if (prng_.chance(options_.duplicate)) arrivals.second = arrival(now, connection, bytes);
+  if (prng_.chance(options_.duplicate)) {
+    ++counts_.duplicated;
+    arrivals.second = arrival(now, hop, bytes);
+  }
   return arrivals;
 }
 
-Time Network::arrival(Time now, Connection& connection, std::size_t bytes) {
+bool Network::is_cut(const Hop& hop) {
+  if (!cuts_.contains({hop.from, hop.to})) return false;
+  ++(cuts_.contains({hop.to, hop.from}) ? counts_.cut_both_ways : counts_.cut_one_way);
+  return true;
+}
+
+Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
+  Connection& connection =
+      connections_[key_of(hop.from, hop.to) | static_cast<std::uint64_t>(hop.plane)];
   Time sent = now;
   if (options_.bandwidth > 0) {
     sent = std::max(now, connection.free) +
            from_seconds(static_cast<double>(bytes) / options_.bandwidth);
     connection.free = sent;
   }
-  const auto jitter = from_seconds(seconds(options_.jitter) * prng_.uniform());
-  const Time arrived = sent + options_.delay + jitter;
-  if (options_.reorder) return arrived;
+  Time arrived = sent + options_.delay + from_seconds(seconds(options_.jitter) * prng_.uniform());
+  if (options_.spike > 0 && prng_.chance(options_.spike)) {
+    ++counts_.delayed;
+    arrived += from_seconds(seconds(kSpike) * prng_.uniform());
+  }
+  arrived = std::max(arrived, held_until(now, hop));
+  if (options_.reorder > 0 && prng_.chance(options_.reorder)) {
+    if (arrived < connection.last) ++counts_.reordered;
+    return arrived;
+  }
   connection.last = std::max(connection.last, arrived);
   return connection.last;
+}
+
+Time Network::held_until(Time now, const Hop& hop) {
+  if (clogs_.empty()) return now;
+  const auto found = clogs_.find(key_of(hop.from, hop.to));
+  if (found == clogs_.end() || found->second <= now) return now;
+  ++counts_.clogged;
+  return found->second;
+}
+
+void Network::clog(std::size_t from, std::size_t to, Time until) {
+  Time& held = clogs_[key_of(from, to)];
+  held = std::max(held, until);
 }
 
 void Network::partition(std::span<const std::size_t> group, std::size_t nodes) {

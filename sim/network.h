@@ -13,6 +13,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/message.h"
+#include "sim/faults.h"
 
 namespace starling::sim {
 
@@ -22,7 +23,8 @@ struct NetworkOptions {
   double loss = 0;                                // probability that a frame never arrives
   double duplicate = 0;                           // probability that a frame arrives twice
   double bandwidth = 0;  // of one connection and direction, bytes per second; 0: infinite
-  bool reorder = false;  // a frame may overtake another of its connection
+  double reorder = 0;    // probability that a frame may overtake others of its connection
+  double spike = 0;      // probability that a frame takes up to kSpike longer
 };
 
 // One connection and direction: frames keep their order in it, unless `reorder` says otherwise.
@@ -42,7 +44,7 @@ class Network {
 
   // May be changed while frames are under way; those are not touched.
   NetworkOptions& options() { return options_; }
-  // Of a frame of `bytes` that is sent now.
+  // Of a frame of `bytes` that is sent now. What goes wrong with it is counted.
   Arrivals send(Time now, const Hop& hop, std::size_t bytes);
 
   // Nothing sent from `from` reaches `to` any more; what is under way still does.
@@ -50,7 +52,13 @@ class Network {
   // Both ways between every node of `group` and every node outside, of `nodes` altogether.
   void partition(std::span<const std::size_t> group, std::size_t nodes);
   bool is_cut(std::size_t from, std::size_t to) const { return cuts_.contains({from, to}); }
+  // Ends every cut and partition.
   void heal() { cuts_.clear(); }
+  // What is sent from `from` to `to` before `until` arrives no earlier than that.
+  void clog(std::size_t from, std::size_t to, Time until);
+
+  // Of frames.
+  const FaultCounts& counts() const { return counts_; }
 
  private:
   struct Connection {
@@ -58,12 +66,16 @@ class Network {
     Time last{};  // when the last frame arrives
   };
 
-  Time arrival(Time now, Connection& connection, std::size_t bytes);
+  bool is_cut(const Hop& hop);
+  Time arrival(Time now, const Hop& hop, std::size_t bytes);
+  Time held_until(Time now, const Hop& hop);
 
   NetworkOptions options_;
   Prng prng_;
   std::set<std::pair<std::size_t, std::size_t>> cuts_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated
+  std::unordered_map<std::uint64_t, Time> clogs_;              // by nodes; never iterated
+  FaultCounts counts_;
 };
 
 }  // namespace starling::sim

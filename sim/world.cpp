@@ -36,19 +36,31 @@ World::World(Options options, TrainerFactory make_trainer)
 gossip::Options World::node_options(std::size_t node) const {
   gossip::Options options = options_.base;
   options.name = fmt::format("node-{}", node);
-  options.control = {host_of(node), 7600};
+  options.control = control_of(node);
   options.bulk = {host_of(node), 7601};
   options.http = {host_of(node), 7680};
   options.seed = options_.seed;
-  if (options.seeds.empty()) options.seeds = {{host_of(0), 7600}};
+  if (options.seeds.empty()) options.seeds = {control_of(0)};
   return options;
+}
+
+Endpoint World::control_of(std::size_t index) {
+  return {host_of(index), 7600};
 }
 
 void World::start(std::size_t node, const gossip::Options& options) {
   Participant& self = nodes_.at(node);
   ENSURE(!self.core, "a node that runs cannot start");
+  counts_.restarted += self.life > 0;
+  counts_.joined += self.life == 0 && now_ > Time{};
+  counts_.disk_lost += self.disk.state() == DiskState::lost;
+  counts_.disk_old += self.disk.state() == DiskState::old;
   gossip::Options born = options;
-  born.incarnation = ++self.life;
+  born.incarnation = self.disk.next_incarnation(clock());
+  self.disk.save(born.incarnation);
+  ++self.life;
+  self.repeats = 0;
+  self.jobs_in_flight = 0;
   self.core = std::make_unique<gossip::Node>(born, now_);
   self.trainer = make_trainer_(node);
   self.cutter = {};
@@ -57,12 +69,34 @@ void World::start(std::size_t node, const gossip::Options& options) {
   step(node, gossip::Tick{});
 }
 
+// In milliseconds, as the clock of a machine gives it.
+std::uint64_t World::clock() const {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count());
+}
+
 void World::crash(std::size_t node) {
-  nodes_.at(node).core.reset();
+  counts_.crashed += runs(node);
+  end(node);
+}
+
+void World::end(std::size_t node) {
+  Participant& self = nodes_.at(node);
+  self.core.reset();
+  self.paused_until = now_;
 }
 
 void World::leave(std::size_t node) {
-  if (runs(node)) step(node, gossip::LeaveCommand{});
+  if (!runs(node)) return;
+  ++counts_.left;
+  step(node, gossip::LeaveCommand{});
+}
+
+void World::pause(std::size_t node, Time until) {
+  Participant& self = nodes_.at(node);
+  if (!self.core) return;
+  if (self.paused_until <= now_) self.has_waiting = false;
+  self.paused_until = std::max(self.paused_until, until);
 }
 
 void World::slow(std::size_t node, double factor) {
@@ -106,10 +140,24 @@ void World::note(std::uint64_t kind, std::size_t node, std::uint64_t content) {
     hash_ = mix64(hash_ ^ word);
 }
 
+template <class What>
+bool World::waits(std::size_t node, What& what) {
+  Participant& self = nodes_[node];
+  if (self.paused_until <= now_) return false;
+  if (!self.has_waiting) ++counts_.paused;
+  self.has_waiting = true;
+  queue_.push(self.paused_until, std::move(what));
+  return true;
+}
+
 // Deadlines mostly move away while a tick is in the queue; then it only puts in a later one.
 void World::happen(Wake& wake) {
   Participant& self = nodes_[wake.node];
   if (!self.core || self.life != wake.life || self.wake != now_) return;
+  if (waits(wake.node, wake)) {
+    self.wake = self.paused_until;
+    return;
+  }
   self.wake = kNever;
   if (self.core->deadline() > now_) return wake_in_time(wake.node);
   note(1, wake.node, 0);
@@ -117,16 +165,24 @@ void World::happen(Wake& wake) {
 }
 
 void World::happen(Delivery& delivery) {
-  const gossip::Frame& frame = *delivery.frame;
+  Participant& self = nodes_[delivery.to];
+  if (delivery.life > 0 && delivery.life != self.life) return;  // it ended with who paused
+  if (self.core && self.paused_until > now_) delivery.life = self.life;
+  if (self.core && waits(delivery.to, delivery)) return;
+  const gossip::Frame& frame = delivery.carried->frame;
   // The header holds the hash of the body.
   note(2, delivery.to, stable_hash(frame.header));
-  if (!runs(delivery.to)) return;
+  if (!self.core) return;
+  if (delivery.carried->heard_by == self.life) ++self.repeats;
+  delivery.carried->heard_by = self.life;
   step(delivery.to,
        gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
 }
 
 void World::happen(JobDone& job) {
-  if (!runs(job.node) || nodes_[job.node].life != job.life) return;
+  Participant& self = nodes_[job.node];
+  if (!self.core || self.life != job.life || waits(job.node, job)) return;
+  --self.jobs_in_flight;
   note(3, job.node, std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
@@ -170,7 +226,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (std::holds_alternative<gossip::Stopped>(output))
-      crash(node);  // it has said all it had to say
+      end(node);  // it has said all it had to say
   }
 }
 
@@ -178,11 +234,12 @@ void World::carry(std::size_t node, const gossip::Send& send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
   const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
-  for (gossip::Frame& cut : nodes_[node].cutter.cut(send.message).all()) {
-    const auto frame = std::make_shared<const gossip::Frame>(std::move(cut));
-    const Arrivals arrivals = network_.send(now_, hop, frame->header.size() + frame->body.size());
+  for (gossip::Frame& frame : nodes_[node].cutter.cut(send.message).all()) {
+    const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
+    if (!arrivals.first) continue;
+    const auto carried = std::make_shared<Carried>(Carried{std::move(frame)});
     for (const auto& time : {arrivals.first, arrivals.second})
-      if (time) queue_.push(*time, Delivery{hop.to, hop.plane, frame});
+      if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }
 }
 
@@ -198,6 +255,8 @@ void World::look(std::size_t node, const gossip::Knock& knock) {
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
+  ++self.jobs_in_flight;
+  counts_.slowed += self.slowness > 1;
   const double steps = static_cast<double>(done->stats.steps) * self.slowness;
   done->stats.compute = from_seconds(seconds(options_.compute) * steps);
   self.busy_until = std::max(self.busy_until, now_) + std::max(done->stats.compute, kJobLeast);
@@ -211,6 +270,12 @@ std::vector<std::size_t> World::running() const {
   for (std::size_t k = 0; k < nodes_.size(); ++k)
     if (runs(k)) nodes.push_back(k);
   return nodes;
+}
+
+FaultCounts World::fault_counts() const {
+  FaultCounts counts = counts_;
+  counts += network_.counts();
+  return counts;
 }
 
 gossip::Status World::status(std::size_t node) const {

@@ -14,6 +14,8 @@
 
 #include "gossip/node.h"
 #include "gossip/transfer.h"
+#include "sim/disk.h"
+#include "sim/faults.h"
 #include "sim/network.h"
 #include "sim/options.h"
 #include "sim/queue.h"
@@ -29,13 +31,18 @@ class World {
   World(Options options, TrainerFactory make_trainer);
 
   // ---- what happens to nodes, now
-  // A node that does not run starts, each time with a higher incarnation and a new trainer.
+  // A node that does not run starts, with the incarnation that its disk says and a new trainer.
   void start(std::size_t node) { start(node, node_options(node)); }
   void start(std::size_t node, const gossip::Options& options);
   void crash(std::size_t node);  // ends without a word
   void leave(std::size_t node);  // says goodbye
   // From now on a job takes `factor` times as long as on the others.
   void slow(std::size_t node, double factor);
+  // Until then it handles nothing, as after SIGSTOP; what comes in waits and is handled then.
+  void pause(std::size_t node, Time until);
+  // The next start finds what was saved lost, or as it was before the last time.
+  void lose_disk(std::size_t node) { nodes_.at(node).disk.lose(); }
+  void rewind_disk(std::size_t node) { nodes_.at(node).disk.rewind(); }
   void partition(std::span<const std::size_t> group) { network_.partition(group, nodes_.size()); }
   Network& network() { return network_; }
   // ---- later
@@ -54,13 +61,21 @@ class World {
   void observe(Observer observer) { observers_.push_back(std::move(observer)); }
   bool runs(std::size_t node) const { return nodes_.at(node).core != nullptr; }
   std::vector<std::size_t> running() const;
-  // How often it was started; its incarnation.
+  // How often it was started.
   std::uint64_t life(std::size_t node) const { return nodes_.at(node).life; }
+  // Frames that this life heard more than once.
+  std::uint64_t repeats(std::size_t node) const { return nodes_.at(node).repeats; }
+  // Jobs that were given to the trainer and whose end the node does not know yet.
+  std::size_t jobs_in_flight(std::size_t node) const { return nodes_.at(node).jobs_in_flight; }
+  // What has gone wrong so far, for all nodes and frames.
+  FaultCounts fault_counts() const;
   // REQUIRES that the node runs.
   gossip::Status status(std::size_t node) const;
   const optim::Trainer& trainer(std::size_t node) const;
   // What start() gives to a node that is not told anything else.
   gossip::Options node_options(std::size_t node) const;
+  // Where node-<index> of any world listens for control messages.
+  static Endpoint control_of(std::size_t index);
   std::uint64_t event_hash() const { return hash_; }
   std::uint64_t events() const { return events_; }
 
@@ -69,19 +84,29 @@ class World {
     std::unique_ptr<gossip::Node> core;  // null: does not run
     std::unique_ptr<optim::Trainer> trainer;
     gossip::Cutter cutter;
+    Disk disk;
     std::uint64_t life = 0;
+    std::uint64_t repeats = 0;
+    std::size_t jobs_in_flight = 0;
     double slowness = 1;
-    Time busy_until{};   // the trainer
-    Time wake = kNever;  // the earliest tick in the queue
+    Time paused_until{};
+    bool has_waiting = false;  // inputs, for the end of the pause
+    Time busy_until{};         // the trainer
+    Time wake = kNever;        // the earliest tick in the queue
   };
   struct Wake {
     std::size_t node;
     std::uint64_t life;
   };
+  struct Carried {
+    gossip::Frame frame;
+    std::uint64_t heard_by = 0;  // the life of the receiver that got it; 0: none yet
+  };
   struct Delivery {
     std::size_t to;
     gossip::Plane plane;
-    std::shared_ptr<const gossip::Frame> frame;
+    std::shared_ptr<Carried> carried;
+    std::uint64_t life = 0;  // of the receiver that it waits for; 0: it has not met a pause
   };
   struct JobDone {
     std::size_t node;
@@ -99,11 +124,16 @@ class World {
   using Event = std::variant<Wake, Delivery, JobDone, Refusal, Action>;
 
   void next_event();
+  // Puts an event of a node that is paused behind the end of the pause.
+  template <class What>
+  bool waits(std::size_t node, What& what);
   void happen(Wake& wake);
   void happen(Delivery& delivery);
   void happen(JobDone& job);
   void happen(Refusal& refusal);
   void happen(Action& action);
+  void end(std::size_t node);
+  std::uint64_t clock() const;
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
@@ -120,6 +150,7 @@ class World {
   std::unordered_map<std::string, std::size_t> by_host_;
   std::vector<Observer> observers_;
   Time now_{};
+  FaultCounts counts_;  // of nodes
   std::uint64_t hash_ = 0;
   std::uint64_t events_ = 0;
 };

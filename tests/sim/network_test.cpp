@@ -45,7 +45,7 @@ TEST_CASE("A frame takes the delay and no more") {
 TEST_CASE("Jitter does not reorder a connection unless told so") {
   sim::NetworkOptions options{.jitter = 50ms};
   CHECK(std::ranges::is_sorted(arrivals(options, 1000)));
-  options.reorder = true;
+  options.reorder = 1;
   CHECK_FALSE(std::ranges::is_sorted(arrivals(options, 1000)));
 }
 
@@ -78,4 +78,35 @@ TEST_CASE("A cut works one way and a partition both") {
   CHECK_FALSE(network.send(Time{}, kHop, 1).first);
   CHECK_FALSE(network.send(Time{}, {3, 2, gossip::Plane::bulk}, 1).first);
   CHECK(network.send(Time{}, {0, 2, gossip::Plane::bulk}, 1).first);
+}
+
+TEST_CASE("A clogged connection holds everything and then delivers it in order") {
+  sim::Network network({.delay = 1ms}, 1);
+  network.clog(0, 1, Time(5s));
+  CHECK(network.send(Time(1s), kHop, 1).first == Time(5s));
+  CHECK(network.send(Time(2s), kHop, 1).first == Time(5s));
+  CHECK(network.send(Time(2s), {1, 0, gossip::Plane::bulk}, 1).first == Time(2s) + 1ms);
+  CHECK(network.send(Time(6s), kHop, 1).first == Time(6s) + 1ms);
+  CHECK(network.counts().clogged == 2);
+}
+
+TEST_CASE("A spike holds up what is behind it") {
+  sim::Network network({.delay = 1ms, .spike = 1}, 1);
+  const Time first = *network.send(Time{}, kHop, 1).first;
+  network.options().spike = 0;
+  CHECK(first > Time(1ms));
+  CHECK(*network.send(Time{}, kHop, 1).first == first);
+  CHECK(network.counts().delayed == 1);
+}
+
+TEST_CASE("Only what really hits a frame is counted") {
+  sim::Network network({}, 1);
+  network.cut(0, 1);
+  network.cut(2, 3);
+  network.cut(3, 2);
+  CHECK(sim::to_text(network.counts()) == "none");
+  network.send(Time{}, kHop, 1);
+  network.send(Time{}, {2, 3, gossip::Plane::bulk}, 1);
+  network.send(Time{}, {1, 0, gossip::Plane::bulk}, 1);
+  CHECK(sim::to_text(network.counts()) == "1 cut one way, 1 cut both ways");
 }

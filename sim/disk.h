@@ -1,0 +1,41 @@
+// Disk: what a node keeps from one life to the next, and the ways in which that goes wrong.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace starling::sim {
+
+enum class DiskState { whole, lost, old };
+
+class Disk {
+ public:
+  // A life takes the larger of the clock and one above what was saved, and saves it before it says
+  // anything. So neither a clock that went back nor a lost file alone makes the incarnation go
+  // back.
+  std::uint64_t next_incarnation(std::uint64_t clock) const {
+    return std::max(saved_.value_or(0) + 1, clock);
+  }
+  void save(std::uint64_t incarnation) {
+    before_ = saved_;
+    saved_ = incarnation;
+    state_ = DiskState::whole;
+  }
+  void lose() {
+    saved_.reset();
+    state_ = DiskState::lost;
+  }
+  // What was saved before the last time comes back.
+  void rewind() {
+    saved_ = before_;
+    state_ = DiskState::old;
+  }
+  DiskState state() const { return state_; }
+
+ private:
+  std::optional<std::uint64_t> saved_, before_;
+  DiskState state_ = DiskState::whole;
+};
+
+}  // namespace starling::sim

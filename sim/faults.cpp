@@ -1,0 +1,199 @@
+#include "sim/faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "base/settings.h"
+
+namespace starling::sim {
+namespace {
+
+constexpr std::size_t kManyNodes = 10'000;
+constexpr double kSecondsLimit = 1e6;
+
+constexpr std::array<FaultRule, 14> kRules = {{
+    {FaultKind::lose, "lose", 0, 0, 0, 1, true},
+    {FaultKind::duplicate, "duplicate", 0, 0, 0, 1, true},
+    {FaultKind::reorder, "reorder", 0, 0, 0, 1, true},
+    {FaultKind::spike, "spike", 0, 0, 0, 1, true},
+    {FaultKind::clog, "clog", 2, 2, 0, 0, true},
+    {FaultKind::cut, "cut", 2, 2, 0, 0, true},
+    {FaultKind::part, "part", 1, kManyNodes, 0, 0, true},
+    {FaultKind::pause, "pause", 1, 1, 0, 0, true},
+    {FaultKind::slow, "slow", 1, 1, 1, 1000, true},
+    {FaultKind::crash, "crash", 1, 1, 0, 0, true},
+    {FaultKind::wipe, "wipe", 1, 1, 0, 0, true},
+    {FaultKind::rewind, "rewind", 1, 1, 0, 0, true},
+    {FaultKind::leave, "leave", 1, 1, 0, 0, true},
+    {FaultKind::join, "join", 1, 1, 0, 0, false},
+}};
+
+constexpr std::string_view kNodePrefix = "node-";
+
+bool has_amount(const FaultRule& rule) {
+  return rule.amount_most > 0;
+}
+
+// Words in the order they are read.
+class Words {
+ public:
+  explicit Words(std::string_view text) {
+    for (std::string& word : split(text, ' '))
+      if (!word.empty()) words_.push_back(std::move(word));
+  }
+  bool done() const { return next_ == words_.size(); }
+  std::string peek() const { return done() ? "the end of the line" : words_[next_]; }
+  std::string take() {
+    const std::string word = peek();
+    if (!done()) ++next_;
+    return word;
+  }
+  Result<void> expect(std::string_view wanted) {
+    if (const std::string word = take(); word != wanted)
+      return fail("\"{}\": expected \"{}\"", word, wanted);
+    return {};
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::size_t next_ = 0;
+};
+
+Result<double> read_number(Words& words, std::string_view what, double least, double most) {
+  const std::string word = words.take();
+  const auto value = parse_number(word);
+  if (!value || *value < least || *value > most)
+    return fail("{} = \"{}\": expected a number from {} to {}", what, word, least, most);
+  return *value;
+}
+
+Result<Duration> read_seconds(Words& words, std::string_view what) {
+  TRY(const double value, read_number(words, what, 0, kSecondsLimit));
+  TRY_DO(words.expect("s"));
+  return std::chrono::round<std::chrono::milliseconds>(std::chrono::duration<double>(value));
+}
+
+Result<const FaultRule*> read_verb(Words& words) {
+  const std::string word = words.take();
+  const auto rule = std::ranges::find(kRules, word, &FaultRule::verb);
+  if (rule != kRules.end()) return &*rule;
+  std::vector<std::string_view> verbs;
+  for (const FaultRule& known : kRules) verbs.push_back(known.verb);
+  return fail("fault \"{}\": expected one of {}", word, fmt::join(verbs, ", "));
+}
+
+Result<std::vector<std::size_t>> read_nodes(Words& words, const FaultRule& rule,
+                                            std::size_t limit) {
+  std::vector<std::size_t> nodes;
+  while (words.peek().starts_with(kNodePrefix)) {
+    const std::string word = words.take();
+    const auto number = parse_integer(word.substr(kNodePrefix.size()));
+    if (!number || *number < 0 || static_cast<std::size_t>(*number) >= limit)
+      return fail("\"{}\": expected a name from node-0 to node-{}", word, limit - 1);
+    const auto node = static_cast<std::size_t>(*number);
+    if (std::ranges::count(nodes, node) > 0) return fail("{} is named twice", word);
+    nodes.push_back(node);
+  }
+  if (nodes.size() < rule.nodes_least || nodes.size() > rule.nodes_most)
+    return fail("{} names {} nodes: expected {}", rule.verb, nodes.size(),
+                rule.nodes_most == kManyNodes ? "at least one" : fmt::to_string(rule.nodes_most));
+  return nodes;
+}
+
+std::string in_seconds(Duration duration) {
+  return fmt::format("{} s", seconds(duration));
+}
+
+}  // namespace
+
+std::span<const FaultRule> fault_rules() {
+  return kRules;
+}
+
+const FaultRule& rule_of(FaultKind kind) {
+  const auto rule = std::ranges::find(kRules, kind, &FaultRule::kind);
+  ENSURE(rule != kRules.end(), "every kind of fault has a rule");
+  return *rule;
+}
+
+std::string to_text(const Fault& fault) {
+  const FaultRule& rule = rule_of(fault.kind);
+  std::string text = fmt::format("at {}: {}", in_seconds(fault.at), rule.verb);
+  for (std::size_t node : fault.nodes) text += fmt::format(" {}{}", kNodePrefix, node);
+  if (has_amount(rule)) text += fmt::format(" {}", fault.amount);
+  if (rule.has_end) text += " for " + in_seconds(fault.duration);
+  return text;
+}
+
+Result<Fault> parse_fault(std::string_view text, std::size_t nodes) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos)
+    return fail("\"{}\": expected \"at SECONDS s: FAULT ...\"", text);
+  Words when(text.substr(0, colon)), what(text.substr(colon + 1));
+  Fault fault;
+  TRY_DO(when.expect("at"));
+  TRY(fault.at, read_seconds(when, "time"));
+  if (!when.done()) return fail("\"{}\": expected nothing more before the colon", when.peek());
+  TRY(const FaultRule* rule, read_verb(what));
+  fault.kind = rule->kind;
+  TRY(fault.nodes, read_nodes(what, *rule, nodes));
+  if (has_amount(*rule)) {
+    TRY(fault.amount, read_number(what, rule->verb, rule->amount_least, rule->amount_most));
+  }
+  if (rule->has_end) {
+    TRY_DO(what.expect("for"));
+    TRY(fault.duration, read_seconds(what, "duration"));
+  }
+  if (!what.done()) return fail("\"{}\": expected the end of the line", what.peek());
+  return fault;
+}
+
+FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
+  lost += other.lost;
+  duplicated += other.duplicated;
+  reordered += other.reordered;
+  delayed += other.delayed;
+  clogged += other.clogged;
+  cut_one_way += other.cut_one_way;
+  cut_both_ways += other.cut_both_ways;
+  crashed += other.crashed;
+  restarted += other.restarted;
+  left += other.left;
+  joined += other.joined;
+  paused += other.paused;
+  slowed += other.slowed;
+  disk_lost += other.disk_lost;
+  disk_old += other.disk_old;
+  return *this;
+}
+
+std::array<NamedCount, 15> list(const FaultCounts& counts) {
+  return {{{"lost", counts.lost},
+           {"duplicated", counts.duplicated},
+           {"reordered", counts.reordered},
+           {"delayed", counts.delayed},
+           {"clogged", counts.clogged},
+           {"cut one way", counts.cut_one_way},
+           {"cut both ways", counts.cut_both_ways},
+           {"crashed", counts.crashed},
+           {"restarted", counts.restarted},
+           {"left", counts.left},
+           {"joined", counts.joined},
+           {"paused", counts.paused},
+           {"slowed", counts.slowed},
+           {"disk lost", counts.disk_lost},
+           {"disk old", counts.disk_old}}};
+}
+
+std::string to_text(const FaultCounts& counts) {
+  std::string text;
+  for (const NamedCount& count : list(counts))
+    if (count.value > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.value, count.name);
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace starling::sim
