@@ -1,0 +1,110 @@
+#include "sim/director.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace starling::sim {
+namespace {
+
+bool joins_later(const Scenario& scenario, std::size_t node) {
+  return std::ranges::any_of(scenario.faults, [&](const Fault& fault) {
+    return fault.kind == FaultKind::join && fault.nodes.front() == node;
+  });
+}
+
+}  // namespace
+
+std::size_t founders(const Scenario& scenario) {
+  std::size_t count = 0;
+  for (std::size_t node = 0; node < scenario.nodes; ++node) count += !joins_later(scenario, node);
+  return count;
+}
+
+void Director::begin() {
+  ENSURE(world_->size() == scenario_->nodes, "a scenario is played in a world of its size");
+  for (std::size_t node = 0; node < world_->size(); ++node)
+    if (!joins_later(*scenario_, node)) world_->start(node);
+  for (const Fault& fault : scenario_->faults) {
+    world_->at(Time(fault.at), [this, &fault] { begin_fault(fault); });
+    if (fault.duration > Duration{})
+      world_->at(Time(fault.at + fault.duration), [this, &fault] { end_fault(fault); });
+  }
+  world_->at(Time(scenario_->chaos), [this] { heal(); });
+}
+
+void Director::begin_fault(const Fault& fault) {
+  if (listener_) listener_(fault, true);
+  active_.push_back(&fault);
+  const std::size_t node = fault.nodes.empty() ? 0 : fault.nodes.front();
+  const Time end = Time(fault.at + fault.duration);
+  switch (fault.kind) {
+    case FaultKind::clog:
+      return world_->network().clog(node, fault.nodes.back(), end);
+    case FaultKind::pause:
+      return world_->pause(node, end);
+    case FaultKind::crash:
+      return world_->crash(node);
+    case FaultKind::wipe:
+      world_->crash(node);
+      return world_->lose_disk(node);
+    case FaultKind::rewind:
+      world_->crash(node);
+      return world_->rewind_disk(node);
+    case FaultKind::leave:
+      return world_->leave(node);
+    case FaultKind::join:
+      return start(node);
+    default:
+      return set_weather();
+  }
+}
+
+void Director::end_fault(const Fault& fault) {
+  if (listener_) listener_(fault, false);
+  std::erase(active_, &fault);
+  switch (fault.kind) {
+    case FaultKind::crash:
+    case FaultKind::wipe:
+    case FaultKind::rewind:
+    case FaultKind::leave:
+      return start(fault.nodes.front());
+    default:
+      return set_weather();
+  }
+}
+
+void Director::heal() {
+  active_.clear();
+  set_weather();
+  for (std::size_t node = 0; node < world_->size(); ++node) start(node);
+}
+
+// Of faults of one kind that overlap the worst counts.
+void Director::set_weather() {
+  NetworkOptions options = world_->options().network;
+  std::vector<double> slowness(world_->size(), 1.0);
+  world_->network().heal();
+  const auto raise = [](double& value, double to) { value = std::max(value, to); };
+  for (const Fault* fault : active_) {
+    if (fault->kind == FaultKind::lose) raise(options.loss, fault->amount);
+    if (fault->kind == FaultKind::duplicate) raise(options.duplicate, fault->amount);
+    if (fault->kind == FaultKind::reorder) raise(options.reorder, fault->amount);
+    if (fault->kind == FaultKind::spike) raise(options.spike, fault->amount);
+    if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
+    if (fault->kind == FaultKind::cut)
+      world_->network().cut(fault->nodes.front(), fault->nodes.back());
+    if (fault->kind == FaultKind::part) world_->partition(fault->nodes);
+  }
+  world_->network().options() = options;
+  for (std::size_t node = 0; node < world_->size(); ++node) world_->slow(node, slowness[node]);
+}
+
+void Director::start(std::size_t node) {
+  if (world_->runs(node)) return;
+  gossip::Options options = world_->node_options(node);
+  if (world_->now() > Time{}) options.expect = 0;  // the others are there already
+  world_->start(node, options);
+}
+
+}  // namespace starling::sim

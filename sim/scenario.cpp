@@ -1,0 +1,186 @@
+#include "sim/scenario.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/prng.h"
+#include "base/settings.h"
+
+namespace starling::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kNodesLimit = 10'000;
+constexpr double kSecondsLimit = 1e6;
+constexpr std::size_t kFaultsLimit = 100'000;
+
+constexpr double kShareOfKinds = 0.4;  // that a seed switches on
+// Times between two faults of a kind, and of a fault, in seconds; drawn evenly in the logarithm.
+constexpr double kPauseLeast = 8, kPauseMost = 240;
+constexpr double kDurationLeast = 0.1, kDurationMost = 40;
+
+Duration in_milliseconds(double value) {
+  return milliseconds(static_cast<milliseconds::rep>(value * 1e3));
+}
+
+double draw_logarithmic(Prng& prng, double least, double most) {
+  return std::exp(prng.uniform(std::log(least), std::log(most)));
+}
+
+std::vector<std::size_t> draw_nodes(Prng& prng, const FaultRule& rule, std::size_t nodes) {
+  std::vector<std::size_t> all(nodes);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  prng.shuffle(std::span(all));
+  const std::size_t most = std::min(rule.nodes_most, std::max<std::size_t>(nodes / 2, 1));
+  std::size_t count = std::min(rule.nodes_least, nodes);
+  if (most > count) count += prng.below(most - count + 1);
+  all.resize(count);
+  std::ranges::sort(all);
+  if (count == 2 && prng.chance(0.5)) std::swap(all[0], all[1]);  // from and to
+  return all;
+}
+
+double draw_amount(Prng& prng, const FaultRule& rule) {
+  if (rule.amount_most <= 0) return 0;
+  const double most = std::min(rule.amount_most, rule.amount_least + 7);
+  const double value = prng.uniform(rule.amount_least, most);
+  return std::ceil(value * 100 * (most > 1 ? 1 : 0.5)) / 100;  // shares of at most a half
+}
+
+void draw_kind(Prng prng, const FaultRule& rule, Scenario& scenario) {
+  const double end = seconds(scenario.chaos);
+  const double pause = draw_logarithmic(prng, kPauseLeast, kPauseMost);
+  double at = 0;
+  while ((at += -pause * std::log(1 - prng.uniform())) < end) {
+    Fault fault;
+    fault.at = in_milliseconds(at);
+    fault.kind = rule.kind;
+    fault.nodes = draw_nodes(prng, rule, scenario.nodes);
+    fault.amount = draw_amount(prng, rule);
+    if (rule.has_end)
+      fault.duration =
+          std::min(in_milliseconds(draw_logarithmic(prng, kDurationLeast, kDurationMost)),
+                   scenario.chaos - fault.at);
+    scenario.faults.push_back(std::move(fault));
+  }
+}
+
+// Some of the nodes but the first are not there from the beginning.
+void draw_joins(Prng prng, Scenario& scenario) {
+  const std::size_t most = scenario.nodes / 4;
+  const std::size_t count = most > 0 ? 1 + prng.below(most) : 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    Fault fault;
+    fault.kind = FaultKind::join;
+    fault.at = in_milliseconds(prng.uniform(0.1, 0.9) * seconds(scenario.chaos));
+    fault.nodes = {scenario.nodes - 1 - k};
+    scenario.faults.push_back(std::move(fault));
+  }
+}
+
+void sort(Scenario& scenario) {
+  std::ranges::stable_sort(scenario.faults, {}, &Fault::at);
+}
+
+Duration end_of(const Fault& fault) {
+  return fault.at + fault.duration;
+}
+
+Result<std::int64_t> read_whole(std::string_view what, std::string_view text, std::int64_t least,
+                                std::int64_t most) {
+  const auto value = parse_integer(trim(text));
+  if (!value || *value < least || *value > most)
+    return fail("{} = \"{}\": expected a whole number from {} to {}", what, trim(text), least,
+                most);
+  return *value;
+}
+
+Result<Duration> read_chaos(std::string_view text) {
+  std::string_view number = trim(text);
+  if (number.ends_with(" s")) number.remove_suffix(2);
+  const auto value = parse_number(trim(number));
+  if (!value || *value < 0 || *value > kSecondsLimit || number.size() == trim(text).size())
+    return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", trim(text),
+                kSecondsLimit);
+  return in_milliseconds(*value);
+}
+
+// One line that is neither empty nor a comment.
+Result<void> read_line(std::string_view line, Scenario& scenario) {
+  const auto rest_of = [&](std::string_view word) { return line.substr(word.size()); };
+  if (line.starts_with("seed ")) {
+    TRY(const auto seed, read_whole("seed", rest_of("seed "), 0, INT64_MAX));
+    scenario.seed = static_cast<std::uint64_t>(seed);
+  } else if (line.starts_with("nodes ")) {
+    TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kNodesLimit));
+    scenario.nodes = static_cast<std::size_t>(nodes);
+    if (!scenario.faults.empty()) return fail("nodes: expected before the first fault");
+  } else if (line.starts_with("chaos ")) {
+    TRY(scenario.chaos, read_chaos(rest_of("chaos ")));
+  } else {
+    TRY(Fault fault, parse_fault(line, scenario.nodes));
+    if (scenario.faults.size() >= kFaultsLimit)
+      return fail("expected at most {} faults", kFaultsLimit);
+    scenario.faults.push_back(std::move(fault));
+  }
+  return {};
+}
+
+Result<void> check_ends(Scenario& scenario) {
+  Duration last{};
+  for (const Fault& fault : scenario.faults) last = std::max(last, end_of(fault));
+  if (scenario.chaos == Duration{}) scenario.chaos = last;
+  if (last > scenario.chaos)
+    return fail("a fault ends at {} s: expected at most chaos, {} s", seconds(last),
+                seconds(scenario.chaos));
+  return {};
+}
+
+}  // namespace
+
+Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos) {
+  ENSURE(nodes > 0, "a scenario has nodes");
+  Scenario scenario{.seed = seed, .nodes = nodes, .chaos = chaos};
+  Prng prng = Prng::derive(seed, stable_hash("scenario"));
+  for (const FaultRule& rule : fault_rules()) {
+    const bool is_on = prng.chance(kShareOfKinds) && rule.nodes_least <= nodes;
+    const Prng own = Prng::derive(prng.next(), stable_hash(rule.verb));
+    if (!is_on) continue;
+    if (rule.kind == FaultKind::join)
+      draw_joins(own, scenario);
+    else
+      draw_kind(own, rule, scenario);
+  }
+  sort(scenario);
+  return scenario;
+}
+
+std::string to_text(const Scenario& scenario) {
+  std::string text = fmt::format("seed {}\nnodes {}\nchaos {} s\n", scenario.seed, scenario.nodes,
+                                 seconds(scenario.chaos));
+  for (const Fault& fault : scenario.faults) text += to_text(fault) + "\n";
+  return text;
+}
+
+Result<Scenario> parse_scenario(std::string_view text) {
+  Scenario scenario;
+  std::size_t number = 0;
+  for (const std::string& raw : split(text, '\n')) {
+    ++number;
+    const std::string_view line = trim(raw);
+    if (line.empty() || line.starts_with('#')) continue;
+    if (const auto read = read_line(line, scenario); !read)
+      return fail("line {}: {}", number, read.error().text);
+  }
+  TRY_DO(check_ends(scenario));
+  sort(scenario);
+  return scenario;
+}
+
+}  // namespace starling::sim

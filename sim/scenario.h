@@ -1,0 +1,41 @@
+// Scenario: what goes wrong in one run, and when. A person can read it, write it and cut it short.
+//
+//   # the first nodes part from the rest while one of them restarts
+//   seed 7
+//   nodes 16
+//   chaos 60 s
+//   at 12.5 s: part node-0 node-1 for 20 s
+//   at 14 s: crash node-1 for 3 s
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "sim/faults.h"
+
+namespace starling::sim {
+
+struct Scenario {
+  std::uint64_t seed = 1;
+  std::size_t nodes = 16;
+  Duration chaos{};                // every fault has ended by then
+  std::vector<Fault> faults = {};  // by time
+
+  bool operator==(const Scenario&) const = default;
+};
+
+// Each kind of fault is switched on or off and given a rate of its own by the seed, so that seeds
+// differ in kind: some know nothing but crashes, some nothing but a bad network. REQUIRES nodes.
+Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos);
+
+std::string to_text(const Scenario& scenario);
+// What to_text writes; lines may be empty or begin with #, and faults come in any order. Without
+// `chaos` it ends with the last fault. The error says the line, the value seen and those allowed.
+Result<Scenario> parse_scenario(std::string_view text);
+
+}  // namespace starling::sim
