@@ -5,8 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/simulation.h"
+
 namespace starling::sim {
 namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this long for a model
+constexpr std::size_t kJobsLimit = 4;        // that a node has under way
+constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
+constexpr std::uint64_t kStatusEvery = 8;    // points of progress between two looks at the status
 
 std::vector<std::string> names_of(const World& world, const std::vector<std::size_t>& nodes) {
   std::vector<std::string> names;
@@ -15,65 +24,178 @@ std::vector<std::string> names_of(const World& world, const std::vector<std::siz
 }
 
 // In natural order, as running() is.
-std::vector<std::string> listed_by(const World& world, std::size_t node) {
+std::vector<std::string> listed_by(const gossip::Status& status) {
   std::vector<std::string> names;
-  for (const gossip::MemberStatus& member : world.status(node).members)
+  for (const gossip::MemberStatus& member : status.members)
     if (member.liveness == gossip::Liveness::alive) names.push_back(member.member.name);
   return names;
 }
 
+bool agrees(const gossip::Status& status, const std::vector<std::string>& names) {
+  return listed_by(status) == names && status.topology.names == names;
+}
+
+std::uint64_t count_of(const std::map<std::string, std::uint64_t>& counts, const char* reason) {
+  const auto found = counts.find(reason);
+  return found == counts.end() ? 0 : found->second;
+}
+
 }  // namespace
 
-Checker::Checker(World& world) : world_(&world), seen_(world.size()) {
-  world.observe([this](std::size_t node, const gossip::Output& output) {
-    if (const auto* progress = std::get_if<gossip::Progress>(&output)) see(node, *progress);
-    if (const auto* train = std::get_if<gossip::Train>(&output)) see(node, train->job);
-  });
+Checker::Checker(World& world, Laws laws)
+    : world_(&world),
+      ledger_(world, laws,
+              [this](std::string law, std::size_t node, std::string what) {
+                violated(std::move(law), node, std::move(what));
+              }),
+      seen_(world.size()),
+      incarnations_(world.size()) {
+  world.observe([this](std::size_t node, const gossip::Output& output) { see(node, output); });
+}
+
+Checker::Seen& Checker::seen_of(std::size_t node) {
+  Seen& seen = seen_[node];
+  if (seen.life != world_->life(node)) {
+    seen = {};
+    seen.life = world_->life(node);
+  }
+  return seen;
+}
+
+void Checker::see(std::size_t node, const gossip::Output& output) {
+  if (const auto* send = std::get_if<gossip::Send>(&output)) {
+    see(node, *send);
+    ledger_.see(node, *send);
+  } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
+    see(node, train->job);
+    ledger_.see(node, *train);
+  } else if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
+    see(node, *progress);
+    ledger_.see(node, *progress);
+  }
 }
 
 void Checker::see(std::size_t node, const gossip::Progress& progress) {
-  Seen& seen = seen_[node];
-  const std::uint64_t life = world_->life(node);
-  if (seen.life == life && progress.round < seen.round)
-    violated(node, fmt::format("round {} after round {}", progress.round, seen.round));
-  seen = {life, progress.round};
+  Seen& seen = seen_of(node);
+  if (progress.round < seen.round)
+    violated("rounds go forward", node,
+             fmt::format("round {} after round {}", progress.round, seen.round));
+  seen.round = progress.round;
+  if (!std::ranges::all_of(world_->trainer(node).parameters(),
+                           [](double x) { return std::isfinite(x); }))
+    violated("numbers are finite", node, "a parameter is not");
+  if (seen.points++ % kStatusEvery == 0) see_status(node);
+}
+
+void Checker::see(std::size_t node, const gossip::Send& send) {
+  Seen& seen = seen_of(node);
+  const gossip::Envelope& envelope = send.message.envelope;
+  std::uint64_t& highest = incarnations_[node];
+  const bool is_fresh = seen.sequence == 0;  // the first word of this life
+  if (is_fresh ? envelope.incarnation <= highest : envelope.incarnation < highest)
+    violated("incarnations go forward", node,
+             fmt::format("incarnation {} after {}", envelope.incarnation, highest));
+  if (envelope.incarnation == highest && envelope.sequence <= seen.sequence)
+    violated("incarnations go forward", node,
+             fmt::format("sequence {} after {}", envelope.sequence, seen.sequence));
+  highest = envelope.incarnation;
+  seen.sequence = envelope.sequence;
+  if (seen.instant != world_->now()) seen.sends = 0;
+  seen.instant = world_->now();
+  if (++seen.sends > kSendsPerMember * (world_->size() + 1))
+    violated("queues are bounded", node, "it sends without end at one instant");
+  if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
+    seen.asked = world_->now();
+  if (!std::holds_alternative<gossip::Round>(send.message.body)) return;
+  if (seen.asked && !send.message.payload.empty() && world_->now() - *seen.asked < kDonorPatience)
+    violated("a joiner contributes late", node, "offers a vector before the model it asked for");
 }
 
 void Checker::see(std::size_t node, const optim::Job& job) {
+  if (job.adopt) seen_of(node).asked.reset();
   double sum = 0;
   for (const optim::MixTerm& term : job.mix) {
-    if (!(term.weight >= 0)) violated(node, fmt::format("an edge of weight {}", term.weight));
+    if (!(term.weight >= 0))
+      violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
     sum += term.weight;
   }
-  if (!(sum < 1)) violated(node, fmt::format("edges of weight {} altogether", sum));
+  if (!(sum < 1))
+    violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
+  if (world_->jobs_in_flight(node) > kJobsLimit)
+    violated("queues are bounded", node,
+             fmt::format("{} jobs under way", world_->jobs_in_flight(node)));
+}
+
+void Checker::see_status(std::size_t node) {
+  Seen& seen = seen_of(node);
+  const gossip::Status status = world_->status(node);
+  if (status.topology.epoch < seen.epoch)
+    violated("rounds go forward", node,
+             fmt::format("topology epoch {} after {}", status.topology.epoch, seen.epoch));
+  seen.epoch = status.topology.epoch;
+  if (status.members.size() > world_->size() || status.edges.size() > world_->size())
+    violated("queues are bounded", node,
+             fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
+  // A repeated chunk that is not the last one is refused as incomplete.
+  const std::uint64_t refused =
+      count_of(status.rejected, "repeated") + count_of(status.rejected, "incomplete");
+  if (refused < world_->repeats(node))
+    violated(
+        "messages are applied once", node,
+        fmt::format("{} frames came again and {} were refused", world_->repeats(node), refused));
 }
 
 void Checker::expect_finite() {
   for (std::size_t node : world_->running())
     if (!std::ranges::all_of(world_->trainer(node).parameters(),
                              [](double x) { return std::isfinite(x); }))
-      violated(node, "a parameter is not finite");
+      violated("numbers are finite", node, "a parameter is not");
 }
 
 void Checker::expect_agreement() {
   const std::vector<std::size_t> running = world_->running();
   const std::vector<std::string> names = names_of(*world_, running);
-  for (std::size_t node : running)
-    if (const auto listed = listed_by(*world_, node); listed != names)
-      violated(node, fmt::format("lists {} as alive; {} run", listed.size(), names.size()));
+  for (std::size_t node : running) {
+    const gossip::Status status = world_->status(node);
+    if (!agrees(status, names))
+      violated("all agree", node,
+               fmt::format("lists {} as alive and {} in its topology; {} run",
+                           listed_by(status).size(), status.topology.names.size(), names.size()));
+  }
 }
 
-void Checker::violated(std::size_t node, std::string what) {
+void Checker::expect_consensus(double distance) {
+  for (std::size_t node : world_->running())
+    if (world_->trainer(node).parameters().empty())
+      return violated("models come together", node, "it has no model");
+  if (const double seen = consensus_distance(*world_); !(seen <= distance))
+    violated(
+        "models come together", 0,
+        fmt::format("a distance of {:.3g} from their mean; at most {} is allowed", seen, distance));
+  for (std::size_t node : world_->running())
+    if (const auto estimate = world_->status(node).consensus_distance;
+        estimate && *estimate > 2 * distance)
+      violated("the estimate is right", node,
+               fmt::format("it takes its distance from the mean for {:.3g}", *estimate));
+}
+
+void Checker::violated(std::string law, std::size_t node, std::string what) {
   if (violations_.size() >= kViolationsLimit) return;
-  violations_.push_back(fmt::format("at {:.6f} s, node-{}, seed {}: {}", seconds(world_->now()),
-                                    node, world_->options().seed, what));
+  violations_.push_back({std::move(law), world_->now(), node, std::move(what)});
 }
 
 bool agree_on_members(const World& world) {
   const std::vector<std::size_t> running = world.running();
   const std::vector<std::string> names = names_of(world, running);
   return std::ranges::all_of(running,
-                             [&](std::size_t node) { return listed_by(world, node) == names; });
+                             [&](std::size_t node) { return agrees(world.status(node), names); });
+}
+
+double consensus_distance(const World& world) {
+  double farthest = 0;
+  for (const gossip::NodeSummary& node : summarize_nodes(world))
+    farthest = std::max(farthest, node.distance.value_or(0));
+  return farthest;
 }
 
 }  // namespace starling::sim

@@ -1,48 +1,75 @@
-// Checker: laws that hold whatever the network does. It watches a world while that runs; what is
-// found broken is told with virtual time, node and seed, so that it can be seen again.
+// Checker: laws that hold whatever the network does. It watches a world from outside while that
+// runs; what is found broken is told with virtual time and node, so that it can be seen again.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "sim/ledger.h"
+#include "sim/violation.h"
 #include "sim/world.h"
 
 namespace starling::sim {
 
 class Checker {
  public:
-  // From now on: no round goes back within a life; every job has weights w_ij >= 0 with a sum
-  // below 1. REQUIRES that the checker lives as long as the world runs.
-  explicit Checker(World& world);
+  // From now on, at every step:
+  //   rounds go forward           within a life; topology epochs too
+  //   incarnations go forward     across lives too; sequence numbers within an incarnation
+  //   weights are convex          w_ij >= 0 with a sum below 1
+  //   a mix is what its weights say   seen where nothing is learned: at learning rate 0
+  //   numbers are finite
+  //   a joiner contributes late   nothing is offered while a model that was asked for may come
+  //   messages are applied once   every repeated frame is refused as such
+  //   queues are bounded          jobs under way, outputs of a step, members, edges
+  // and what `laws` switch on: weights are symmetric; the mean stays.
+  // REQUIRES that the checker lives as long as the world runs.
+  explicit Checker(World& world, Laws laws = {});
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
   // ---- at the end
   // Every parameter of every node is a number.
   void expect_finite();
-  // Every node that runs lists exactly those that run as alive.
+  // Every node that runs lists exactly those that run as alive, and has the same topology of them.
   void expect_agreement();
+  // No model is farther from the mean of all than this share of its norm, and every node knows.
+  void expect_consensus(double distance);
 
-  const std::vector<std::string>& violations() const { return violations_; }
+  bool sound() const { return violations_.empty(); }
+  const std::vector<Violation>& violations() const { return violations_; }
 
  private:
   struct Seen {
     std::uint64_t life = 0;
-    std::uint64_t round = 0;
+    std::uint64_t round = 0, epoch = 0, sequence = 0;
+    std::uint64_t points = 0;  // of Progress
+    std::size_t sends = 0;     // at this instant
+    Time instant{};
+    std::optional<Time> asked;  // for a model that has not come yet
   };
   static constexpr std::size_t kViolationsLimit = 100;
 
+  Seen& seen_of(std::size_t node);
+  void see(std::size_t node, const gossip::Output& output);
   void see(std::size_t node, const gossip::Progress& progress);
+  void see(std::size_t node, const gossip::Send& send);
   void see(std::size_t node, const optim::Job& job);
-  void violated(std::size_t node, std::string what);
+  void see_status(std::size_t node);
+  void violated(std::string law, std::size_t node, std::string what);
 
   World* world_;
+  Ledger ledger_;
   std::vector<Seen> seen_;
-  std::vector<std::string> violations_;
+  std::vector<std::uint64_t> incarnations_;  // the highest of each node
+  std::vector<Violation> violations_;
 };
 
-// Whether every node that runs lists exactly those that run as alive.
+// Whether every node that runs lists exactly those that run as alive, and has the same topology.
 bool agree_on_members(const World& world);
+
+// The largest ||x_i - mean|| / ||mean|| of the nodes that run; 0 for those without models.
+double consensus_distance(const World& world);
 
 }  // namespace starling::sim

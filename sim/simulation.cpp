@@ -78,6 +78,9 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
   for (std::size_t node = 0; node < world.size(); ++node) world.start(node);
   world.run_while([&] { return finished < world.size(); }, Time(options.limit));
   checker.expect_finite();
+  std::vector<std::string> violations;
+  for (const Violation& violation : checker.violations())
+    violations.push_back(to_text(violation, options.seed));
   return {.nodes = summarize_nodes(world),
           .series = series.points(),
           .goal = judge_goal(world),
@@ -86,7 +89,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
           .seed = options.seed,
           .event_hash = world.event_hash(),
           .events = world.events(),
-          .violations = checker.violations()};
+          .violations = std::move(violations)};
 }
 
 std::vector<gossip::NodeSummary> summarize_nodes(const World& world) {

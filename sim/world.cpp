@@ -61,6 +61,7 @@ void World::start(std::size_t node, const gossip::Options& options) {
   ++self.life;
   self.repeats = 0;
   self.jobs_in_flight = 0;
+  self.learning_rate = 0;
   self.core = std::make_unique<gossip::Node>(born, now_);
   self.trainer = make_trainer_(node);
   self.cutter = {};
@@ -256,6 +257,7 @@ void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
+  if (done->stats.steps > 0) self.learning_rate = done->stats.learning_rate;
   counts_.slowed += self.slowness > 1;
   const double steps = static_cast<double>(done->stats.steps) * self.slowness;
   done->stats.compute = from_seconds(seconds(options_.compute) * steps);

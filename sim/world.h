@@ -67,6 +67,8 @@ class World {
   std::uint64_t repeats(std::size_t node) const { return nodes_.at(node).repeats; }
   // Jobs that were given to the trainer and whose end the node does not know yet.
   std::size_t jobs_in_flight(std::size_t node) const { return nodes_.at(node).jobs_in_flight; }
+  // Of the last local step of its trainer; 0 before the first.
+  double learning_rate(std::size_t node) const { return nodes_.at(node).learning_rate; }
   // What has gone wrong so far, for all nodes and frames.
   FaultCounts fault_counts() const;
   // REQUIRES that the node runs.
@@ -88,6 +90,7 @@ class World {
     std::uint64_t life = 0;
     std::uint64_t repeats = 0;
     std::size_t jobs_in_flight = 0;
+    double learning_rate = 0;
     double slowness = 1;
     Time paused_until{};
     bool has_waiting = false;  // inputs, for the end of the pause

@@ -17,7 +17,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 void expect_sound(Cluster& cluster) {
   cluster.checker.expect_finite();
   cluster.checker.expect_agreement();
-  for (const std::string& violation : cluster.checker.violations()) FAIL_CHECK(violation);
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
 }
 
 }  // namespace
@@ -218,7 +219,8 @@ TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it i
     for (std::size_t node : cluster.world.running())
       for (std::size_t other : cluster.world.running())
         CHECK(cluster.liveness(node, other) != gossip::Liveness::dead);
-    for (const std::string& violation : cluster.checker.violations()) FAIL_CHECK(violation);
+    for (const sim::Violation& violation : cluster.checker.violations())
+      FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
   }
 }
 
