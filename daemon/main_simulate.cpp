@@ -7,6 +7,7 @@
 #include "daemon/config.h"
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
+#include "daemon/main_chaos.h"
 #include "daemon/summary_json.h"
 #include "models/load.h"
 #include "sim/simulation.h"
@@ -17,8 +18,12 @@ namespace {
 const CommandOption kOptions[] = {
     {"nodes,n", "number of nodes", true},
     {"config,c", "configuration file", true},
-    {"scenario", "file with the section [sim]: the network and its faults", true},
     {"seed", "of all chance", true},
+    {"chaos", "play a scenario of faults drawn from the seed", false},
+    {"seeds", "A..B: one run of chaos for each", true},
+    {"scenario", "play the faults of this file", true},
+    {"shrink", "cut a scenario that fails down to the faults that matter", false},
+    {"timeline", "print what happened", false},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
 };
@@ -64,9 +69,8 @@ Result<Setup> make_setup(const CommandLine& line) {
   TRY(const std::int64_t nodes, whole_number(line, "nodes", "8", 1, 10'000));
   TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
   std::vector<std::string> mistakes;
-  Settings settings =
+  const Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
-  if (const auto scenario = line.value("scenario")) settings.read_file(*scenario, mistakes);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
   Reader reader(settings);
   Setup setup;
@@ -90,6 +94,7 @@ int command_simulate(std::span<const std::string> arguments) {
     return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
   const auto setup = make_setup(*line);
   if (!setup) return wrong_usage(setup.error().text);
+  if (is_chaos(*line)) return simulate_chaos(*line, setup->options, setup->make_trainer);
   const auto started = std::chrono::steady_clock::now();
   gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;

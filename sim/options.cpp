@@ -14,6 +14,12 @@ void describe(Schema& schema) {
   schema.add({"sim.compute", "0.01",
               "time of one local step, s; larger spends more of a round on computing"});
   schema.add({"sim.seconds", "3600", "virtual time after which the simulation stops, s"});
+  schema.add({"sim.chaos", "480", "time of faults in a run with --chaos, s; larger finds more"});
+  schema.add({"sim.healed", "120", "time after them in which none is left, s"});
+  schema.add({"sim.agree-within", "60",
+              "time in which all must agree after the last fault, s; smaller asks for more"});
+  schema.add({"sim.distance", "0.05",
+              "largest ||x_i - mean|| / ||mean|| that is allowed at the end of such a run"});
 }
 
 Options read_options(Reader& reader) {
@@ -24,6 +30,10 @@ Options read_options(Reader& reader) {
   options.network.duplicate = reader.number("sim.duplicate", 0, 1);
   options.compute = from_seconds(reader.number("sim.compute", 0, 1e6));
   options.limit = from_seconds(reader.number("sim.seconds", 0, 1e9));
+  options.phases.chaos = from_seconds(reader.number("sim.chaos", 0, 1e6));
+  options.phases.healed = from_seconds(reader.number("sim.healed", 0, 1e6));
+  options.phases.agree_within = from_seconds(reader.number("sim.agree-within", 0, 1e6));
+  options.phases.distance_limit = reader.number("sim.distance", 0, 1e9);
   return options;
 }
 

@@ -14,12 +14,21 @@
 
 namespace starling::sim {
 
+// Of a run under faults: the chaos, and what must come true after it.
+struct Phases {
+  Duration chaos = std::chrono::seconds(480);
+  Duration healed = std::chrono::seconds(120);       // after the chaos, to the end of the run
+  Duration agree_within = std::chrono::seconds(60);  // of the end of the chaos
+  double distance_limit = 0.05;                      // from the mean, at the end
+};
+
 struct Options {
   std::size_t nodes = 8;
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step
   Duration limit = std::chrono::hours(1);            // of virtual time
+  Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.
   gossip::Options base;

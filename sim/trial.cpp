@@ -1,0 +1,118 @@
+#include "sim/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/director.h"
+
+namespace starling::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLook = 250ms;  // between two looks whether all agree
+constexpr std::size_t kSeeds = 3;  // nodes that every node is told of
+
+Options options_for(const TrialOptions& trial, const Scenario& scenario) {
+  Options options = trial.world;
+  options.nodes = scenario.nodes;
+  options.seed = scenario.seed;
+  options.base.expect = founders(scenario);
+  options.base.goal = {};
+  options.base.seeds.clear();
+  for (std::size_t node = 0; node < std::min(kSeeds, scenario.nodes); ++node)
+    options.base.seeds.push_back(World::control_of(node));
+  return options;
+}
+
+// The world, those who watch it and what they found.
+class Trial {
+ public:
+  Trial(const TrialOptions& options, const TrainerFactory& make_trainer, const Scenario& scenario,
+        Timeline* timeline)
+      : options_(options),
+        scenario_(scenario),
+        timeline_(timeline),
+        world_(options_for(options, scenario), make_trainer),
+        checker_(world_, options.laws),
+        director_(world_, scenario_) {
+    world_.observe([this](std::size_t, const gossip::Output& output) {
+      verdict_.rounds += std::holds_alternative<gossip::Progress>(output);
+    });
+    if (!timeline) return;
+    timeline->watch(world_);
+    director_.listen(
+        [this](const Fault& fault, bool begins) { timeline_->add(world_.now(), fault, begins); });
+  }
+
+  Verdict run() {
+    director_.begin();
+    if (run_until(Time(scenario_.chaos))) heal();
+    return judge();
+  }
+
+ private:
+  // Whether all laws held up to then.
+  bool run_until(Time time) {
+    world_.run_while([&] { return checker_.sound(); }, time);
+    return checker_.sound();
+  }
+  void tell(std::string_view what) {
+    if (timeline_) timeline_->add(world_.now(), "all", what);
+  }
+  void heal();
+  Verdict judge();
+
+  TrialOptions options_;
+  Scenario scenario_;
+  Timeline* timeline_;
+  World world_;
+  Checker checker_;
+  Director director_;
+  Verdict verdict_;
+};
+
+void Trial::heal() {
+  tell("every fault has ended");
+  const Time healed = Time(scenario_.chaos);
+  while (!agree_on_members(world_) && world_.now() < healed + options_.world.phases.agree_within)
+    if (!run_until(world_.now() + kLook)) return;
+  if (!agree_on_members(world_)) return checker_.expect_agreement();
+  verdict_.agreed_after = world_.now() - healed;
+  tell("all agree");
+  if (!run_until(healed + options_.world.phases.healed)) return;
+  checker_.expect_agreement();
+  checker_.expect_finite();
+  checker_.expect_consensus(options_.world.phases.distance_limit);
+}
+
+Verdict Trial::judge() {
+  verdict_.scenario = scenario_;
+  verdict_.violations = checker_.violations();
+  verdict_.counts = world_.fault_counts();
+  verdict_.distance = consensus_distance(world_);
+  verdict_.events = world_.events();
+  verdict_.event_hash = world_.event_hash();
+  if (timeline_)
+    for (const Violation& violation : verdict_.violations)
+      timeline_->add(violation.at, fmt::format("node-{}", violation.node),
+                     fmt::format("VIOLATION {}: {}", violation.law, violation.what));
+  return std::move(verdict_);
+}
+
+}  // namespace
+
+Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
+                     const Scenario& scenario, Timeline* timeline) {
+  return Trial(options, make_trainer, scenario, timeline).run();
+}
+
+std::string to_text(const Verdict& verdict) {
+  if (!verdict.passed()) return to_text(verdict.violations.front(), verdict.scenario.seed);
+  return fmt::format("seed {} passes: all agree after {} s, distance {:.2g}, hash {:016x}",
+                     verdict.scenario.seed, seconds(verdict.agreed_after.value_or(Duration{})),
+                     verdict.distance, verdict.event_hash);
+}
+
+}  // namespace starling::sim

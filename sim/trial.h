@@ -1,0 +1,39 @@
+// Trial: one scenario played, and the verdict. First the chaos, then a healed phase in which all
+// must agree in time and the models come together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/checker.h"
+#include "sim/scenario.h"
+#include "sim/timeline.h"
+
+namespace starling::sim {
+
+struct TrialOptions {
+  Options world = {};  // nodes and seed are the scenario's, and so is the time of the chaos
+  Laws laws = {};
+};
+
+struct Verdict {
+  Scenario scenario = {};
+  std::vector<Violation> violations = {};  // the run ends with the first
+  FaultCounts counts = {};
+  std::optional<Duration> agreed_after = {};  // the end of the chaos
+  double distance = 0;                        // from the mean, at the end
+  std::uint64_t rounds = 0;                   // that nodes completed, all together
+  std::uint64_t events = 0, event_hash = 0;
+
+  bool passed() const { return violations.empty(); }
+};
+
+// The same arguments give the same verdict. What happens is told to `timeline`, if there is one.
+Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
+                     const Scenario& scenario, Timeline* timeline = nullptr);
+
+// "seed 7 fails: all agree, at 540.000000 s, node-3: …"; what is to be known of one that passed.
+std::string to_text(const Verdict& verdict);
+
+}  // namespace starling::sim

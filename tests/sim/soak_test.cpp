@@ -1,0 +1,71 @@
+// Many seeds of chaos: the laws hold, every class of fault hits, and a seed repeats.
+#include "sim/soak.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/sim/trials.h"
+
+using namespace starling;
+using namespace starling::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("All laws hold for many seeds and every class of fault hits") {
+  const sim::SoakOptions options{
+      .trial = quick_trial(), .first_seed = 1, .last_seed = 30, .threads = 2};
+  const sim::SoakReport report = sim::soak(options, quick_trainers());
+  for (const sim::Verdict& failure : report.failures) FAIL_CHECK(sim::to_text(failure));
+  CHECK(report.seeds == 30);
+  for (const sim::NamedCount& count : sim::list(report.counts)) {
+    CAPTURE(std::string(count.name));
+    CHECK(count.value > 0);
+  }
+}
+
+TEST_CASE("A seed of chaos gives the same history every time and on every thread") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    CAPTURE(seed);
+    const sim::TrialOptions trial = quick_trial();
+    const sim::Scenario scenario = sim::draw_scenario(seed, 8, 60s);
+    const sim::Verdict once = sim::try_scenario(trial, quick_trainers(), scenario);
+    const auto read = sim::parse_scenario(sim::to_text(scenario));
+    REQUIRE(read);
+    const sim::Verdict again = sim::try_scenario(trial, quick_trainers(), *read);
+    CHECK(once.event_hash == again.event_hash);
+    CHECK(once.events == again.events);
+  }
+  sim::SoakOptions options{.trial = quick_trial(), .first_seed = 1, .last_seed = 6};
+  const sim::SoakReport alone = sim::soak(options, quick_trainers());
+  options.threads = 3;
+  CHECK(sim::soak(options, quick_trainers()).hash == alone.hash);
+}
+
+TEST_CASE("A scenario that fails shrinks to the faults that make it fail") {
+  sim::TrialOptions trial = quick_trial(4);
+  trial.world.phases = {.healed = 30s, .agree_within = 0s};  // nobody agrees so soon
+  const auto scenario = sim::parse_scenario(
+      "seed 3\nnodes 4\nchaos 30 s\n"
+      "at 5 s: slow node-1 2 for 3 s\nat 6 s: pause node-2 for 1 s\nat 8 s: lose 0.1 for 4 s\n"
+      "at 12 s: part node-0 node-1 for 18 s\nat 14 s: clog node-0 node-1 for 2 s\n");
+  REQUIRE(scenario);
+  const sim::Verdict failure = sim::try_scenario(trial, quick_trainers(), *scenario);
+  REQUIRE_FALSE(failure.passed());
+  CHECK(failure.violations.front().law == "all agree");
+  const sim::Verdict shorter = sim::shrink(trial, quick_trainers(), failure);
+  CHECK(sim::to_text(shorter.scenario) ==
+        "seed 3\nnodes 4\nchaos 30 s\nat 12 s: part node-0 node-1 for 18 s\n");
+}
+
+TEST_CASE("A timeline tells of faults and of what nodes do about them") {
+  const auto scenario =
+      sim::parse_scenario("nodes 3\nchaos 20 s\nat 12.5 s: crash node-1 for 4 s\n");
+  REQUIRE(scenario);
+  sim::Timeline timeline;
+  const sim::Verdict verdict =
+      sim::try_scenario(quick_trial(3), quick_trainers(), *scenario, &timeline);
+  CHECK(verdict.passed());
+  const std::string& text = timeline.text();
+  CHECK(text.find("    12.500 s  node-1    FAULT crash node-1 for 4 s\n") != std::string::npos);
+  CHECK(text.find("    16.500 s  node-1    END OF crash node-1 for 4 s\n") != std::string::npos);
+  CHECK(text.find("    20.000 s  all       every fault has ended\n") != std::string::npos);
+  CHECK(text.find("node-0    node-1 is back") != std::string::npos);
+}
