@@ -1,5 +1,6 @@
 #include "base/endpoint.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace starling {
@@ -14,7 +15,16 @@ bool is_host_character(char c, bool bracketed) {
          (bracketed && (c == ':' || c == '%'));
 }
 
+bool is_host_text(std::string_view host, bool bracketed) {
+  return std::ranges::all_of(host, [&](char c) { return is_host_character(c, bracketed); });
+}
+
 }  // namespace
+
+bool is_host(std::string_view host) {
+  const bool bracketed = host.find(':') != std::string_view::npos;
+  return !host.empty() && host.size() <= kHostBytesLimit && is_host_text(host, bracketed);
+}
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
@@ -25,9 +35,8 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (host.empty() || host.size() > kHostBytesLimit)
     return fail("\"{}\" has no usable host; {}", text, kAllowed);
-  for (char c : host)
-    if (!is_host_character(c, bracketed))
-      return fail("\"{}\" is not an address; {}", text, kAllowed);
+  if (!is_host_text(host, bracketed))
+    return fail("\"{}\" is not an address; {}", text, kAllowed);
   Endpoint endpoint{std::string(host), 0};
   const char* end = port.data() + port.size();
   auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);

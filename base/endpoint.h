@@ -19,6 +19,8 @@ struct Endpoint {
 inline constexpr std::size_t kHostBytesLimit = 255;
 
 Result<Endpoint> parse_endpoint(std::string_view text);
+// Whether parse_endpoint could have given an endpoint of this host.
+bool is_host(std::string_view host);
 std::string to_string(const Endpoint& endpoint);
 bool is_loopback(const Endpoint& endpoint);
 
