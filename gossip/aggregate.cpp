@@ -1,5 +1,7 @@
 #include "gossip/aggregate.h"
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 
 void Aggregate::set_value(Vector value) {
@@ -16,13 +18,14 @@ void Aggregate::receive(NodeId from, const Vector& flow, const Vector& estimate)
 }
 
 void Aggregate::update() {
+  const std::size_t gone = PLANTED(neighbor_miscounted) ? 1 : 0;
   for (std::size_t k = 0; k < value_.size(); ++k) {
     double own = value_[k], sum = 0;
     for (const auto& [id, edge] : edges_) {
       own -= edge.flow[k];
       sum += edge.estimate[k];
     }
-    const double mean = (own + sum) / static_cast<double>(edges_.size() + 1);
+    const double mean = (own + sum) / static_cast<double>(edges_.size() + 1 + gone);
     for (auto& [id, edge] : edges_) {
       edge.flow[k] += static_cast<float>(mean) - edge.estimate[k];
       edge.estimate[k] = static_cast<float>(mean);

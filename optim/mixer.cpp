@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "optim/kernels.h"
 
 namespace starling::optim {
@@ -32,6 +33,7 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
     readers.emplace_back(codec, term->theirs);
     from.weights.push_back(static_cast<S>(term->weight));
   }
+  if (PLANTED(weight_twice) && count > 0) from.weights.front() *= 2;
   std::optional<VectorReader<S>> own_reader;
   if (sent) own_reader.emplace(codec, *sent);
   std::vector<S> scratch((count + 1) * kMixTile);

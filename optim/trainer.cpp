@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "optim/kernels.h"
 #include "optim/local_step.h"
 #include "optim/mixer.h"
@@ -107,7 +108,9 @@ class TypedTrainer final : public Trainer {
   }
 
   void absorb(const Job& job, Done& done) {
-    MixResult mixed = mix(strategy_->offered(), sent_, job.mix, options_.codec);
+    std::span<const MixTerm> terms = job.mix;
+    if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
+    MixResult mixed = mix(strategy_->offered(), sent_, terms, options_.codec);
     strategy_->absorbed();
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);

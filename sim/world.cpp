@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace starling::sim {
 namespace {
@@ -68,7 +69,7 @@ void World::start(std::size_t node, const gossip::Options& options) {
   counts_.disk_lost += self.disk.state() == DiskState::lost;
   counts_.disk_old += self.disk.state() == DiskState::old;
   gossip::Options born = options;
-  born.incarnation = self.disk.next_incarnation(clock());
+  born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
   ++self.life;
   self.repeats = 0;

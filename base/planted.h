@@ -1,0 +1,53 @@
+// Planted bugs: mistakes that the simulator must find. PLANTED(name) is false in every program; in
+// the variant of some sources that only tests/planted links, it asks a switch. So the laws that the
+// checkers watch are known to bite.
+//
+// To plant another: add its name to the list; put `if (PLANTED(name))` where the mistake is made,
+// in a .cpp file and never in a header; name that file in the list of tests/CMakeLists.txt. The
+// test takes the names from the list.
+#pragma once
+
+#ifdef STARLING_PLANTED
+
+#include <array>
+#include <string_view>
+
+namespace starling::planted {
+
+enum class Bug {
+  none,
+  early_contribution,     // startup: training begins while the model is still asked for
+  duplicate_applied,      // gate: a message that came before is let through
+  round_goes_back,        // training: a finished job counts for the round before it, now and then
+  weight_twice,           // mixer: the first term enters with twice its weight
+  term_lost,              // trainer: the last term of a mix is left out
+  neighbor_miscounted,    // aggregate: somebody who is gone still counts
+  incarnation_forgotten,  // world: a start knows nothing of the lives before
+};
+
+struct Named {
+  Bug bug;
+  std::string_view name;
+};
+inline constexpr std::array kBugs = {
+    Named{Bug::early_contribution, "early_contribution"},
+    Named{Bug::duplicate_applied, "duplicate_applied"},
+    Named{Bug::round_goes_back, "round_goes_back"},
+    Named{Bug::weight_twice, "weight_twice"},
+    Named{Bug::term_lost, "term_lost"},
+    Named{Bug::neighbor_miscounted, "neighbor_miscounted"},
+    Named{Bug::incarnation_forgotten, "incarnation_forgotten"},
+};
+
+// One at a time, set while no world runs.
+inline Bug active = Bug::none;
+
+}  // namespace starling::planted
+
+#define PLANTED(bug) (::starling::planted::active == ::starling::planted::Bug::bug)
+
+#else
+
+#define PLANTED(bug) false
+
+#endif
