@@ -35,8 +35,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (host.empty() || host.size() > kHostBytesLimit)
     return fail("\"{}\" has no usable host; {}", text, kAllowed);
-  if (!is_host_text(host, bracketed))
-    return fail("\"{}\" is not an address; {}", text, kAllowed);
+  if (!is_host_text(host, bracketed)) return fail("\"{}\" is not an address; {}", text, kAllowed);
   Endpoint endpoint{std::string(host), 0};
   const char* end = port.data() + port.size();
   auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -159,6 +161,7 @@ void Membership::about_self(const Rumor& rumor) {
   if (rumor.liveness == Liveness::alive || heard.incarnation != self_.incarnation ||
       heard.version < self_.version)
     return;
+  if (PLANTED(refutation_lost)) return;
   self_.version = heard.version + 1;
   if (rumor.liveness == Liveness::suspect) prober_.refuted();
   add_news({self_});
@@ -170,7 +173,9 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
     entry.member.round = heard.round;
     entry.member.loss = heard.loss;
   }
-  if (age(heard) <= age(entry.member)) return;
+  const bool is_undone =
+      PLANTED(death_undone) && age(heard) == age(entry.member) && entry.liveness == Liveness::dead;
+  if (age(heard) <= age(entry.member) && !is_undone) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   if (entry.liveness == Liveness::left && !is_restarted) return;
   const bool was_present = is_present(entry);
@@ -352,8 +357,9 @@ void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
   self_.loss = loss;
   if (self_.phase == phase) return;
   self_.phase = phase;
-  ++self_.version;
   ++version_;
+  if (PLANTED(phase_untold)) return;
+  ++self_.version;
   add_news({self_});
 }
 
@@ -418,6 +424,9 @@ std::vector<const Member*> Membership::present() const {
 
 std::vector<const Member*> Membership::ready() const {
   std::vector<const Member*> members = present();
+  if (PLANTED(dead_counted))
+    for (const auto& [id, entry] : others_)
+      if (entry.liveness == Liveness::dead) members.push_back(&entry.member);
   std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
   return members;
 }
