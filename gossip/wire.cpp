@@ -40,11 +40,16 @@ class Writer {
     text(value.host);
     number(value.port);
   }
-  std::string take() { return {buffer_.data(), buffer_.size()}; }
+  std::string take() { return std::move(buffer_.bytes); }
 
  private:
-  msgpack::sbuffer buffer_;
-  msgpack::packer<msgpack::sbuffer> packer_{buffer_};
+  // What msgpack asks of a buffer; most messages are small, and none is copied at the end.
+  struct Buffer {
+    std::string bytes;
+    void write(const char* data, std::size_t size) { bytes.append(data, size); }
+  };
+  Buffer buffer_;
+  msgpack::packer<Buffer> packer_{buffer_};
 };
 
 void write(Writer& out, const Member& member) {
@@ -231,6 +236,7 @@ Member read_member(Fields in) {
 
 std::vector<Rumor> read_rumors(Fields in) {
   std::vector<Rumor> rumors;
+  rumors.reserve(in.size_up_to(kMembersLimit));
   for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i) {
     Fields rumor = in.array();
     rumor.expect(3);

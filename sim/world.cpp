@@ -1,10 +1,10 @@
 #include "sim/world.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -22,17 +22,6 @@ constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing 
 std::string host_of(std::size_t node) {
   const std::size_t number = node + 1;
   return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
-}
-
-// Of eight bytes at a time: every frame passes here.
-std::uint64_t hash_of(std::string_view bytes) {
-  std::uint64_t hash = bytes.size();
-  for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 8))) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), std::min<std::size_t>(bytes.size(), 8));
-    hash = mix64(hash ^ word);
-  }
-  return hash;
 }
 
 }  // namespace
@@ -185,7 +174,7 @@ void World::happen(Delivery& delivery) {
   if (self.core && waits(delivery.to, delivery)) return;
   const gossip::Frame& frame = delivery.carried->frame;
   // The header holds the hash of the body.
-  note(2, delivery.to, hash_of(frame.header));
+  note(2, delivery.to, XXH3_64bits(frame.header.data(), frame.header.size()));
   if (!self.core) return;
   if (delivery.carried->heard_by == self.life) ++self.repeats;
   delivery.carried->heard_by = self.life;
@@ -231,10 +220,10 @@ void World::wake_in_time(std::size_t node) {
 }
 
 void World::perform(std::size_t node, gossip::Outputs& outputs) {
-  for (const gossip::Output& output : outputs) {
+  for (gossip::Output& output : outputs) {
     for (const Observer& observer : observers_) observer(node, output);
-    if (const auto* send = std::get_if<gossip::Send>(&output))
-      carry(node, *send);
+    if (auto* send = std::get_if<gossip::Send>(&output))
+      carry(node, std::move(*send));
     else if (const auto* knock = std::get_if<gossip::Knock>(&output))
       look(node, *knock);
     else if (const auto* training = std::get_if<gossip::Train>(&output))
@@ -244,11 +233,11 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
   }
 }
 
-void World::carry(std::size_t node, const gossip::Send& send) {
+void World::carry(std::size_t node, gossip::Send send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
   const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
-  for (gossip::Frame& frame : nodes_[node].cutter.cut(send.message).all()) {
+  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message)).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
     const auto carried = std::make_shared<Carried>(Carried{std::move(frame)});

@@ -140,7 +140,7 @@ class World {
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
-  void carry(std::size_t node, const gossip::Send& send);
+  void carry(std::size_t node, gossip::Send send);
   void look(std::size_t node, const gossip::Knock& knock);
   void train(std::size_t node, const optim::Job& job);
   void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
