@@ -18,7 +18,7 @@ namespace starling::sim {
 enum class FaultKind {
   lose,       // this share of all frames never arrives
   duplicate,  // this share arrives twice
-  reorder,    // this share may overtake others of its connection
+  reorder,    // this share comes up to kStraggle later, and is overtaken
   spike,      // this share comes up to kSpike later, and holds up what is behind it
   clog,       // the connection from the first node to the second holds everything, then delivers
   cut,        // nothing gets from the first node to the second
@@ -32,6 +32,7 @@ enum class FaultKind {
   join,       // it was not there from the beginning and starts now
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
+inline constexpr Duration kStraggle = std::chrono::seconds(1);
 
 struct Fault {
   Duration at{};  // since the start of the world

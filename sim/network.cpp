@@ -50,12 +50,12 @@ Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
     arrived += from_seconds(seconds(kSpike) * prng_.uniform());
   }
   arrived = std::max(arrived, held_until(now, hop));
-  if (options_.reorder > 0 && prng_.chance(options_.reorder)) {
-    if (arrived < connection.last) ++counts_.reordered;
-    return arrived;
-  }
-  connection.last = std::max(connection.last, arrived);
-  return connection.last;
+  const bool straggles = options_.reorder > 0 && prng_.chance(options_.reorder);
+  if (straggles) arrived += from_seconds(seconds(kStraggle) * prng_.uniform());
+  if (!straggles) arrived = connection.last = std::max(connection.last, arrived);
+  if (arrived < connection.straggler) ++counts_.reordered;
+  if (straggles) connection.straggler = std::max(connection.straggler, arrived);
+  return arrived;
 }
 
 Time Network::held_until(Time now, const Hop& hop) {

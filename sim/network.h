@@ -23,8 +23,8 @@ struct NetworkOptions {
   double loss = 0;                                // probability that a frame never arrives
   double duplicate = 0;                           // probability that a frame arrives twice
   double bandwidth = 0;  // of one connection and direction, bytes per second; 0: infinite
-  double reorder = 0;    // probability that a frame may overtake others of its connection
-  double spike = 0;      // probability that a frame takes up to kSpike longer
+  double reorder = 0;  // probability that a frame comes up to kStraggle later than those behind it
+  double spike = 0;    // probability that a frame takes up to kSpike longer
 };
 
 // One connection and direction: frames keep their order in it, unless `reorder` says otherwise.
@@ -62,8 +62,9 @@ class Network {
 
  private:
   struct Connection {
-    Time free{};  // when the last frame has left
-    Time last{};  // when the last frame arrives
+    Time free{};       // when the last frame has left
+    Time last{};       // when the last frame arrives of those in order
+    Time straggler{};  // and of the others
   };
 
   bool is_cut(const Hop& hop);
