@@ -135,24 +135,35 @@ Example: does a random graph of degree 4 beat the torus on 64 nodes?
 Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
 )"},
     {"simulate", "the same nodes in virtual time",
-     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--scenario FILE] [--json]
-                         [--SECTION.KEY=VALUE ...]
+     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--json] [--SECTION.KEY=VALUE ...]
+       starling simulate --chaos [--seed S | --seeds A..B] [--shrink] [--timeline] [-n N] ...
+       starling simulate --scenario FILE [--shrink] [--timeline] ...
 
 Runs N nodes in one process and in virtual time, over a network that can delay, lose and repeat
-messages. The same seed gives the same run, bit for bit.
+messages. The same seed gives the same run, bit for bit. With --chaos or --scenario faults happen to
+network and nodes; then all must agree and their models come together, and laws are checked at
+every step.
 
   -n N               nodes
   --seed S           of everything that is left to chance
-  --scenario FILE    a file with the section [sim], read over the others
+  --chaos            draw faults from the seed
+  --seeds A..B       one such run for every seed, on all cores
+  --scenario FILE    the faults of this file, one a line: at 12.5 s: pause node-3 for 4 s
+  --shrink           cut what fails down to the faults that make it fail, and print those
+  --timeline         print what happened, fault by fault and event by event
   --sim.delay=S, --sim.jitter=S, --sim.loss=P, --sim.duplicate=P
                      the network: delay and extra random delay, s; shares lost and repeated
   --sim.compute=S, --sim.seconds=S
                      time of a local step, s; virtual time after which the simulation stops, s
 {configuring}  --json             print the summary as one JSON document, and nothing else
 
-Example: starling simulate -n 16 --topology.kind=ring --stop.rounds=200 --seed 7
+Examples:
 
-Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.
+  starling simulate -n 16 --topology.kind=ring --stop.rounds=200 --seed 7
+  starling simulate --chaos --seeds 1..100 -n 16 -c configs/scenarios/chaos.ini
+
+Exit codes: 0 done, 1 failed while running or a law was broken, 2 wrong usage or configuration,
+3 goal not reached.
 )"},
     {"config", "every key, its value and where that comes from",
      R"(Usage: starling config [-c FILE] [--SECTION.KEY=VALUE ...]
