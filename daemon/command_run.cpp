@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -17,6 +19,7 @@
 #include "daemon/exit_code.h"
 #include "daemon/http_server.h"
 #include "daemon/loop.h"
+#include "daemon/peer_keeper.h"
 #include "daemon/status_json.h"
 #include "models/load.h"
 
@@ -38,8 +41,9 @@ void handle_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-// Above that of every earlier start of the node, as long as the clock of the machine goes forward.
-std::uint64_t incarnation_now() {
+// Above that of every earlier start of the node, as long as the clock of the machine goes forward;
+// with a folder to keep it in, also when it does not.
+std::uint64_t clock_incarnation() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
@@ -75,9 +79,22 @@ struct Daemon {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<TrainingThread> training;
   Board board;
+  std::unique_ptr<PeerKeeper> peers;
   std::unique_ptr<HttpServer> http;
   Identity identity;
 };
+
+// What the lives before left: the incarnation goes on, and whom they met is asked first.
+Result<void> remember(Daemon& daemon, Config& config) {
+  config.node.incarnation = clock_incarnation();
+  if (config.data_dir.empty()) return {};
+  TRY(DiskState state, DiskState::open(config.data_dir));
+  for (const std::string& warning : state.warnings()) log::warning("{}", warning);
+  TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
+  std::ranges::copy(state.peers(), std::back_inserter(config.node.seeds));
+  daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
+  return {};
+}
 
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
   TRY(daemon.transport, Transport::bind(config.listen_control, config.listen_bulk));
@@ -94,7 +111,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   config.node.control = advertised(daemon.transport->control(), config.advertise);
   config.node.bulk = advertised(daemon.transport->bulk(), config.advertise);
   config.node.http = advertised(daemon.http->endpoint(), config.advertise);
-  config.node.incarnation = incarnation_now();
+  TRY_DO(remember(daemon, config));
   daemon.identity = {node_id(config.node.name),
                      config.node.name,
                      config.node.incarnation,

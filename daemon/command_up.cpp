@@ -63,6 +63,7 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   plan.fleet.first_http = plan.config.listen_http;
+  plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   return plan;
 }

@@ -19,6 +19,9 @@ void describe_daemon(Schema& schema) {
   schema.add({"node.seed", "1",
               "of all chance in training: the initial parameters, equal on every node, and the "
               "order of samples, different on each"});
+  schema.add({"node.data-dir", "",
+              "folder, of this node alone, where it keeps its incarnation and the addresses of the "
+              "members it met, to find them again without cluster.join; default: nothing is kept"});
   schema.add({"node.log", "info", "least level that is printed: debug, info, warning, error, off"});
   schema.add({"listen.control", "127.0.0.1:7600",
               "HOST:PORT for membership messages; port 0 takes a free one"});
@@ -84,6 +87,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.node.seed = config.learner.optim.seed;
   config.node.algorithm = optim::name(config.learner.optim.algorithm);
   config.node.overlaps = optim::overlaps(config.learner.optim.algorithm);
+  config.data_dir = reader.text("node.data-dir");
   config.stays = reader.flag("stop.stay");
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
   read_addresses(reader, config);

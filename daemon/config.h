@@ -21,7 +21,8 @@ struct Config {
   Endpoint listen_control, listen_bulk, listen_http;
   std::string advertise;  // host; empty: that of the listening address
   std::string token_file;
-  bool stays = false;  // keep serving after the goal
+  std::string data_dir;  // what outlives the process; empty: nothing does
+  bool stays = false;    // keep serving after the goal
   log::Level log_level = log::Level::info;
 };
 

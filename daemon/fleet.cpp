@@ -47,6 +47,8 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   set("stop.accuracy", "");
   set("stop.loss", "");
   set("stop.seconds", "0");
+  if (!options.data_dir.empty())
+    set("node.data-dir", fmt::format("{}/node-{}", options.data_dir, index));
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
   if (!seed.empty()) set("cluster.join", seed);
   arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));

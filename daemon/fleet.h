@@ -19,6 +19,7 @@ struct FleetOptions {
   std::string program;                 // path of this program
   std::vector<std::string> arguments;  // what the user gave: -c FILE, --section.key=value
   bool parts = false;                  // node k holds part k of n of the data
+  std::string data_dir;                // with a folder in it for each node; empty: nothing is kept
   Endpoint first_http;                 // of node-0, when it is free; others take any port
 };
 

@@ -1,0 +1,179 @@
+#include "daemon/disk_state.h"
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/check.h"
+#include "daemon/peer_keeper.h"
+
+using namespace starling;
+using namespace starling::daemon;
+
+namespace {
+
+struct Folder {
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "starling-state-XXXXXX");
+    ENSURE(::mkdtemp(pattern.data()) != nullptr, "a temporary folder can be made");
+    path = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(const std::string& name) const { return path + "/" + name; }
+  std::string path;
+};
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+const std::vector<Endpoint> kPeers = {{"10.0.0.1", 7600}, {"::1", 7610}, {"host.example", 1}};
+
+gossip::MemberStatus member(const Endpoint& control, gossip::Liveness liveness) {
+  gossip::MemberStatus status;
+  status.member.control = control;
+  status.liveness = liveness;
+  return status;
+}
+
+// A folder as one life leaves it.
+void live_once(const Folder& folder) {
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  REQUIRE(state->next_incarnation(1000) == 1001);
+  REQUIRE(state->save_peers(kPeers));
+}
+
+}  // namespace
+
+TEST_CASE("The incarnation grows with every life even when the clock goes back") {
+  const Folder folder;
+  std::uint64_t last = 0;
+  for (const std::uint64_t clock : {5000, 5000, 10, 9000, 0}) {
+    auto state = DiskState::open(folder.path + "/made/when/missing");
+    REQUIRE(state.has_value());
+    const auto next = state->next_incarnation(clock);
+    REQUIRE(next.has_value());
+    CHECK(*next > last);
+    CHECK(*next > clock);
+    last = *next;
+  }
+}
+
+TEST_CASE("Peers that were kept are there in the next life") {
+  const Folder folder;
+  live_once(folder);
+  const auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->peers() == kPeers);
+  CHECK(state->warnings().empty());
+}
+
+TEST_CASE("Peers that have not changed are not written again") {
+  const Folder folder;
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  REQUIRE(state->save_peers(kPeers));
+  std::filesystem::remove(folder.file("peers"));
+  CHECK(state->save_peers(kPeers));
+  CHECK_FALSE(std::filesystem::exists(folder.file("peers")));
+}
+
+TEST_CASE("No more peers are kept than the limit") {
+  const Folder folder;
+  std::vector<Endpoint> many;
+  for (std::uint16_t port = 1; port <= 1000; ++port) many.push_back({"127.0.0.1", port});
+  {
+    auto state = DiskState::open(folder.path);
+    REQUIRE(state.has_value());
+    REQUIRE(state->save_peers(many));
+  }
+  const auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->peers().size() == kPeersKeptLimit);
+  CHECK(state->peers().front() == many.front());
+}
+
+TEST_CASE("A damaged or foreign file is one warning and counts as none") {
+  const Folder folder;
+  live_once(folder);
+  const std::string sound = read(folder.file("incarnation"));
+  std::vector<std::string> broken = {"",
+                                     "\n",
+                                     "\n\n\n",
+                                     "hello",
+                                     std::string(1 << 20, 'x'),
+                                     std::string(3, '\0'),
+                                     "starling incarnation 1\n",
+                                     "starling incarnation 2\n7\n0\n"};
+  for (std::size_t cut = 1; cut < sound.size(); ++cut) broken.push_back(sound.substr(0, cut));
+  for (std::size_t at = 0; at < sound.size(); ++at) {
+    broken.push_back(sound);
+    broken.back()[at] ^= 1;
+  }
+  for (const std::string& text : broken) {
+    CAPTURE(text.substr(0, 100));
+    write(folder.file("incarnation"), text);
+    auto state = DiskState::open(folder.path);
+    REQUIRE(state.has_value());
+    CHECK(state->warnings().size() == 1);
+    CHECK(state->peers() == kPeers);
+    CHECK(state->next_incarnation(5) == 6);
+  }
+}
+
+TEST_CASE("A file that cannot be read is one warning too") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("peers"));
+  const auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->warnings().size() == 1);
+  CHECK(state->peers().empty());
+}
+
+TEST_CASE("A write that was cut short leaves what was there before") {
+  const Folder folder;
+  live_once(folder);
+  write(folder.file("incarnation.new"), "starl");
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->warnings().empty());
+  CHECK(state->next_incarnation(5) == 1002);
+}
+
+TEST_CASE("A folder has one owner at a time and must be one") {
+  const Folder folder;
+  {
+    const auto first = DiskState::open(folder.path);
+    REQUIRE(first.has_value());
+    const auto second = DiskState::open(folder.path);
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error().text.find("node.data-dir") != std::string::npos);
+    CHECK(second.error().text.find("another node") != std::string::npos);
+  }
+  CHECK(DiskState::open(folder.path).has_value());
+  write(folder.file("plain"), "");
+  const auto state = DiskState::open(folder.file("plain"));
+  REQUIRE_FALSE(state.has_value());
+  CHECK(state.error().text.find("node.data-dir") != std::string::npos);
+}
+
+TEST_CASE("Those alive are kept first and those who left are not kept") {
+  using gossip::Liveness;
+  const Endpoint alive{"a", 1}, dead{"d", 1}, left{"l", 1}, absent{"x", 1}, self{"s", 1};
+  std::vector<gossip::MemberStatus> members = {
+      member(self, Liveness::alive), member(alive, Liveness::alive), member(dead, Liveness::dead),
+      member(left, Liveness::left)};
+  members.front().self = true;
+  const std::vector<Endpoint> kept = {absent, left, dead, alive};
+  CHECK(peers_to_keep(members, kept) == std::vector<Endpoint>{alive, absent, dead});
+}
