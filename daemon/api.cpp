@@ -16,6 +16,8 @@ namespace {
 using nlohmann::json;
 using namespace std::string_view_literals;
 
+constexpr std::size_t kEventsAtOnce = 64;  // given to the server
+
 HttpResponse document(const json& content, int status = 200) {
   return {.status = status, .body = to_text(content)};
 }
@@ -54,6 +56,19 @@ bool is_ready(gossip::State state) {
          state == gossip::State::finished;
 }
 
+// The board's log is the queue of every stream: a client that reads slowly misses the oldest.
+HttpSource events_after(const Board& board, std::uint64_t sequence) {
+  return [&board, sequence]() mutable {
+    std::string text;
+    for (const LoggedEvent& event : board.events_since(sequence, kEventsAtOnce)) {
+      text += fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence, name(event.event.kind),
+                          to_text(event_json(event)));
+      sequence = event.sequence;
+    }
+    return text;
+  };
+}
+
 class Api {
  public:
   Api(Board& board, ConfigProvider config, ApiOptions options)
@@ -79,7 +94,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 10> kRoutes;
+  static const std::array<Route, 11> kRoutes;
 
   HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
     const auto message =
@@ -138,6 +153,23 @@ class Api {
     return document(convergence_json(board_->series_since(static_cast<std::uint64_t>(*round))));
   }
 
+  // A stream of server-sent events, or the list of those there are.
+  HttpResponse events(const HttpRequest& request) {
+    const std::string after = request.last_event_id.empty()
+                                  ? parameter(request.query, "since").value_or("0")
+                                  : request.last_event_id;
+    const auto number = parse_integer(after);
+    if (!number || *number < 0)
+      return bad_request(fmt::format("since={}: expected the number of an event, or 0", after));
+    const auto follow = parameter(request.query, "follow");
+    if (follow && follow != "0" && follow != "1")
+      return bad_request(fmt::format("follow={}: expected 0 or 1", *follow));
+    const auto since = static_cast<std::uint64_t>(*number);
+    if (follow ? follow == "0" : is_json(request.accept))
+      return document(events_json(board_->events_since(since)));
+    return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
+  }
+
   HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
 
   HttpResponse join(const HttpRequest& request) {
@@ -183,7 +215,7 @@ class Api {
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
 };
 
-constexpr std::array<Api::Route, 10> Api::kRoutes = {{
+constexpr std::array<Api::Route, 11> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
@@ -191,6 +223,7 @@ constexpr std::array<Api::Route, 10> Api::kRoutes = {{
     {"/v1/neighbors", "GET", Access::reads, true, &Api::neighbors},
     {"/v1/topology", "GET", Access::reads, true, &Api::topology},
     {"/v1/convergence", "GET", Access::reads, false, &Api::convergence},
+    {"/v1/events", "GET", Access::reads, false, &Api::events},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/leave", "POST", Access::changes, false, &Api::leave},

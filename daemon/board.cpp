@@ -29,6 +29,16 @@ std::vector<gossip::Progress> Board::series_since(std::uint64_t round) const {
   return history_.since(round);
 }
 
+void Board::add(Time now, const gossip::Event& event) {
+  const std::lock_guard lock(mutex_);
+  events_.add(now, event);
+}
+
+std::vector<LoggedEvent> Board::events_since(std::uint64_t sequence, std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  return events_.since(sequence, limit);
+}
+
 bool Board::leave_command(Command command) {
   std::function<void()> wake;
   {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/event_log.h"
 #include "daemon/history.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
@@ -48,6 +49,11 @@ class Board {
   void add(const gossip::Progress& point);
   std::vector<gossip::Progress> series_since(std::uint64_t round) const;
 
+  void add(Time now, const gossip::Event& event);
+  // See EventLog.
+  std::vector<LoggedEvent> events_since(std::uint64_t sequence,
+                                        std::size_t limit = EventLog::kEventsLimit) const;
+
   // False when too many commands wait already.
   bool leave_command(Command command);
   std::vector<Command> take_commands();
@@ -57,6 +63,7 @@ class Board {
   std::function<void()> wake_;
   std::shared_ptr<const Snapshot> snapshot_;
   History history_;
+  EventLog events_;
   std::vector<Command> commands_;
 };
 

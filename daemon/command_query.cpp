@@ -33,11 +33,12 @@ enum ExitCode { done = 0, refused = 1, wrong_usage = 2, unreachable = 4 };
 struct Resource {
   std::string_view command, method, target;
 };
-constexpr std::array<Resource, 7> kResources = {{{"status", "GET", "/v1/status"},
+constexpr std::array<Resource, 8> kResources = {{{"status", "GET", "/v1/status"},
                                                  {"members", "GET", "/v1/members"},
                                                  {"neighbors", "GET", "/v1/neighbors"},
                                                  {"topology", "GET", "/v1/topology"},
                                                  {"convergence", "GET", "/v1/convergence"},
+                                                 {"events", "GET", "/v1/events?follow=0"},
                                                  {"join", "POST", "/v1/join"},
                                                  {"leave", "POST", "/v1/leave"}}};
 
@@ -125,7 +126,18 @@ Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   return present(query.command, json::parse(reply.body, nullptr, false));
 }
 
-int ask_once(const Query& query) {
+// From here on only events that are not shown yet.
+void move_on(Query& query, const HttpReply& reply) {
+  const json document = json::parse(reply.body, nullptr, false);
+  const json::json_pointer path("/events");
+  if (!document.is_object() || !document.contains(path) || document[path].empty()) return;
+  const json& last = document[path].back();
+  if (last.is_object() && last.contains("sequence") && last["sequence"].is_number_unsigned())
+    query.target =
+        fmt::format("/v1/events?follow=0&since={}", last["sequence"].get<std::uint64_t>());
+}
+
+int ask_once(Query& query) {
   const auto reply =
       http_request(query.node, query.method, query.target, query.body, kPatience, query.token);
   if (!reply)
@@ -140,14 +152,17 @@ int ask_once(const Query& query) {
   if (!text)
     return complain(query.command, refused,
                     fmt::format("http://{}: {}", to_string(query.node), text.error().text));
-  if (query.watch && isatty(STDOUT_FILENO)) fmt::print("\x1b[H\x1b[2J");
+  if (query.command == "events")
+    move_on(query, *reply);
+  else if (query.watch && isatty(STDOUT_FILENO))
+    fmt::print("\x1b[H\x1b[2J");
   fmt::print("{}", *text);
   std::fflush(stdout);
   return done;
 }
 
 // Until Ctrl-C, which is waited for rather than handled, so that nothing is cut short.
-int watch(const Query& query) {
+int watch(Query& query) {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
@@ -170,7 +185,7 @@ int command_query(std::string_view command, std::span<const std::string> argumen
     fmt::print("{}", help_for(command));
     return done;
   }
-  const auto query = read_query(*resource, *line);
+  auto query = read_query(*resource, *line);
   if (!query) return complain(command, wrong_usage, query.error().text);
   return query->watch ? watch(*query) : ask_once(*query);
 }

@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 13> kTopics = {{
+constexpr std::array<Topic, 14> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -109,6 +109,16 @@ Shows the series since the node's start: a thinned table and the course of loss,
 consensus distance in one line each (on a logarithmic scale where they span two decades). --json
 holds every round of a run of up to 10,000 and an evenly thinned set above.
 {asking}{showing}{exits})"},
+    {"events", "what has happened, in order",
+     R"(Usage: starling events [--api URL] [--json] [--watch]
+
+Prints the last 1,000 events of a node, one a line with the seconds since its start: members that
+joined, died or left, edges, the beginning and the end of training.
+{asking}  --json             print the document as the node sends it, and nothing else
+  --watch            go on with what happens until Ctrl-C
+
+GET /v1/events gives the same as a stream of server-sent events.
+{exits})"},
     {"plan", "what a topology costs and how fast it agrees",
      R"(Usage: starling plan -n N [--topology.KEY=VALUE ...] [--model-bytes B] [--json | --dot]
 

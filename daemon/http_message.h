@@ -15,13 +15,19 @@ struct HttpRequest {
   std::string body = {};
   // Fields of the head, empty when absent.
   std::string host = {}, origin = {}, content_type = {}, authorization = {};
+  std::string accept = {}, last_event_id = {};
 };
+
+// What there is to send now, empty for nothing yet. Called in the thread of the server, again and
+// again until the client is gone.
+using HttpSource = std::function<std::string()>;
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, such as Allow
+  HttpSource stream = {};  // after the head comes what this gives, without an end; no body then
 };
 
 using Handler = std::function<HttpResponse(const HttpRequest&)>;

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <csignal>
@@ -32,6 +33,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kLingerDeadline = 1s;
 constexpr auto kAcceptPause = 100ms;
+constexpr auto kStreamLook = 100ms;  // for something new to send
+constexpr int kStreamLooks = 50;     // without anything new until a comment shows who is gone
+constexpr std::string_view kStreamComment = ":\n\n";
 
 using WireRequest = http::request<http::string_body>;
 using WireResponse = http::response<http::string_body>;
@@ -50,7 +54,9 @@ HttpRequest from_wire(WireRequest&& wire) {
           .host = text(wire[http::field::host]),
           .origin = text(wire[http::field::origin]),
           .content_type = text(wire[http::field::content_type]),
-          .authorization = text(wire[http::field::authorization])};
+          .authorization = text(wire[http::field::authorization]),
+          .accept = text(wire[http::field::accept]),
+          .last_event_id = text(wire["Last-Event-ID"])};
 }
 
 struct Framing {
@@ -66,7 +72,7 @@ WireResponse to_wire(HttpResponse&& response, Framing framing) {
   wire.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.fields) wire.set(name, value);
   wire.keep_alive(framing.keep_alive);
-  wire.content_length(response.body.size());
+  if (!response.stream) wire.content_length(response.body.size());
   if (!framing.head) wire.body() = std::move(response.body);
   return wire;
 }
@@ -144,6 +150,7 @@ class HttpServer::Impl {
   Endpoint endpoint_;
   Sessions sessions_;  // those whose request was begun longest ago first
   std::size_t unsent_bytes_ = 0;
+  std::size_t streams_ = 0;
   std::atomic<std::uint64_t> requests_ = 0, malformed_ = 0, timed_out_ = 0, evicted_ = 0,
                              refused_hosts_ = 0;
   std::thread thread_;
@@ -153,7 +160,8 @@ class HttpServer::Impl {
 // way; what completes after close() finds the session closed and does nothing.
 class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(Impl& server, tcp::socket socket) : server_(server), stream_(std::move(socket)) {}
+  Session(Impl& server, tcp::socket socket)
+      : server_(server), stream_(std::move(socket)), look_(stream_.get_executor()) {}
 
   void start(Sessions::iterator place) {
     place_ = place;
@@ -165,6 +173,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void close() {
     if (std::exchange(closed_, true)) return;
     stream_.close();
+    look_.cancel();
+    if (source_) --server_.streams_;
     server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
     server_.sessions_.erase(place_);
   }
@@ -191,7 +201,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     const Framing framing{.keep_alive = wire.keep_alive(),
                           .head = wire.method() == http::verb::head};
     const bool has_host = wire.count(http::field::host) == 1 || wire.version() < 11;
-    if (has_host) return write(server_.answer(from_wire(std::move(wire))), framing);
+    if (has_host) return respond(server_.answer(from_wire(std::move(wire))), framing);
     ++server_.malformed_;
     write(error_response(400, "malformed", "HTTP/1.1 wants exactly one Host field"), {});
   }
@@ -202,6 +212,13 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     if (!response) return close();
     ++server_.malformed_;
     write(*std::move(response), {});
+  }
+
+  void respond(HttpResponse&& response, Framing framing) {
+    if (!response.stream || framing.head) return write(std::move(response), framing);
+    if (server_.streams_ < kHttpStreamsLimit) return follow(std::move(response));
+    const auto message = fmt::format("{} streams are open already; try again", kHttpStreamsLimit);
+    write(error_response(503, "busy", message), framing);
   }
 
   void write(HttpResponse&& response, Framing framing) {
@@ -233,6 +250,39 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     response_ = {};
   }
 
+  auto sent() {
+    return [self = shared_from_this()](error_code error, std::size_t) {
+      if (self->closed_) return;
+      error ? self->close() : self->send_more();
+    };
+  }
+
+  // The end of the connection is that of the stream.
+  void follow(HttpResponse&& response) {
+    ++server_.streams_;
+    source_ = response.stream;
+    response_ = to_wire(std::move(response), {});
+    serializer_.emplace(response_);
+    stream_.expires_after(server_.options_.write_deadline);
+    http::async_write_header(stream_, *serializer_, sent());
+  }
+
+  void send_more() {
+    more_ = source_();
+    if (more_.empty() && ++looks_ < kStreamLooks) return look_later();
+    if (more_.empty()) more_ = kStreamComment;
+    looks_ = 0;
+    stream_.expires_after(server_.options_.write_deadline);
+    asio::async_write(stream_, asio::buffer(more_), sent());
+  }
+
+  void look_later() {
+    look_.expires_after(kStreamLook);
+    look_.async_wait([self = shared_from_this()](error_code) {
+      if (!self->closed_) self->send_more();
+    });
+  }
+
   // Closing with unread bytes would reset the connection, and the client might lose the answer that
   // says why. So its bytes are thrown away until it has read that and closes too.
   void linger() {
@@ -258,6 +308,10 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   std::optional<http::request_parser<http::string_body>> parser_;
   WireResponse response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  asio::steady_timer look_;
+  HttpSource source_;  // of a stream
+  std::string more_;
+  int looks_ = 0;
   Sessions::iterator place_;
   std::size_t unsent_bytes_ = 0;  // of response_
   bool incomplete_ = true;

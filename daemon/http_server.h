@@ -21,6 +21,8 @@ inline constexpr std::size_t kHttpBodyBytesLimit = 64 * 1024;   // above: 413
 // 503, so that clients who ask for much and read nothing cannot fill the memory.
 inline constexpr std::size_t kHttpUnsentBytesLimit = 64 * 1024 * 1024;
 
+inline constexpr std::size_t kHttpStreamsLimit = 32;  // without an end; above: 503
+
 struct HttpOptions {
   // From the moment a request is waited for until its last byte. Not renewed by single bytes, and
   // the idle time of a kept connection counts too: a slow client is closed, whatever it does.

@@ -71,6 +71,7 @@ void Loop::act(gossip::Send& send) {
 
 void Loop::act(gossip::Event& event) {
   if (event.kind == gossip::Event::Kind::finished) finished_ = true, finished_at_ = now();
+  board_.add(now(), event);
   log::info("{}", event.text);
 }
 

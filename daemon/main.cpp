@@ -21,7 +21,7 @@ using namespace starling::daemon;
 
 int dispatch(std::string_view command, std::span<const std::string> arguments) {
   constexpr std::string_view kQueries[] = {"status",      "members", "neighbors", "topology",
-                                           "convergence", "join",    "leave"};
+                                           "convergence", "events",  "join",      "leave"};
   if (command == "run") return command_run(arguments);
   if (command == "up") return command_up(arguments);
   if (command == "plan") return command_plan(arguments);

@@ -176,6 +176,14 @@ std::string topology_text(const json& document) {
   return summary.text() + "\n" + table.text();
 }
 
+std::string events_text(const json& document) {
+  std::string text;
+  for (const json& event : part(document, "events"))
+    text +=
+        fmt::format("{:8.1f} s  {}\n", number(event, "time_s").value_or(0), word(event, "text"));
+  return text;
+}
+
 // ---- convergence
 
 std::string plot(const json& series, const char* name) {
@@ -213,6 +221,7 @@ Result<std::string> present(std::string_view command, const json& document) {
     if (command == "neighbors") return neighbors_text(document);
     if (command == "topology") return topology_text(document);
     if (command == "convergence") return convergence_text(document);
+    if (command == "events") return events_text(document);
     return fail("nothing to show for {}", command);
   } catch (const json::exception& error) {
     return fail("the answer is not understood: {}", printable(error.what()));

@@ -199,6 +199,19 @@ json convergence_json(std::span<const gossip::Progress> series) {
   return {{"series", std::move(points)}};
 }
 
+json event_json(const LoggedEvent& logged) {
+  return {{"sequence", logged.sequence},
+          {"time_s", logged.time_s},
+          {"kind", name(logged.event.kind)},
+          {"text", logged.event.text}};
+}
+
+json events_json(std::span<const LoggedEvent> events) {
+  json list = json::array();
+  for (const LoggedEvent& event : events) list.push_back(event_json(event));
+  return {{"events", std::move(list)}};
+}
+
 std::string to_text(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -24,6 +24,11 @@ std::string topology_dot(const Snapshot& snapshot);
 // {"series": […]} by round.
 nlohmann::json convergence_json(std::span<const gossip::Progress> series);
 
+// {sequence, time_s, kind, text}
+nlohmann::json event_json(const LoggedEvent& event);
+// {"events": […]} in order.
+nlohmann::json events_json(std::span<const LoggedEvent> events);
+
 // One line of UTF-8; bytes that are none are replaced.
 std::string to_text(const nlohmann::json& document);
 
