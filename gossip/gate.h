@@ -22,6 +22,8 @@ class Gate {
   void set_payload_limit(std::size_t bytes) { assembler_.set_payload_limit(bytes); }
   // A whole message, once.
   std::optional<Message> admit(Time now, const Received& received);
+  // See Assembler.
+  std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
   void tick(Time now);
   void count(const std::string& reason);
 

@@ -82,7 +82,8 @@ struct SnapshotRequest {
 };
 
 // ---- bulk plane
-// A donor's model, by which a newcomer starts. The payload is the vector last offered.
+// A donor's state after `round`, by which a newcomer starts. The payload is a snapshot of the
+// trainer (optim/snapshot.h).
 struct Snapshot {
   std::uint64_t round = 0;
   std::vector<std::string> foundation;

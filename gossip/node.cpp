@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gossip/donor.h"
 #include "gossip/exchange.h"
 #include "gossip/gate.h"
 #include "gossip/links.h"
@@ -65,7 +66,7 @@ struct Node::Parts {
   void hear(Time, const Envelope&, Surveys& surveys, Payload&) { startup.receive(surveys); }
   void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
     membership.receive(now, Gossip{{{request.self}}}, outbox);
-    donate(from.sender);
+    if (training.run().round > 0) donor.asked(now, from.sender, membership, outbox);
   }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
     startup.receive(snapshot, std::move(payload), from, outbox);
@@ -74,7 +75,7 @@ struct Node::Parts {
     exchange.receive(now, from, round, std::move(payload), links);
   }
 
-  void donate(NodeId to);
+  void donate(Time now, optim::Done& done);
   void settle(Time now);
   void learn_workload(const optim::Workload& workload);
   void follow_members(Time now);
@@ -92,6 +93,7 @@ struct Node::Parts {
   Exchange exchange;
   Startup startup;
   Training training;
+  Donor donor;
   TopologyStatus topology;
   std::vector<NodeId> vertices;  // of the topology, in its order
   std::uint64_t members_version = 0;
@@ -115,7 +117,7 @@ Time Node::deadline() const {
   const Parts& parts = *parts_;
   if (parts.leaving) return kNever;
   return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
-                   parts.training.deadline(parts.exchange, parts.links)});
+                   parts.donor.deadline(), parts.training.deadline(parts.exchange, parts.links)});
 }
 
 void Node::Parts::on(Time now, Received& received) {
@@ -128,6 +130,7 @@ void Node::Parts::on(Time now, Received& received) {
 
 void Node::Parts::on(Time now, Trained& trained) {
   if (trained.done.workload) learn_workload(*trained.done.workload);
+  donate(now, trained.done);
   if (startup.done())
     training.trained(now, std::move(trained.done), exchange, links, outbox);
   else
@@ -143,20 +146,21 @@ void Node::Parts::on(Time, const LeaveCommand&) {
 
 void Node::Parts::learn_workload(const optim::Workload& workload) {
   training.set_workload(workload);
-  if (workload.payload_bytes > 0) gate.set_payload_limit(workload.payload_bytes);
+  if (workload.payload_bytes > 0)
+    gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
 }
 
-// A newcomer asks for our model: the vector last offered is one, and it costs nothing to send.
-void Node::Parts::donate(NodeId to) {
-  const Member* newcomer = membership.find(to);
-  if (!newcomer || newcomer->phase != Phase::joining || exchange.last_offer().empty()) return;
-  outbox.send(newcomer->bulk, Snapshot{training.run().round, startup.foundation()},
-              exchange.last_offer());
+void Node::Parts::donate(Time now, optim::Done& done) {
+  if (done.snapshot.empty()) return;
+  const std::uint64_t round = done.round > 0 ? done.round - 1 : 0;
+  donor.made(now, round, std::move(done.snapshot), startup.foundation(), membership, outbox);
 }
 
 void Node::Parts::settle(Time now) {
   gate.tick(now);
+  if (const auto id = startup.donor()) startup.hears_chunk(gate.last_chunk(*id));
   startup.tick(now, membership, outbox);
+  donor.tick(now);
   if (startup.is_ready() && !was_ready) {
     was_ready = true;
     links.open(startup.workload().schema_hash);
@@ -173,6 +177,7 @@ void Node::Parts::settle(Time now) {
     training.start(now, startup.round(), exchange, outbox);
   }
   exchange.links_changed(links, outbox);
+  training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId late : exchange.take_late()) membership.doubt(now, late);
   membership.tick(now, outbox);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 
@@ -12,8 +13,11 @@ namespace {
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
-constexpr Duration kDonorPatience = std::chrono::seconds(3);  // and more for large models
-constexpr double kSlowestDonor = 4e6;                         // bytes per second
+// The model comes after the donor's next round. A donor that is silent longer, or stops in the
+// middle, is given up for another; each gets more time than the one before, since rounds may be
+// long.
+constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
+constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
 constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
 
@@ -97,6 +101,7 @@ void Startup::trained(Time now, const optim::Done& done) {
       enter(now, Stage::fetching);
       break;
     case Stage::adopting:
+      if (done.trouble) round_ = 0;
       if (done.trouble)
         enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
       else
@@ -138,27 +143,39 @@ void Startup::survey(Time now, const Membership& members, Outbox& out) {
   enter(now, Stage::founding);
 }
 
+void Startup::hears_chunk(std::optional<Time> at) {
+  if (at) next_try_ = std::max(next_try_, *at + kChunkPatience);
+}
+
+// A donor that is gone will not answer.
+bool Startup::waits_for_donor(Time now, const Membership& members) const {
+  return donor_ && now < next_try_ && members.find(*donor_);
+}
+
 void Startup::fetch(Time now, const Membership& members, Outbox& out) {
-  if (now < next_try_) return;
-  const auto candidates = donors(members);
+  if (waits_for_donor(now, members)) return;
+  failed_donor_ = std::exchange(donor_, std::nullopt);
+  auto candidates = donors(members);
+  if (candidates.size() > 1)
+    std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   const bool can_start_alone = workload_.survey.empty();
   if (candidates.empty() || attempts_ >= kDonorAttempts) {
-    if (attempts_ >= kDonorAttempts) attempts_ = 0;
+    attempts_ = 0;
     return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
   }
   const Member* donor = candidates[prng_.below(candidates.size())];
-  ++attempts_;
   donor_ = donor->id;
   donor_name_ = donor->name;
-  next_try_ = now + kDonorPatience +
-              from_seconds(static_cast<double>(workload_.payload_bytes) / kSlowestDonor);
+  next_try_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
+  ++attempts_;
   out.send(donor->control, SnapshotRequest{*members.find(members.self())});
   if (PLANTED(early_contribution)) enter(now, Stage::ready);
 }
 
 void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
                       Outbox& out) {
-  if (stage_ != Stage::fetching || from.sender != donor_ || payload.empty()) return;
+  const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
+  if (stage_ != Stage::fetching || !was_asked || payload.empty()) return;
   optim::Job job;
   if (!workload_.survey.empty()) {
     foundation_ = snapshot.foundation;

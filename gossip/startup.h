@@ -45,6 +45,10 @@ class Startup {
   bool is_joining() const { return stage_ < Stage::ready; }
   const optim::Workload& workload() const { return workload_; }
   const std::vector<std::string>& foundation() const { return foundation_; }
+  // Whom a model was asked for and has not come from.
+  std::optional<NodeId> donor() const { return stage_ == Stage::fetching ? donor_ : std::nullopt; }
+  // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
+  void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
   std::string reason() const;
@@ -57,6 +61,7 @@ class Startup {
   void assign(Time now, const Membership& members, Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
+  bool waits_for_donor(Time now, const Membership& members) const;
   bool are_expected_ready(Time now, const Membership& members) const;
 
   Options options_;
@@ -69,8 +74,10 @@ class Startup {
   std::map<NodeId, std::string> surveys_;
   std::vector<std::string> foundation_;
   std::optional<NodeId> donor_;
+  std::optional<NodeId>
+      failed_donor_;  // the one before it; asked again only when there is no other
   std::string donor_name_;
-  std::size_t attempts_ = 0;
+  std::size_t attempts_ = 0;  // in a row, of donors that gave nothing
   std::uint64_t round_ = 0;
   std::optional<Time> expected_since_;  // nobody else is waited for
 };

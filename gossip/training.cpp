@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/planted.h"
 
@@ -29,6 +30,15 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, Outbox& 
   begin_round(now, {}, false, exchange, out);
 }
 
+void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out) {
+  if (started_ && donor.claim()) snapshot_wanted_ = true;
+  if (!finished_ || !std::exchange(snapshot_wanted_, false)) return;
+  optim::Job job;
+  job.round = exchange.round();
+  job.snapshot = true;
+  out.train(std::move(job));
+}
+
 void Training::set_workload(const optim::Workload& workload) {
   run_.shard_samples = workload.shard_samples;
   run_.shard_description = workload.shard_description;
@@ -41,6 +51,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.absorb = absorb;
   job.mix = std::move(mix);
   job.shard = std::exchange(shard_, nullptr);
+  job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
   last_round_ = (options_.goal.rounds > 0 && completed >= options_.goal.rounds) ||
                 (options_.goal.seconds > 0 && seconds(now - started_at_) >= options_.goal.seconds);

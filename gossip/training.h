@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "gossip/donor.h"
 #include "gossip/exchange.h"
 #include "gossip/links.h"
 #include "gossip/options.h"
@@ -26,6 +27,9 @@ class Training {
   void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
   Time deadline(const Exchange& exchange, const Links& links) const;
 
+  // If the donor lacks a snapshot the next job makes one too; where no other comes any more, one of
+  // its own.
+  void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
   void set_workload(const optim::Workload& workload);
@@ -50,6 +54,7 @@ class Training {
   std::size_t jobs_in_flight_ = 0;
   bool offered_ = false;  // in this round
   bool last_round_ = false;
+  bool snapshot_wanted_ = false;
   Time started_at_{};
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;

@@ -84,6 +84,11 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   return message;
 }
 
+std::optional<Time> Assembler::last_chunk(NodeId sender) const {
+  const auto found = partials_.find(sender);
+  return found == partials_.end() ? std::nullopt : std::optional(found->second.last);
+}
+
 std::size_t Assembler::expire(Time now, Duration age) {
   return std::erase_if(partials_, [&](const auto& entry) { return now - entry.second.last > age; });
 }

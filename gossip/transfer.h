@@ -85,6 +85,8 @@ class Assembler {
 
   // A whole message, nothing while chunks are missing, or why the chunk is refused.
   Result<std::optional<Message>> add(Time now, Header header, Payload body);
+  // When the newest chunk of a transfer that is under way came; nothing without one.
+  std::optional<Time> last_chunk(NodeId sender) const;
   // Forgets transfers that have stood still, at the latest after `age`; returns how many.
   std::size_t expire(Time now, Duration age);
 

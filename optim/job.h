@@ -2,8 +2,9 @@
 // the node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
-//   adopt     start from these parameters instead of one's own
+//   adopt     go on from this snapshot of another node instead of one's own state
 //   absorb    x = offered + sum_j weight_j (theirs_j - offered), for the round that was offered
+//   snapshot  the state in which the rounds before this one left the node, for a newcomer
 //   evaluate  loss and accuracy of x on held-out data
 //   local     the local step, or steps, of the algorithm on one's own data
 //   offer     encode what the neighbours shall average with
@@ -40,6 +41,7 @@ struct Job {
   std::optional<Payload> adopt;
   bool absorb = false;
   std::vector<MixTerm> mix;
+  bool snapshot = false;
   bool evaluate = false;
   bool local = false;
   bool offer = false;
@@ -82,17 +84,19 @@ struct Stats {
 
 // What the node must know of the training to run the protocol.
 struct Workload {
-  std::size_t payload_bytes = 0;  // of one offered vector; 0 until founded
-  std::uint64_t schema_hash = 0;  // of everything that must agree for averaging to make sense
-  std::string survey;             // this node's part of the foundation; empty when none is needed
-  std::size_t shard_samples = 0;  // samples this node holds
-  std::string shard_description;  // for the status: which samples those are
+  std::size_t payload_bytes = 0;   // of one offered vector; 0 until founded
+  std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
+  std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense
+  std::string survey;              // this node's part of the foundation; empty when none is needed
+  std::size_t shard_samples = 0;   // samples this node holds
+  std::string shard_description;   // for the status: which samples those are
 };
 
 struct Done {
   std::uint64_t round = 0;
   std::optional<Workload> workload;  // after a job that assigned a shard or laid a foundation
   Payload offer;                     // empty when none was asked for
+  Payload snapshot;                  // the same; see optim/snapshot.h
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "optim/options.h"
+#include "optim/snapshot.h"
 
 namespace starling::optim {
 
@@ -19,8 +20,12 @@ class LocalOptimizer {
   virtual ~LocalOptimizer() = default;
   // Overwrites g with u for the learning rate `gamma`.
   virtual void step(std::span<S> g, S gamma) = 0;
-  // Forgets its state, as for a node that starts from somebody else's parameters.
+  // Forgets its state, as for a node that starts from somebody else's parameters alone.
   virtual void reset() = 0;
+  // Its state where it lies, until the next call of another function.
+  virtual State<S> save() const { return {}; }
+  // Goes on, bit for bit, as the one that saved it. REQUIRES a state of the shape of save().
+  virtual void load(const State<S>&) {}
 };
 
 template <class S>

@@ -40,6 +40,8 @@ class LocalStep {
 
   // The node starts from somebody else's parameters: forget momentum.
   void reset() { optimizer_->reset(); }
+  State<S> save() const { return optimizer_->save(); }
+  void load(const State<S>& state) { optimizer_->load(state); }
   // The node's samples changed: start a new pass over them.
   void reshuffle() { order_.clear(); }
 

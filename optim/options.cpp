@@ -66,4 +66,8 @@ std::string_view name(Algorithm algorithm) {
   return kAlgorithms[static_cast<std::size_t>(algorithm)];
 }
 
+std::string_view name(LocalOptimizerKind kind) {
+  return kLocalOptimizers[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace starling::optim

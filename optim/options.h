@@ -34,6 +34,7 @@ void describe(Schema& schema);
 Options read_options(Reader& reader, Codec precision);
 
 std::string_view name(Algorithm algorithm);
+std::string_view name(LocalOptimizerKind kind);
 // Whether a node offers its parameters before the local step of a round, so that computing and
 // communicating overlap.
 inline bool overlaps(Algorithm algorithm) {

@@ -26,6 +26,9 @@ class Strategy {
   virtual void absorbed() = 0;
   // Starts over from x. REQUIRES x of the same dimension.
   virtual void adopt(std::span<const S> x) = 0;
+  // What it remembers between two rounds beside x, and to go on from that. As in LocalOptimizer.
+  virtual State<S> save() const { return {}; }
+  virtual void load(const State<S>&) {}
 };
 
 template <class S>

@@ -1,7 +1,9 @@
 #include "optim/trainer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -33,8 +35,8 @@ class TypedTrainer final : public Trainer {
     workload.shard_description = objective_->shard_description();
     if (!strategy_) return workload;
     workload.payload_bytes = objective_->dimension() * bytes_per_number(options_.codec);
-    workload.schema_hash =
-        stable_hash(fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
+    workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
+    workload.schema_hash = schema_hash();
     return workload;
   }
 
@@ -48,6 +50,8 @@ class TypedTrainer final : public Trainer {
     const Time started = clock_();
     if (job.adopt) adopt(*job.adopt, done);
     if (job.absorb) absorb(job, done);
+    if (job.snapshot)
+      done.snapshot = encode_snapshot(schema_hash(), state_kind(), strategy_->model(), state());
     const Time mixed = clock_();
     describe_model(job, done);
     if (job.evaluate) evaluate(job, done);
@@ -91,20 +95,52 @@ class TypedTrainer final : public Trainer {
     if (!strategy_ && objective_->survey().empty()) start();
   }
 
+  // All of it, or nothing and why.
   void adopt(const Payload& payload, Done& done) {
-    const std::size_t dimension = objective_->dimension();
-    std::vector<S> x(dimension);
-    const bool fits = is_vector(options_.codec, payload, dimension);
-    if (fits) decode<S>(options_.codec, payload, 0, x);
-    if (!fits || !std::isfinite(squared_norm(std::span<const S>(x)))) {
-      done.trouble =
-          fits ? "the snapshot holds a number that is not finite"
-               : fmt::format("the snapshot has {} bytes; this model has {}", payload.size(),
-                             dimension * bytes_per_number(options_.codec));
+    auto snapshot = decode_snapshot<S>(payload, schema_hash(), objective_->dimension());
+    if (snapshot && snapshot->kind == state_kind() && !has_shape_of_state(*snapshot))
+      snapshot = fail("the snapshot's state has not the shape of {}", options_name());
+    if (!snapshot) {
+      done.trouble = snapshot.error().text;
       return;
     }
-    strategy_->adopt(x);
+    strategy_->adopt(snapshot->x);
     step_->reset();
+    // Whoever runs another local optimizer takes the parameters, and begins with a state of its
+    // own.
+    if (snapshot->kind == state_kind()) load(*snapshot);
+  }
+
+  // That of the algorithm, and behind it that of the local optimizer.
+  State<S> state() const {
+    State<S> state = strategy_->save();
+    const State<S> optimizer = step_->save();
+    std::ranges::copy(optimizer.vectors, std::back_inserter(state.vectors));
+    std::ranges::copy(optimizer.numbers, std::back_inserter(state.numbers));
+    return state;
+  }
+
+  bool has_shape_of_state(const Snapshot<S>& snapshot) const {
+    const State<S> own = state();
+    return snapshot.vectors.size() == own.vectors.size() &&
+           snapshot.numbers.size() == own.numbers.size();
+  }
+
+  void load(const Snapshot<S>& snapshot) {
+    const State<S> shape = strategy_->save();
+    const auto vector = snapshot.vectors.begin() + std::ssize(shape.vectors);
+    const auto number = snapshot.numbers.begin() + std::ssize(shape.numbers);
+    strategy_->load({{snapshot.vectors.begin(), vector}, {snapshot.numbers.begin(), number}});
+    step_->load({{vector, snapshot.vectors.end()}, {number, snapshot.numbers.end()}});
+  }
+
+  std::string options_name() const {
+    return fmt::format("{} {}", name(options_.algorithm), name(options_.local_optimizer));
+  }
+  std::uint64_t state_kind() const { return stable_hash(options_name()); }
+  std::uint64_t schema_hash() const {
+    return stable_hash(
+        fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
   }
 
   void absorb(const Job& job, Done& done) {

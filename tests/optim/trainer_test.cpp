@@ -118,21 +118,6 @@ TEST_CASE("A gradient that is not finite changes nothing and says so") {
   CHECK(done.offer.size() == 16);  // it still averages with its neighbours
 }
 
-TEST_CASE("A snapshot is adopted whole or not at all") {
-  const auto donor = trainer(1, options_for(Algorithm::dpsgd));
-  const auto newcomer = trainer(5, options_for(Algorithm::dpsgd));
-  Job job;
-  job.adopt = run(*donor, false, true, true).offer;
-  CHECK_FALSE(newcomer->run(job).trouble.has_value());
-  CHECK(newcomer->parameters() == donor->parameters());
-  job.adopt = job.adopt->slice(0, 8);
-  CHECK(newcomer->run(job).trouble.has_value());
-  const double poison[2] = {1, std::numeric_limits<double>::infinity()};
-  job.adopt = Payload::copy_of(std::as_bytes(std::span(poison)));
-  CHECK(newcomer->run(job).trouble.has_value());
-  CHECK(newcomer->parameters() == donor->parameters());
-}
-
 TEST_CASE("The linear and the proximal term move the minimum as they should") {
   // min (x-1)^2/2 + c x + mu/2 (x-v)^2 is at (1 - c + mu v) / (1 + mu).
   Bowl bowl(1);

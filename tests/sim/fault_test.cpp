@@ -1,6 +1,11 @@
 // What happens to the others when something happens to one.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "optim/snapshot.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -55,6 +60,67 @@ TEST_CASE("Two nodes train together") {
   const auto& world = cluster.world;
   CHECK(distance(world.trainer(0).parameters(), world.trainer(1).parameters()) < 0.2);
   expect_sound(cluster);
+}
+
+TEST_CASE("A newcomer takes its first step with the momentum of its donor") {
+  optim::Options training = reference_training(0.01);
+  training.local_optimizer = optim::LocalOptimizerKind::momentum;
+  Cluster cluster(reference_world(2, topology::Kind::ring, training), training);
+  std::optional<optim::Snapshot<double>> adopted;
+  std::vector<double> first_step;
+  cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
+    if (node != 1) return;
+    const auto* train = std::get_if<gossip::Train>(&output);
+    if (train && train->job.adopt) {
+      std::uint64_t schema = 0;
+      std::array<std::byte, sizeof schema> bytes{};
+      train->job.adopt->copy_to(8, bytes);
+      std::memcpy(&schema, bytes.data(), sizeof schema);
+      adopted = *optim::decode_snapshot<double>(*train->job.adopt, schema, 10);
+    }
+    if (std::holds_alternative<gossip::Progress>(output) && first_step.empty())
+      first_step = cluster.world.trainer(1).parameters();
+  });
+  cluster.world.start(0);
+  cluster.world.run_until(Time(3s));
+  cluster.world.start(1);
+  REQUIRE(cluster.comes_true([&] { return !first_step.empty(); }, 3s));
+  REQUIRE(adopted.has_value());
+  REQUIRE(adopted->vectors.size() == 1);
+  std::vector<double> g(10);
+  Reference(ReferenceShape{}, 1).loss_and_gradient(adopted->x, {}, g);
+  double momentum = 0;
+  for (std::size_t k = 0; k < g.size(); ++k) {
+    const double m = adopted->vectors[0][k];
+    momentum += m * m;
+    CHECK(first_step[k] == doctest::Approx(adopted->x[k] - 0.01 * (0.9 * m + g[k])));
+  }
+  CHECK(momentum > 0);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A newcomer whose donors die asks another and starts in time") {
+  Cluster cluster = reference_cluster(9, 8);
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.start(node);
+  cluster.world.run_until(Time(5s));
+  // Whoever is asked first is gone at that moment.
+  int asked = 0;
+  cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
+    const auto* send = std::get_if<gossip::Send>(&output);
+    if (node != 8 || !send || !std::holds_alternative<gossip::SnapshotRequest>(send->message.body))
+      return;
+    ++asked;
+    for (std::size_t k = 0; k < 8 && asked == 1; ++k)
+      if (cluster.world.node_options(k).control == send->to)
+        cluster.world.at(cluster.world.now(), [&cluster, k] { cluster.world.crash(k); });
+  });
+  gossip::Options options = cluster.world.node_options(8);
+  options.expect = 0;
+  options.seeds.push_back(cluster.world.node_options(1).control);
+  cluster.world.start(8, options);
+  CHECK(cluster.comes_true([&] { return cluster.progress[8].size() > 3; }, 2s));
+  CHECK(asked == 2);
+  CHECK(cluster.progress[8].front().progress.round > 100);
 }
 
 TEST_CASE("A joiner adopts a model and holds nobody up") {

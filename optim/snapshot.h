@@ -1,0 +1,52 @@
+// Snapshot: everything by which another node goes on as this one would have: the parameters and the
+// state of algorithm and local optimizer. In bytes, little-endian, S being f32 or f64:
+//   u32 magic "SNAP", u32 version, u64 schema, u64 kind, u64 dimension d,
+//   u32 vectors k, u32 numbers n, f64 numbers[n], S x[d], S vectors[k][d]
+// `schema` is the hash of what must agree for averaging, `kind` that of what the state belongs to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/payload.h"
+#include "base/result.h"
+
+namespace starling::optim {
+
+// What an algorithm or a local optimizer remembers from step to step, seen where it lies. How many
+// vectors and numbers there are never changes.
+template <class S>
+struct State {
+  std::vector<std::span<const S>> vectors = {};  // each of the model's dimension
+  std::vector<double> numbers = {};
+};
+
+template <class S>
+struct Snapshot {
+  std::uint64_t schema = 0, kind = 0;
+  std::vector<S> x;
+  std::vector<std::vector<S>> vectors;
+  std::vector<double> numbers;
+};
+
+inline constexpr std::uint32_t kSnapshotVersion = 1;
+inline constexpr std::size_t kStateVectorsLimit = 16;
+inline constexpr std::size_t kStateNumbersLimit = 64;
+
+template <class S>
+std::size_t snapshot_bytes(std::size_t dimension, const State<S>& state);
+
+// A copy. REQUIRES vectors as long as x, and no more of them or of numbers than the limits.
+template <class S>
+Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<const S> x,
+                        const State<S>& state);
+
+// The error says what is wrong: another version, schema or dimension, a size that does not fit, a
+// number that is not finite. Nothing larger than `payload` is allocated.
+template <class S>
+Result<Snapshot<S>> decode_snapshot(const Payload& payload, std::uint64_t schema,
+                                    std::size_t dimension);
+
+}  // namespace starling::optim

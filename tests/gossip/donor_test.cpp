@@ -1,0 +1,82 @@
+#include "gossip/donor.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/gossip/party.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+const NodeId kFirst = node_id("node-1"), kSecond = node_id("node-2");
+
+// node-0, which two newcomers have told of themselves.
+struct Fixture {
+  Fixture() {
+    for (int k : {1, 2}) {
+      const Options options = party_options(k);
+      Member member;
+      member.id = node_id(options.name);
+      member.name = options.name;
+      member.control = options.control;
+      member.bulk = options.bulk;
+      member.incarnation = 1;
+      party.membership.receive(Time{}, Join{member}, party.outbox);
+    }
+    party.said();
+  }
+  void make(Time now, std::uint64_t round) {
+    const std::byte bytes[4] = {};
+    donor.made(now, round, Payload::copy_of(bytes), {}, party.membership, party.outbox);
+  }
+  void ask(Time now, NodeId by) { donor.asked(now, by, party.membership, party.outbox); }
+
+  Party party{party_options(0)};
+  Donor donor;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "All who ask before a copy is made get the same one") {
+  CHECK_FALSE(donor.claim());
+  ask(Time{}, kFirst);
+  ask(Time{}, kSecond);
+  ask(Time{}, kFirst);
+  CHECK(donor.claim());
+  CHECK_FALSE(donor.claim());
+  CHECK(party.said().empty());
+  make(Time(10ms), 7);
+  const auto sends = party.said();
+  REQUIRE(sends.size() == 2);
+  for (const Send& send : sends) {
+    CHECK(std::get<Snapshot>(send.message.body).round == 7);
+    CHECK(send.message.payload.size() == 4);
+  }
+  CHECK(sends[0].to == party_options(1).bulk);
+  CHECK(sends[1].to == party_options(2).bulk);
+}
+
+TEST_CASE_FIXTURE(Fixture, "A fresh copy answers at once and an old one is let go") {
+  ask(Time{}, kFirst);
+  CHECK(donor.claim());
+  make(Time{}, 7);
+  party.said();
+  ask(Time(100ms), kSecond);
+  CHECK(party.said().size() == 1);
+  CHECK_FALSE(donor.claim());
+  CHECK(donor.deadline() == Time(200ms));
+  donor.tick(Time(200ms));
+  CHECK(donor.deadline() == kNever);
+  ask(Time(201ms), kSecond);
+  CHECK(party.said().empty());
+  CHECK(donor.claim());
+}
+
+TEST_CASE_FIXTURE(Fixture, "Strangers get nothing") {
+  ask(Time{}, node_id("nobody"));
+  CHECK(donor.claim());
+  make(Time{}, 7);
+  CHECK(party.said().empty());
+}
