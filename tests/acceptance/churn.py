@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""Does to real processes what happens to real machines, and measures how the others take it.
+
+    tests/acceptance/churn.py [--nodes N] [--times T] [--seconds S] CHECK ...
+
+Checks: kill busy stop partition restart-all join many. Each prints its figures; the exit code is 1
+when one is outside its bound. `partition` needs root and network namespaces, else it is skipped.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.path.join(ROOT, "build", "release", "daemon", "starling")
+SMALL = ["--data.samples=2000", "--model.kind=softmax", "--topology.kind=ring"]
+MILLION = ["--data.samples=2000", "--model.kind=mlp", "--model.hidden=1280", "--topology.kind=ring"]
+IDLE = ["--data.samples=400", "--model.kind=softmax", "--stop.rounds=1", "--stop.stay=true"]
+LOOK_S = 0.05
+failures = []
+asking = concurrent.futures.ThreadPoolExecutor(16)
+
+
+def report(name, figure, good):
+    print(f"{'ok   ' if good else 'SHORT'} {name}: {figure}", flush=True)
+    if not good:
+        failures.append(name)
+
+
+def spread(times):
+    if not times:
+        return "never"
+    return f"median {statistics.median(times):.2f} s, worst {max(times):.2f} s of {len(times)}"
+
+
+def elapsed(time_s):
+    return "never" if time_s is None else f"{time_s:.2f} s"
+
+
+def wait(condition, seconds):
+    """Seconds until the condition held, or None."""
+    started = time.monotonic()
+    while time.monotonic() - started < seconds:
+        if condition():
+            return time.monotonic() - started
+        time.sleep(LOOK_S)
+    return None
+
+
+class Node:
+    """One `starling run`. A restart keeps its folder and its addresses."""
+
+    def __init__(self, cluster, index, arguments):
+        self.name = f"node-{index}"
+        self.cluster = cluster
+        self.arguments = arguments
+        self.folder = os.path.join(cluster.folder, self.name)
+        self.host, self.prefix = cluster.place(index)
+        self.addresses = None
+        self.seen = 0  # the newest event counted
+        self.start(cluster.seeds())
+
+    def start(self, joins):
+        self.started = time.monotonic()
+        reader, writer = os.pipe()
+        addresses = self.addresses or {k: f"{self.host}:0" for k in ("control", "bulk", "http")}
+        log = open(self.folder + ".log", "ab")
+        self.process = subprocess.Popen(
+            [*self.prefix, PROGRAM, "run", f"--node.name={self.name}",
+             f"--node.data-dir={self.folder}", "--cluster.preset=lan", "--node.log=warning",
+             f"--ready-file=/dev/fd/{writer}", *self.cluster.extra, *self.arguments,
+             *(f"--listen.{key}={addresses[key]}" for key in ("control", "bulk", "http")),
+             *(f"--join={seed}" for seed in joins)],
+            pass_fds=[writer], cwd=ROOT, stderr=log)
+        log.close()
+        os.close(writer)
+        self.ready = os.fdopen(reader)
+        self.seen = 0
+
+    def await_ready(self):
+        self.addresses = json.loads(self.ready.readline())
+        self.ready.close()
+        return time.monotonic() - self.started
+
+    def get(self, resource):
+        """The document, or None when it does not answer."""
+        request = urllib.request.Request(f"http://{self.addresses['http']}{resource}",
+                                         headers=self.cluster.headers)
+        try:
+            with urllib.request.urlopen(request, timeout=5) as reply:
+                return json.load(reply)
+        except (urllib.error.URLError, OSError, ValueError):
+            return None
+
+    def members(self):
+        document = self.get("/v1/members")
+        return {m["name"]: m for m in document["members"]} if document else {}
+
+    def died(self):
+        """Names of those whose death it told since the last call."""
+        document = self.get(f"/v1/events?follow=0&since={self.seen}")
+        events = document["events"] if document else []
+        self.seen = events[-1]["sequence"] if events else self.seen
+        return [event["text"] for event in events if event["kind"] == "died"]
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+
+class Cluster:
+    def __init__(self, nodes, arguments, place=None, extra=(), headers=None):
+        self.folder = tempfile.mkdtemp(prefix="starling-churn-")
+        self.place = place or (lambda index: ("127.0.0.1", []))
+        self.extra, self.headers = list(extra), headers or {}
+        self.nodes = []
+        for index in range(nodes):
+            self.add(index, arguments)
+            if index == 0:
+                self.nodes[0].await_ready()
+        for node in self.nodes[1:]:
+            node.await_ready()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes:
+            if node.process.poll() is None:
+                node.kill()
+        shutil.rmtree(self.folder)
+
+    def seeds(self):
+        return [self.nodes[0].addresses["control"]] if self.nodes else []
+
+    def add(self, index, arguments):
+        self.nodes.append(Node(self, index, arguments))
+        return self.nodes[-1]
+
+    def but(self, *nodes):
+        return [node for node in self.nodes if node not in nodes]
+
+    def until_all(self, nodes, claim, seconds):
+        """Seconds until the claim about the members was true at each, or None. Each is asked only
+        until it was."""
+        open_nodes = list(nodes)
+
+        def look():
+            answers = list(asking.map(lambda node: claim(node.members()), open_nodes))
+            open_nodes[:] = [n for n, good in zip(open_nodes, answers) if not good]
+            return not open_nodes
+
+        return wait(look, seconds)
+
+    def settle(self, seconds=60):
+        count = len(self.nodes)
+        return self.until_all(self.nodes, lambda m: alive(m) == count, seconds)
+
+    def deaths(self, nodes=None):
+        return [text for node in nodes or self.nodes for text in node.died()]
+
+
+def alive(members):
+    return sum(member["state"] == "alive" for member in members.values())
+
+
+def dead(members):
+    return sum(member["state"] == "dead" for member in members.values())
+
+
+def is_dead(name):
+    return lambda members: members.get(name, {}).get("state") == "dead"
+
+
+def is_back(name, incarnation):
+    def claim(members):
+        member = members.get(name, {})
+        return member.get("state") == "alive" and member.get("incarnation", 0) > incarnation
+    return claim
+
+
+# ---------------------------------------------------------------- the checks
+
+def check_kill(options):
+    dead, back, missed = [], [], 0
+    with Cluster(options.nodes, SMALL) as cluster:
+        cluster.settle()
+        for turn in range(options.times):
+            victim = cluster.nodes[turn % options.nodes]
+            others = cluster.but(victim)
+            incarnation = victim.members()[victim.name]["incarnation"]
+            victim.kill()
+            known = cluster.until_all(others, is_dead(victim.name), 60)
+            victim.start([others[0].addresses["control"]])
+            listening = victim.await_ready()
+            again = cluster.until_all(others, is_back(victim.name, incarnation), 60)
+            missed += known is None or again is None
+            dead += [known] if known is not None else []
+            back += [listening + again] if again is not None else []
+            cluster.settle()
+    report(f"kill -9 of one of {options.nodes} known to all", spread(dead),
+           not missed and max(dead) <= 7.7)
+    report("its restart known to all from its start on", spread(back), not missed)
+
+
+def check_busy(options):
+    with Cluster(options.nodes, SMALL) as cluster:
+        cluster.settle()
+        cluster.deaths()
+        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(64)]
+        time.sleep(options.seconds)
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+        deaths = cluster.deaths()
+    report(f"false deaths under 64 busy loops for {options.seconds:.0f} s", len(deaths),
+           not deaths)
+
+
+def check_stop(options):
+    with Cluster(options.nodes, SMALL) as cluster:
+        cluster.settle()
+        cluster.deaths()
+        victim = cluster.nodes[options.nodes // 2]
+        others = cluster.but(victim)
+        victim.signal(signal.SIGSTOP)
+        time.sleep(5)
+        victim.signal(signal.SIGCONT)
+        time.sleep(5)
+        deaths = cluster.deaths()
+        report("deaths told for a stop of 5 s", len(deaths), not deaths)
+        cluster.settle()
+        victim.signal(signal.SIGSTOP)
+        dropped = cluster.until_all(others, is_dead(victim.name), 20)
+        time.sleep(max(0, 20 - (dropped or 20)))
+        victim.signal(signal.SIGCONT)
+        back = cluster.settle()
+    report("a stop of 20 s: dropped by all after", elapsed(dropped), dropped is not None)
+    report("and all agree again after its end in", elapsed(back), back is not None)
+
+
+def run_ip(*words, check=True):
+    return subprocess.run(["ip", *words], check=check, capture_output=True, text=True)
+
+
+class Halves:
+    """Two network namespaces on one bridge, cut apart at the bridge, which reaches both."""
+
+    def __init__(self):
+        self.tag = f"{os.getpid() % 10000}"
+        self.bridge = f"stb{self.tag}"
+        self.sides = [f"sta{self.tag}", f"stz{self.tag}"]
+
+    def __enter__(self):
+        run_ip("link", "add", self.bridge, "type", "bridge")
+        run_ip("addr", "add", "10.77.0.1/24", "dev", self.bridge)
+        run_ip("link", "set", self.bridge, "up")
+        for k, side in enumerate(self.sides):
+            run_ip("netns", "add", side)
+            run_ip("link", "add", side, "type", "veth", "peer", "name", "eth0", "netns", side)
+            run_ip("link", "set", side, "master", self.bridge, "up")
+            run_ip("-n", side, "addr", "add", f"10.77.0.{k + 2}/24", "dev", "eth0")
+            run_ip("-n", side, "link", "set", "eth0", "up")
+            run_ip("-n", side, "link", "set", "lo", "up")
+        return self
+
+    def __exit__(self, *_):
+        for side in self.sides:
+            run_ip("netns", "del", side, check=False)
+            run_ip("link", "del", side, check=False)
+        run_ip("link", "del", self.bridge, check=False)
+
+    def place(self, index):
+        return f"10.77.0.{index % 2 + 2}", ["ip", "netns", "exec", self.sides[index % 2]]
+
+    def cut(self, is_cut):
+        for side in self.sides:
+            subprocess.run(["bridge", "link", "set", "dev", side, "isolated",
+                            "on" if is_cut else "off"], check=True)
+
+    def cut_one_way(self, is_cut):
+        """What the first half says does not reach the second."""
+        run_ip("-n", self.sides[0], "route", "add" if is_cut else "del", "blackhole",
+               "10.77.0.3/32")
+
+
+def check_partition(options):
+    try:
+        with Halves() as halves:
+            partition(options, halves)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        reason = (getattr(error, "stderr", "") or str(error)).strip()
+        print(f"skip  partition: needs root, iproute2 and network namespaces: {reason}")
+
+
+def partition(options, halves):
+    with tempfile.NamedTemporaryFile("w") as token:
+        token.write("churn\n")
+        token.flush()
+        with Cluster(options.nodes, SMALL, halves.place, [f"--http.token-file={token.name}"],
+                     {"Authorization": "Bearer churn"}) as cluster:
+            cluster.settle()
+            half = options.nodes // 2
+            for name, cut in (("a cut in halves", halves.cut),
+                              ("a one-way cut", halves.cut_one_way)):
+                cut(True)
+                dropped = cluster.until_all(cluster.nodes, lambda m: dead(m) >= half, 30)
+                time.sleep(max(0, 30 - (dropped or 30)))
+                cut(False)
+                healed = cluster.settle(120)
+                report(f"{name} of 30 s: each half alone after", elapsed(dropped),
+                       dropped is not None or name == "a one-way cut")
+                report(f"{name}: all agree again after its end in", elapsed(healed),
+                       healed is not None)
+
+
+def check_restart_all(options):
+    with Cluster(options.nodes, SMALL) as cluster:
+        cluster.settle()
+        time.sleep(5)  # the peers are written every few seconds
+        before = {name: m["incarnation"] for name, m in cluster.nodes[0].members().items()}
+        for node in cluster.nodes:
+            node.kill()
+        for node in cluster.nodes:
+            node.start([])  # nobody is told whom to join
+        for node in cluster.nodes:
+            node.await_ready()
+        count = options.nodes
+        agreed = cluster.until_all(
+            cluster.nodes,
+            lambda m: alive(m) == count and all(m[n]["incarnation"] > before[n] for n in before),
+            60)
+        deaths = cluster.deaths()
+    report(f"kill -9 of all {count} and restart without --join: all agree in", elapsed(agreed),
+           agreed is not None)
+    report("deaths told after it", len(deaths), not deaths)
+
+
+def longest_gap(node, since_s):
+    times = [p["time_s"] for p in node.get("/v1/convergence")["series"] if p["time_s"] >= since_s]
+    return max((b - a for a, b in zip(times, times[1:])), default=0.0)
+
+
+def contributes(nodes, name):
+    """Somebody averages with it."""
+    return any(edge["name"] == name and edge["weight"] > 0
+               for node in nodes for edge in (node.get("/v1/neighbors") or {"neighbors": []})
+               ["neighbors"])
+
+
+def check_join(options):
+    listening, joined = [], []
+    with Cluster(8, [*MILLION, "--cluster.expect=8"]) as cluster:
+        cluster.settle()
+        old = list(cluster.nodes)
+        wait(lambda: all(node.get("/v1/status")["run"]["round"] > 20 for node in old), 120)
+        time.sleep(10)
+        gap_before = max(longest_gap(node, 5) for node in old)
+        start = [node.get("/v1/convergence")["series"][-1]["time_s"] for node in old]
+        for turn in range(options.times):
+            node = cluster.add(8 + turn, MILLION)
+            listening.append(node.await_ready())
+            took = wait(lambda: contributes(old, node.name), 60)
+            joined += [took] if took is not None else []
+            node.signal(signal.SIGTERM)
+            node.process.wait()
+            time.sleep(0.5)
+        gap = max(longest_gap(node, since) for node, since in zip(old, start))
+    report("a newcomer's process to listening", spread(listening), True)
+    report("from there to contributing, eight training 1 M parameters", spread(joined),
+           len(joined) == options.times)
+    report("the others' longest gap between rounds", f"{gap:.2f} s; {gap_before:.2f} s before",
+           True)
+
+
+def usage(node):
+    """(resident MiB, CPU seconds) of the process."""
+    with open(f"/proc/{node.process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    ticks = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 2**20, ticks
+
+
+def check_many(options):
+    count = options.nodes if options.nodes != 16 else 256
+    with Cluster(count, IDLE) as cluster:
+        agreed = cluster.settle(120)
+        time.sleep(5)
+        before = [usage(node) for node in cluster.nodes]
+        time.sleep(10)
+        after = [usage(node) for node in cluster.nodes]
+    share = sum(b[1] - a[1] for a, b in zip(before, after)) / 10 / count
+    report(f"{count} daemons agree after the last start in", elapsed(agreed), agreed is not None)
+    report("resident memory of a node", f"{statistics.median(m for m, _ in after):.1f} MiB", True)
+    report("CPU of an idle node", f"{100 * share:.2f} %", True)
+
+
+def main():
+    checks = {"kill": check_kill, "busy": check_busy, "stop": check_stop,
+              "partition": check_partition, "restart-all": check_restart_all, "join": check_join,
+              "many": check_many}
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=16)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("check", nargs="+", choices=checks)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind
+    for check in options.check:
+        checks[check](options)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
