@@ -9,6 +9,10 @@ std::string_view name(gossip::Event::Kind kind) {
   switch (kind) {
     case Kind::joined:
       return "joined";
+    case Kind::suspected:
+      return "suspected";
+    case Kind::cleared:
+      return "cleared";
     case Kind::died:
       return "died";
     case Kind::left:

@@ -51,7 +51,6 @@ class Exchange {
   void note(const optim::Done& done);
 
   Aggregate& aggregate() { return aggregate_; }
-  const Payload& last_offer() const { return offer_; }
   Duration waited() const { return waited_; }
   std::vector<EdgeStatus> status(const Links& links) const;
   // "waiting for node-3: last heard 2.1 s ago, patience 0.8 s"
