@@ -25,9 +25,7 @@ enum class Bug {
   incarnation_forgotten,  // world: a start knows nothing of the lives before
   refutation_lost,        // membership: a node that is accused does not object
   phase_untold,           // membership: others do not learn that a node has its model
-  death_undone,           // membership: an old rumor of life revives the dead
   dead_counted,           // membership: who is dead stays a neighbour
-  edge_one_sided,         // links: an edge counts before the other end knows of it
 };
 
 struct Named {
@@ -44,9 +42,7 @@ inline constexpr std::array kBugs = {
     Named{Bug::incarnation_forgotten, "incarnation_forgotten"},
     Named{Bug::refutation_lost, "refutation_lost"},
     Named{Bug::phase_untold, "phase_untold"},
-    Named{Bug::death_undone, "death_undone"},
     Named{Bug::dead_counted, "dead_counted"},
-    Named{Bug::edge_one_sided, "edge_one_sided"},
 };
 
 // One at a time, set while no world runs.

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
-
 namespace starling::gossip {
 namespace {
 
@@ -73,7 +71,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
   if (is_new) link.active = false;
-  if ((hello.echo == link.epoch || PLANTED(edge_one_sided)) && !link.active) {
+  if (hello.echo == link.epoch && !link.active) {
     link.active = true;
     link.rtt_s = seconds(now - link.hello_sent);
     out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));

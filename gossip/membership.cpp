@@ -173,9 +173,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
     entry.member.round = heard.round;
     entry.member.loss = heard.loss;
   }
-  const bool is_undone =
-      PLANTED(death_undone) && age(heard) == age(entry.member) && entry.liveness == Liveness::dead;
-  if (age(heard) <= age(entry.member) && !is_undone) return;
+  if (age(heard) <= age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   if (entry.liveness == Liveness::left && !is_restarted) return;
   const bool was_present = is_present(entry);

@@ -167,6 +167,7 @@ void Node::Parts::settle(Time now) {
     members_version = 0;
   }
   membership.set_self(phase(), training.run().round, training.run().loss);
+  membership.tick(now, outbox);
   if (members_version != membership.version()) follow_members(now);
   links.tick(now, outbox);
   startup.begin(now, membership, links);
@@ -180,7 +181,6 @@ void Node::Parts::settle(Time now) {
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId late : exchange.take_late()) membership.doubt(now, late);
-  membership.tick(now, outbox);
 }
 
 void Node::Parts::follow_members(Time now) {

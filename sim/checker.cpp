@@ -136,6 +136,11 @@ void Checker::see_status(std::size_t node) {
   if (status.members.size() > world_->size() || status.edges.size() > world_->size())
     violated("queues are bounded", node,
              fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
+  for (const gossip::MemberStatus& member : status.members)
+    if (member.liveness == gossip::Liveness::dead &&
+        std::ranges::find(status.topology.names, member.member.name) != status.topology.names.end())
+      violated("the dead are no neighbours", node,
+               fmt::format("{} is in its topology", member.member.name));
   // A repeated chunk that is not the last one is refused as incomplete.
   const std::uint64_t refused =
       count_of(status.rejected, "repeated") + count_of(status.rejected, "incomplete");
