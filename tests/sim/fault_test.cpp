@@ -90,7 +90,7 @@ TEST_CASE("A newcomer takes its first step with the momentum of its donor") {
   REQUIRE(adopted.has_value());
   REQUIRE(adopted->vectors.size() == 1);
   std::vector<double> g(10);
-  Reference(ReferenceShape{}, 1).loss_and_gradient(adopted->x, {}, g);
+  reference_objective({}, 1)->loss_and_gradient(adopted->x, {}, g);
   double momentum = 0;
   for (std::size_t k = 0; k < g.size(); ++k) {
     const double m = adopted->vectors[0][k];

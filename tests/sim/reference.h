@@ -3,13 +3,9 @@
 // all numbers drawn from mix64, full gradients, start at zero, known optimum of the mean.
 #pragma once
 
-#include <Eigen/Dense>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "base/prng.h"
 #include "optim/objective.h"
 #include "optim/trainer.h"
 #include "sim/options.h"
@@ -22,106 +18,17 @@ struct ReferenceShape {
   std::uint64_t seed = 1000;
 };
 
-inline double reference_number(std::uint64_t s, std::uint64_t k) {
-  return static_cast<double>(mix64((s << 32) | k) >> 11) * 0x1.0p-53 * 2 - 1;
-}
-
-struct Local {
-  Eigen::MatrixXd a;
-  Eigen::VectorXd b;
-};
-
-inline Local reference_local(const ReferenceShape& p, std::size_t i) {
-  const auto rows = static_cast<Eigen::Index>(p.m), columns = static_cast<Eigen::Index>(p.d);
-  Local local{Eigen::MatrixXd(rows, columns), Eigen::VectorXd(rows)};
-  Eigen::VectorXd x(columns);
-  for (std::size_t c = 0; c < p.d; ++c)
-    x[static_cast<Eigen::Index>(c)] =
-        reference_number(p.seed + 900, c) + p.h * reference_number(p.seed + 500 + i, c);
-  for (std::size_t r = 0; r < p.m; ++r)
-    for (std::size_t c = 0; c < p.d; ++c)
-      local.a(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(c)) =
-          reference_number(p.seed + i, r * p.d + c);
-  local.b = local.a * x;
-  for (std::size_t r = 0; r < p.m; ++r)
-    local.b[static_cast<Eigen::Index>(r)] += p.noise * reference_number(p.seed + 700 + i, r);
-  return local;
-}
-
-class Reference final : public optim::Objective<double> {
- public:
-  Reference(const ReferenceShape& shape, std::size_t i)
-      : shape_(shape), local_(reference_local(shape, i % shape.n)) {
-    const auto size = static_cast<Eigen::Index>(shape.d);
-    Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
-    Eigen::VectorXd right = Eigen::VectorXd::Zero(size);
-    for (std::size_t k = 0; k < shape.n; ++k) {
-      const Local local = reference_local(shape, k);
-      normal += local.a.transpose() * local.a;
-      right += local.a.transpose() * local.b;
-    }
-    const Eigen::VectorXd x = normal.ldlt().solve(right);
-    optimum_.assign(x.begin(), x.end());
-  }
-
-  void assign(const optim::Shard&) override {}
-  std::size_t dimension() const override { return shape_.d; }
-  std::size_t samples() const override { return shape_.m; }
-  std::string shard_description() const override { return "its own problem"; }
-  std::string schema() const override { return "reference"; }
-  void initialize(std::span<double> x, std::uint64_t) const override { std::ranges::fill(x, 0.0); }
-  double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t>,
-                           std::span<double> gradient) override {
-    const Eigen::VectorXd residual = residual_at(x);
-    Eigen::Map<Eigen::VectorXd>(gradient.data(), static_cast<Eigen::Index>(gradient.size())) =
-        local_.a.transpose() * residual / static_cast<double>(shape_.m);
-    return residual.squaredNorm() / (2.0 * static_cast<double>(shape_.m));
-  }
-  optim::Evaluation evaluate(std::span<const double> x, std::size_t) override {
-    optim::Evaluation evaluation;
-    evaluation.loss = residual_at(x).squaredNorm() / (2.0 * static_cast<double>(shape_.m));
-    return evaluation;
-  }
-  std::span<const double> optimum() const override { return optimum_; }
-
- private:
-  Eigen::VectorXd residual_at(std::span<const double> x) const {
-    return local_.a *
-               Eigen::Map<const Eigen::VectorXd>(x.data(), static_cast<Eigen::Index>(x.size())) -
-           local_.b;
-  }
-
-  ReferenceShape shape_;
-  Local local_;
-  std::vector<double> optimum_;
-};
+// What node `i` minimises.
+std::unique_ptr<optim::Objective<double>> reference_objective(const ReferenceShape& shape,
+                                                              std::size_t i);
 
 // Full gradients in double, as the table of the reference problem has them.
-inline optim::Options reference_training(double learning_rate) {
-  optim::Options options;
-  options.learning_rate = learning_rate;
-  options.batch_size = 0;
-  options.codec = optim::Codec::f64;
-  return options;
-}
+optim::Options reference_training(double learning_rate);
 
-inline sim::TrainerFactory reference_trainers(const optim::Options& options,
-                                              ReferenceShape shape = {}) {
-  return [=](std::size_t index) {
-    return optim::make_trainer<double>(options, std::make_unique<Reference>(shape, index), index,
-                                       [] { return Time{}; });
-  };
-}
+sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape = {});
 
 // `nodes` nodes of one algorithm on one topology, on a fast network.
-inline sim::Options reference_world(std::size_t nodes, topology::Kind kind,
-                                    const optim::Options& training) {
-  sim::Options options;
-  options.nodes = nodes;
-  options.base.topology.kind = kind;
-  options.base.algorithm = std::string(optim::name(training.algorithm));
-  options.base.overlaps = optim::overlaps(training.algorithm);
-  return options;
-}
+sim::Options reference_world(std::size_t nodes, topology::Kind kind,
+                             const optim::Options& training);
 
 }  // namespace starling::test
