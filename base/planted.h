@@ -26,6 +26,9 @@ enum class Bug {
   refutation_lost,        // membership: a node that is accused does not object
   phase_untold,           // membership: others do not learn that a node has its model
   dead_counted,           // membership: who is dead stays a neighbour
+  edge_one_sided,         // sessions: what an edge still owes is forgotten where it closes
+  pair_mixed_twice,       // edge ledger: a vector that is known is taken once more
+  weight_one_sided,       // edge ledger: only one's own degree counts for the weight
 };
 
 struct Named {
@@ -43,6 +46,9 @@ inline constexpr std::array kBugs = {
     Named{Bug::refutation_lost, "refutation_lost"},
     Named{Bug::phase_untold, "phase_untold"},
     Named{Bug::dead_counted, "dead_counted"},
+    Named{Bug::edge_one_sided, "edge_one_sided"},
+    Named{Bug::pair_mixed_twice, "pair_mixed_twice"},
+    Named{Bug::weight_one_sided, "weight_one_sided"},
 };
 
 // One at a time, set while no world runs.

@@ -173,8 +173,9 @@ void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   target->last_use = ++uses_;
   std::deque<Peer::Outgoing>& queue = target->queue;
   if (queue.size() >= kBulkMessagesLimit) {
-    queue.pop_back();  // older news than what comes; REQUIRES the front, begun, to stay
     ++dropped_;
+    if (!frames.has_payload()) return;  // words are said again, and must not cost a vector
+    queue.pop_back();                   // older than what comes; the front, begun, stays
   }
   queue.push_back({std::move(frames), {}, false});
   push(*target);

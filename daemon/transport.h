@@ -1,7 +1,7 @@
 // Transport: frames in, frames out, over ZeroMQ. Two sockets receive, one per plane; one socket per
 // peer and plane sends. One thread owns it. Sending never waits: control frames that do not fit are
-// dropped (gossip repeats itself), bulk messages queue, at most two per peer, the newer replacing
-// one that has not begun.
+// dropped (gossip repeats itself), bulk messages queue, at most two per peer, a newer
+// vector replacing what has not begun.
 #pragma once
 
 #include <cstdint>

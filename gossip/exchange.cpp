@@ -16,7 +16,8 @@ constexpr std::uint64_t kRoundsInStep = 8;
 
 }  // namespace
 
-void Exchange::links_changed(const Links& links, Outbox& out) {
+void Exchange::links_changed(Time now, const Links& links, const Membership& members, Outbox& out) {
+  sessions_.follow(now, links, members, out);
   std::erase_if(neighbors_, [&](const auto& item) {
     const bool gone = !links.all().contains(item.first);
     if (gone) aggregate_.forget(item.first);
@@ -29,50 +30,80 @@ void Exchange::links_changed(const Links& links, Outbox& out) {
     if (!link.active || (sent != offered_to_.end() && sent->second == link.epoch)) continue;
     // It comes while we are under way: hear it before waiting for it.
     if (!neighbors_.contains(peer)) neighbors_[peer].late = true;
-    send_offer(link, out);
+    if (!is_numbered(link)) send_offer(now, link, out);
   }
+}
+
+// An edge that brings one way only has no pairs.
+bool Exchange::is_numbered(const Link& link) const {
+  return options_.missing == Missing::late && link.wish.brings && link.wish.takes;
 }
 
 void Exchange::offer(Time now, Payload payload, const Links& links, Outbox& out) {
   offer_ = std::move(payload);
   offered_round_ = round_;
-  offered_degree_ = degree_;
+  // Edges that are about to close are offered to as well, and count: the weights of a round must
+  // add up to less than one.
+  const auto active = std::ranges::count_if(
+      links.all(), [](const auto& item) { return item.second.active && item.second.wish.brings; });
+  offered_degree_ = std::max(degree_, static_cast<std::uint32_t>(active));
   wait_since_ = now;
   offered_to_.clear();
   aggregate_.update();
   for (const auto& [peer, link] : links.all())
-    if (link.active) send_offer(link, out);
+    if (link.active) send_offer(now, link, out);
 }
 
-void Exchange::send_offer(const Link& link, Outbox& out) {
-  Round message{link.epoch, offered_round_, offered_degree_, {}, {}};
+void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
+  Round message;
+  message.epoch = link.epoch;
+  message.round = offered_round_;
+  message.degree = offered_degree_;
   if (aggregate_.has_value()) {
     message.flow = aggregate_.flow(link.wish.peer);
     message.estimate = aggregate_.estimate();
   }
-  const Payload payload = link.wish.takes ? offer_ : Payload();
-  neighbors_[link.wish.peer].sent_bytes += payload.size();
+  Neighbor& neighbor = neighbors_[link.wish.peer];
+  Payload payload = link.wish.takes ? offer_ : Payload();
+  if (is_numbered(link)) {
+    const Timing& timing = options_.timing;
+    const Duration pause =
+        2 * neighbor.patience.value(timing.patience_least, timing.patience_initial);
+    // Who is behind in rounds catches up first: the others wait for it.
+    const bool is_behind = neighbor.latest && neighbor.latest->round > offered_round_;
+    if (!sessions_.offer(now, link, {offered_round_, offered_degree_, payload}, is_behind, pause,
+                         message))
+      payload = {};
+  }
+  neighbor.sent_bytes += payload.size();
   offered_to_[link.wish.peer] = link.epoch;
   out.send(link.bulk, std::move(message), payload);
 }
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
-                       const Links& links) {
+                       const Links& links, Outbox& out) {
+  const std::size_t bytes = payload.size();
+  auto heard = Sessions::Heard::fresh;
+  if (message.echo != 0)
+    heard = sessions_.receive(now, from, message, std::move(payload), links, is_resting_, out);
   const auto found = links.all().find(from.sender);
   if (found == links.all().end()) return;
   const Link& link = found->second;
   Neighbor& neighbor = neighbors_[from.sender];
+  neighbor.received_bytes += bytes;
   // The other end is active a moment before this one: its epoch is what counts.
-  if (link.peer_epoch != message.epoch || link.peer_incarnation != from.incarnation) {
-    ++neighbor.rejected["closed edge"];
+  if (link.peer_epoch != message.epoch || link.peer_incarnation != from.incarnation ||
+      (message.echo != 0) != is_numbered(link)) {
+    if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
-  neighbor.received_bytes += payload.size();
-  if (neighbor.latest && message.round <= neighbor.latest->round) {
+  if (message.round == 0) return;  // only says what came
+  const bool is_new = !neighbor.latest || message.round > neighbor.latest->round;
+  if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.rejected["repeated"];
-    return;
-  }
+  if (!is_new) return;
   neighbor.last_heard = now;
+  neighbor.sits_out = message.echo != 0 && message.index == 0;
   const bool in_step = message.round + kRoundsInStep >= round_;
   if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
@@ -82,12 +113,18 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   neighbor.latest = Vector{message.round, message.degree, std::move(payload)};
 }
 
+bool Exchange::lacks_vector(const Link& link, const Neighbor& neighbor) const {
+  if (is_numbered(link)) {
+    const bool sits_out = neighbor.sits_out && neighbor.latest->round >= offered_round_;
+    return !sits_out && sessions_.waits_for(link.wish.peer);
+  }
+  return !neighbor.latest || neighbor.latest->round < offered_round_;
+}
+
 bool Exchange::waits_for(const Link& link, Time now) const {
   if (!link.active || !link.wish.brings) return false;
   const Neighbor& neighbor = neighbors_.at(link.wish.peer);
-  if (neighbor.late) return false;
-  if (neighbor.latest && neighbor.latest->round >= offered_round_) return false;
-  return now < waits_until(neighbor);
+  return !neighbor.late && lacks_vector(link, neighbor) && now < waits_until(neighbor);
 }
 
 Time Exchange::waits_until(const Neighbor& neighbor) const {
@@ -121,6 +158,37 @@ const Exchange::Vector* Exchange::vector_for(const Neighbor& neighbor) const {
 
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links) {
   waited_ += now - wait_since_;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
+    Neighbor& neighbor = found->second;
+    neighbor.weight = 0;
+    if (!lacks_vector(link, neighbor)) continue;
+    if (!neighbor.late) late_.push_back(peer);
+    neighbor.late = true;
+  }
+  sessions_.go_on(now);
+  std::vector<optim::MixTerm> terms = take_pairs();
+  add_heard(links, terms);
+  const std::uint64_t furthest = furthest_round(links);
+  round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;
+  return terms;
+}
+
+std::vector<optim::MixTerm> Exchange::take_pairs() {
+  std::vector<optim::MixTerm> terms;
+  for (Sessions::Mixable& item : sessions_.take()) {
+    const double weight = item.pair.weight();
+    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
+      found->second.weight = weight;
+    Payload own = item.is_current ? Payload() : std::move(item.pair.own.payload);
+    terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload), std::move(own)});
+  }
+  return terms;
+}
+
+// Of the edges whose vectors are not numbered.
+void Exchange::add_heard(const Links& links, std::vector<optim::MixTerm>& terms) {
   struct Heard {
     NodeId peer;
     Neighbor* neighbor;
@@ -129,27 +197,23 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links)
   std::vector<Heard> heard;
   for (const auto& [peer, link] : links.all()) {
     const auto found = neighbors_.find(peer);
-    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
-    Neighbor& neighbor = found->second;
-    if (!neighbor.latest || neighbor.latest->round < offered_round_) {
-      if (!neighbor.late) late_.push_back(peer);
-      neighbor.late = true;
-    }
-    neighbor.weight = 0;
-    const Vector* vector = vector_for(neighbor);
-    if (vector && !vector->payload.empty()) heard.push_back({peer, &neighbor, vector});
+    if (!link.active || !link.wish.brings || is_numbered(link) || found == neighbors_.end())
+      continue;
+    const Vector* vector = vector_for(found->second);
+    if (vector && !vector->payload.empty()) heard.push_back({peer, &found->second, vector});
   }
   // More than were wanted at the time of the offer, when edges opened since: the weights must still
   // add up to less than one.
   const auto degree = std::max(offered_degree_, static_cast<std::uint32_t>(heard.size()));
-  std::vector<optim::MixTerm> terms;
   for (const Heard& item : heard) {
     item.neighbor->weight = 1.0 / (1.0 + std::max(degree, item.vector->degree));
-    terms.push_back({item.peer, item.neighbor->weight, item.vector->payload});
+    terms.push_back({item.peer, item.neighbor->weight, item.vector->payload, {}});
   }
-  const std::uint64_t furthest = furthest_round(links);
-  round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;
-  return terms;
+}
+
+void Exchange::close(Time now, Outbox& out) {
+  is_resting_ = true;
+  sessions_.close_all(now, out);
 }
 
 std::uint64_t Exchange::furthest_round(const Links& links) const {

@@ -1,6 +1,7 @@
 // Exchange, schedule `rounds`: offer a vector, wait for the neighbours' vectors of the same round,
 // average, go on. It waits for a neighbour only while that one is in step, and no longer than its
-// patience; then the round goes on with the vector heard last (missing=reuse) or without (self).
+// patience; then the round goes on without, and the pair is mixed late (missing=late), with the
+// vector heard last (reuse) or without any (self).
 // The weight of an edge, 1 / (1 + max(d_i, d_j)), uses the degrees the two ends had in that round,
 // which travel with the vectors: so both ends use the same weight without agreeing on a view.
 #pragma once
@@ -17,6 +18,7 @@
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/patience.h"
+#include "gossip/sessions.h"
 #include "gossip/status.h"
 
 namespace starling::gossip {
@@ -27,13 +29,16 @@ class Exchange {
 
   // Rounds go on from `round`; the next one is round + 1. Only forward.
   void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
-  // The links may have changed: forgets neighbours that are gone, offers to new ones.
-  void links_changed(const Links& links, Outbox& out);
+  // The links may have changed: forgets neighbours that are gone, offers to new ones where vectors
+  // are not numbered.
+  void links_changed(Time now, const Links& links, const Membership& members, Outbox& out);
   void set_degree(std::uint32_t degree) { degree_ = degree; }
   // The trainer's vector of the current round.
   void offer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
-               const Links& links);
+               const Links& links, Outbox& out);
+  // Asks for what should have come long ago.
+  void tick(Time now, Outbox& out) { sessions_.tick(now, out); }
 
   // The round whose vectors are exchanged.
   std::uint64_t round() const { return round_; }
@@ -41,9 +46,20 @@ class Exchange {
   bool complete(Time now, const Links& links) const;
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
+  // When tick() has something to do.
+  Time next_tick() const { return sessions_.deadline(); }
   // Ends the round: what to average with. The next round is the current one + 1, or that of the
   // neighbour furthest ahead when this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links);
+
+  // Nothing is offered any more.
+  void rest() { is_resting_ = true; }
+  // Closes all edges; the pairs of the vectors that both ends offered can still be taken, as terms,
+  // and once all are, both ends have averaged the same.
+  void close(Time now, Outbox& out);
+  bool is_settled() const { return sessions_.is_settled(); }
+  bool has_pairs() const { return sessions_.has_pairs(); }
+  std::vector<optim::MixTerm> take_pairs();
 
   // Neighbours whose patience ran out since the last call.
   std::vector<NodeId> take_late() { return std::exchange(late_, {}); }
@@ -67,17 +83,21 @@ class Exchange {
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
-    bool late = false;  // its patience ran out; nobody waits until it is heard again
+    bool late = false;      // its patience ran out; nobody waits until it is heard again
+    bool sits_out = false;  // its latest round, as it said
     double weight = 0;
     std::uint64_t sent_bytes = 0, received_bytes = 0;
     std::optional<double> distance;
     std::map<std::string, std::uint64_t> rejected;
   };
 
+  bool is_numbered(const Link& link) const;
+  bool lacks_vector(const Link& link, const Neighbor& neighbor) const;
   bool waits_for(const Link& link, Time now) const;
   Time waits_until(const Neighbor& neighbor) const;
   const Vector* vector_for(const Neighbor& neighbor) const;
-  void send_offer(const Link& link, Outbox& out);
+  void send_offer(Time now, const Link& link, Outbox& out);
+  void add_heard(const Links& links, std::vector<optim::MixTerm>& terms);
   std::uint64_t furthest_round(const Links& links) const;
 
   Options options_;
@@ -90,6 +110,8 @@ class Exchange {
   Duration waited_{};
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
+  Sessions sessions_;                           // of the edges whose vectors are numbered
+  bool is_resting_ = false;
   std::vector<NodeId> late_;
   Aggregate aggregate_;
 };

@@ -11,6 +11,11 @@ constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
 
 }  // namespace
 
+Links::Links(const Options& options)
+    : options_(options),
+      agreement_(options.algorithm +
+                 " with exchange.missing=" + std::string(name(options.missing))) {}
+
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
                  Outbox& out) {
   if (schema_ == 0) return;
@@ -48,7 +53,7 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
   link.hello_sent = now;
-  out.send(link.control, Hello{link.epoch, echo, schema_, options_.algorithm});
+  out.send(link.control, Hello{link.epoch, echo, schema_, agreement_});
 }
 
 void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
@@ -58,11 +63,10 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   // Not wanted, or not yet: views differ for a moment. The other end asks again.
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
   Link& link = found->second;
-  if (hello.schema != schema_ || hello.algorithm != options_.algorithm) {
-    link.refusal =
-        hello.algorithm != options_.algorithm
-            ? fmt::format("it runs {}; this node runs {}", hello.algorithm, options_.algorithm)
-            : "its model or data differ from this node's (kind, size, precision)";
+  if (hello.schema != schema_ || hello.algorithm != agreement_) {
+    link.refusal = hello.algorithm != agreement_
+                       ? fmt::format("it runs {}; this node runs {}", hello.algorithm, agreement_)
+                       : "its model or data differ from this node's (kind, size, precision)";
     link.active = false;
     return;
   }

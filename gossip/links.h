@@ -39,7 +39,7 @@ struct Link {
 
 class Links {
  public:
-  Links(const Options& options) : options_(options) {}
+  explicit Links(const Options& options);
 
   // The model to agree on. Nothing is said to anybody before.
   void open(std::uint64_t schema) { schema_ = schema; }
@@ -60,6 +60,7 @@ class Links {
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;
+  std::string agreement_;  // on what both ends of an edge must do alike, as a person reads it
   std::uint64_t schema_ = 0;
   std::uint64_t last_epoch_ = 0;
   std::map<NodeId, Link> links_;

@@ -107,6 +107,12 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
   }
 }
 
+bool Membership::has_ended(NodeId id, std::uint64_t incarnation) const {
+  const auto found = others_.find(id);
+  return found == others_.end() || found->second.liveness == Liveness::left ||
+         found->second.member.incarnation != incarnation;
+}
+
 void Membership::doubt(Time now, NodeId id) {
   const auto found = others_.find(id);
   if (found != others_.end() && found->second.liveness == Liveness::alive) prober_.doubt(now, id);

@@ -60,6 +60,8 @@ class Membership {
   std::uint64_t version() const { return version_; }
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
+  // Nothing more comes of this life of that node: it began another, left, or is not known.
+  bool has_ended(NodeId id, std::uint64_t incarnation) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
   // Live and suspect members, self included.

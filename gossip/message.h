@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -91,11 +92,21 @@ struct Snapshot {
 // One round on one edge. The payload is the offered vector; none on an edge of a directed graph
 // that only brings vectors to the sender. `flow` and `estimate` belong to the running estimate of
 // the network's mean (see aggregate.h); empty when there is none.
+// Where each pair of vectors is mixed exactly once (edge_ledger.h), `echo` is set, and the message
+// says beside what the sender has; without a payload it sits the round out, or, where `round` is 0,
+// says nothing else.
 struct Round {
+  enum class Word : std::uint8_t { none, question, answer };
+
   std::uint64_t epoch = 0;  // the sender's, of this edge
+  std::uint64_t echo = 0;   // the receiver's; 0: vectors are not numbered
   std::uint64_t round = 0;
-  std::uint32_t degree = 0;  // the sender's in-degree in this round, for the weight at both ends
-  std::vector<float> flow, estimate;
+  std::uint32_t degree = 0;    // the sender's in-degree in this round, for the weight at both ends
+  std::uint64_t index = 0;     // of the vector on this edge, from 1; 0: none
+  std::uint64_t received = 0;  // all vectors of the receiver up to this one have come
+  std::optional<std::uint64_t> last = {};  // the sender's last vector: the edge closes
+  Word word = Word::none;                  // "what have you?", "this"
+  std::vector<float> flow = {}, estimate = {};
 };
 
 using Body =

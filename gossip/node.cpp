@@ -21,6 +21,9 @@ namespace {
 // Before the size of the model is known, a snapshot may be this large.
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
+// A node that leaves waits this long until what it exchanged is settled.
+constexpr Duration kLeaveLimit = std::chrono::seconds(2);
+
 }  // namespace
 
 // The parts, and what connects them. Every input goes to one part; then the parts look at each
@@ -72,11 +75,12 @@ struct Node::Parts {
     startup.receive(snapshot, std::move(payload), from, outbox);
   }
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
-    exchange.receive(now, from, round, std::move(payload), links);
+    exchange.receive(now, from, round, std::move(payload), links, outbox);
   }
 
   void donate(Time now, optim::Done& done);
   void settle(Time now);
+  void leave(Time now);
   void learn_workload(const optim::Workload& workload);
   void follow_members(Time now);
   void rebuild_topology(const std::vector<const Member*>& ready);
@@ -98,7 +102,8 @@ struct Node::Parts {
   std::vector<NodeId> vertices;  // of the topology, in its order
   std::uint64_t members_version = 0;
   bool was_ready = false;
-  bool leaving = false;
+  std::optional<Time> leave_by;  // leaving, at the latest then
+  bool gone = false;
 };
 
 Node::Node(const Options& options, Time now) : parts_(std::make_unique<Parts>(options, now)) {}
@@ -106,18 +111,24 @@ Node::~Node() = default;
 
 void Node::step(Time now, Input input, Outputs& out) {
   Parts& parts = *parts_;
-  if (parts.leaving) return;
+  if (parts.gone) return;
   parts.outbox.begin(out);
   parts.membership.awake(now);
   std::visit([&](auto& event) { parts.on(now, event); }, input);
-  if (!parts.leaving) parts.settle(now);
+  if (parts.leave_by)
+    parts.leave(now);
+  else
+    parts.settle(now);
 }
 
 Time Node::deadline() const {
   const Parts& parts = *parts_;
-  if (parts.leaving) return kNever;
+  if (parts.gone) return kNever;
+  const Time exchange = parts.exchange.next_tick();
+  if (parts.leave_by) return std::min({*parts.leave_by, parts.membership.deadline(), exchange});
   return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
-                   parts.donor.deadline(), parts.training.deadline(parts.exchange, parts.links)});
+                   parts.donor.deadline(), exchange,
+                   parts.training.deadline(parts.exchange, parts.links)});
 }
 
 void Node::Parts::on(Time now, Received& received) {
@@ -137,10 +148,22 @@ void Node::Parts::on(Time now, Trained& trained) {
     startup.trained(now, trained.done);
 }
 
-void Node::Parts::on(Time, const LeaveCommand&) {
+void Node::Parts::on(Time now, const LeaveCommand&) {
+  if (leave_by) return;
+  leave_by = now + kLeaveLimit;
+  exchange.close(now, outbox);
   links.close_all(outbox);
+}
+
+// The others need what it offered, and it what they did, so that the mean of those who stay is what
+// it would be without this node's share.
+void Node::Parts::leave(Time now) {
+  gate.tick(now);
+  membership.tick(now, outbox);
+  exchange.tick(now, outbox);
+  if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
   membership.leave(outbox);
-  leaving = true;
+  gone = true;
   outbox.put(Stopped{});
 }
 
@@ -177,7 +200,8 @@ void Node::Parts::settle(Time now) {
                                            : "training");
     training.start(now, startup.round(), exchange, outbox);
   }
-  exchange.links_changed(links, outbox);
+  exchange.links_changed(now, links, membership, outbox);
+  exchange.tick(now, outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId late : exchange.take_late()) membership.doubt(now, late);
@@ -190,7 +214,7 @@ void Node::Parts::follow_members(Time now) {
   const std::vector<Wish> wanted = wishes();
   exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
   links.want(now, wanted, membership, outbox);
-  exchange.links_changed(links, outbox);
+  exchange.links_changed(now, links, membership, outbox);
   if (training.started()) reassign_data(ready);
 }
 
@@ -244,7 +268,7 @@ Phase Node::Parts::phase() const {
 }
 
 State Node::Parts::state() const {
-  if (leaving) return State::leaving;
+  if (leave_by) return State::leaving;
   if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
   if (training.finished()) return State::finished;
   return training.trouble() || membership.impostor() ? State::degraded : State::training;

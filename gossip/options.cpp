@@ -12,7 +12,7 @@ using namespace std::string_view_literals;
 using namespace std::chrono_literals;
 
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
-constexpr std::array kMissing = {"reuse"sv, "self"sv};
+constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 constexpr std::array kSchedules = {"rounds"sv};
 
 std::optional<double> read_optional(Reader& reader, std::string_view name, double high) {
@@ -71,9 +71,11 @@ void describe(Schema& schema) {
   schema.add({"exchange.schedule", "rounds",
               "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
               "same round, no longer than its patience)"});
-  schema.add({"exchange.missing", "reuse",
-              "for a vector that did not come in time: reuse (the last one heard) or self (its "
-              "weight stays with the node; raises the error floor under loss)"});
+  schema.add({"exchange.missing", "late",
+              "for a vector that did not come in time: late (both ends mix each pair exactly once, "
+              "when it is whole: the mean of all stays), reuse (the last one heard stands in: a "
+              "lower floor under heavy loss, and the mean moves) or self (its weight stays with "
+              "the node); directed graphs take reuse for late"});
   schema.add({"stop.rounds", "0", "finish after this many rounds; 0: no limit"});
   schema.add({"stop.seconds", "0", "finish after training this long, s; 0: no limit"});
   schema.add({"stop.loss", "", "finish when the evaluation loss is at most this"});
@@ -81,6 +83,10 @@ void describe(Schema& schema) {
       {"stop.accuracy", "", "finish when the evaluation accuracy, 0 to 1, is at least this"});
   schema.add({"eval.every", "10",
               "rounds between two evaluations; fewer sees more and takes time from training"});
+}
+
+std::string_view name(Missing missing) {
+  return kMissing[static_cast<std::size_t>(missing)];
 }
 
 Options read_options(Reader& reader) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -13,7 +14,10 @@
 
 namespace starling::gossip {
 
-enum class Missing { reuse, self };
+// What becomes of a vector that did not come in time: it is mixed when it comes, as a pair with the
+// one it answers; the last one heard stands in; its weight stays with the node.
+enum class Missing { late, reuse, self };
+std::string_view name(Missing missing);
 
 // Times of the protocol for one kind of network; everything else is measured.
 struct Timing {
@@ -52,7 +56,7 @@ struct Options {
   topology::Options topology;
   std::string algorithm;  // its name, for hellos and the status
   bool overlaps = false;  // offers before it computes
-  Missing missing = Missing::reuse;
+  Missing missing = Missing::late;
   Goal goal;
   std::uint64_t evaluate_every = 10;
 };

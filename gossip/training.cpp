@@ -88,6 +88,7 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   if (last_round_ || goal_reached()) {
     finished_ = true;
     run_.goal_reached = true;
+    exchange.rest();
     out.event(Event::Kind::finished, fmt::format("finished after round {}", run_.round));
   }
 }
@@ -144,6 +145,19 @@ void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox&
   if (!started_ || finished_ || jobs_in_flight_ > 0 || !offered_) return;
   if (!exchange.complete(now, links)) return;
   begin_round(now, exchange.finish_round(now, links), true, exchange, out);
+}
+
+bool Training::wind_up(Exchange& exchange, Outbox& out) {
+  if (!started_ || finished_) return true;
+  if (jobs_in_flight_ > 0) return false;
+  if (!exchange.has_pairs()) return exchange.is_settled();
+  optim::Job job;
+  job.round = exchange.round() + 1;
+  job.absorb = true;
+  job.mix = exchange.take_pairs();
+  jobs_in_flight_ = 1;
+  out.train(std::move(job));
+  return false;
 }
 
 Time Training::deadline(const Exchange& exchange, const Links& links) const {

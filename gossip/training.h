@@ -26,6 +26,9 @@ class Training {
   // Begins the next round when this one needs nobody any more.
   void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
   Time deadline(const Exchange& exchange, const Links& links) const;
+  // Begins no more rounds; mixes what settles the edges that close. Returns whether nothing is left
+  // to do.
+  bool wind_up(Exchange& exchange, Outbox& out);
 
   // If the donor lacks a snapshot the next job makes one too; where no other comes any more, one of
   // its own.

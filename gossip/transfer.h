@@ -52,6 +52,7 @@ class Frames {
   explicit Frames(Frame frame) : made_(std::move(frame)) {}
 
   bool done() const { return done_; }
+  bool has_payload() const { return made_ ? !made_->body.empty() : !message_.payload.empty(); }
   // REQUIRES !done().
   Frame next();
   // The rest of them.

@@ -3,7 +3,8 @@
 //
 // One job is, in this order and each part only if asked for:
 //   adopt     go on from this snapshot of another node instead of one's own state
-//   absorb    x = offered + sum_j weight_j (theirs_j - offered), for the round that was offered
+//   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
+//             own_j is what was offered, or an earlier vector that theirs_j belongs to
 //   snapshot  the state in which the rounds before this one left the node, for a newcomer
 //   evaluate  loss and accuracy of x on held-out data
 //   local     the local step, or steps, of the algorithm on one's own data
@@ -24,8 +25,9 @@ namespace starling::optim {
 
 struct MixTerm {
   NodeId peer;
-  double weight = 0;  // w_ij >= 0; the sum over a job is below 1
+  double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1
   Payload theirs;     // a whole vector in the codec of the run
+  Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.

@@ -20,19 +20,26 @@ static_assert(kMixTile <= kTile);
 constexpr std::size_t kLargeBytes = 4 << 20;
 
 // One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each. `sent` is
-// null where x itself is what was sent. REQUIRES terms.
+// null where x itself is what was sent. A term with a vector of its own pulls twice,
+//   w (theirs - own) = w (theirs - s) - w (own - s) .
+// REQUIRES terms.
 template <class S>
 std::vector<double> pass(std::span<const S> x, const Payload* sent,
                          const std::vector<const MixTerm*>& terms, Codec codec, std::span<S> out) {
-  const std::size_t count = terms.size();
-  std::vector<double> squared(count);
   std::vector<VectorReader<S>> readers;
   PullSources<S> from;
-  from.theirs.resize(count);
   for (const MixTerm* term : terms) {
     readers.emplace_back(codec, term->theirs);
     from.weights.push_back(static_cast<S>(term->weight));
   }
+  for (const MixTerm* term : terms) {
+    if (term->own.empty()) continue;
+    readers.emplace_back(codec, term->own);
+    from.weights.push_back(static_cast<S>(-term->weight));
+  }
+  const std::size_t count = readers.size();
+  std::vector<double> squared(count);
+  from.theirs.resize(count);
   if (PLANTED(weight_twice) && count > 0) from.weights.front() *= 2;
   std::optional<VectorReader<S>> own_reader;
   if (sent) own_reader.emplace(codec, *sent);
@@ -53,6 +60,7 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
       from.x = to;
     }
   }
+  squared.resize(terms.size());
   return squared;
 }
 
@@ -79,7 +87,8 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   MixResult result;
   std::vector<const MixTerm*> sound;
   for (const MixTerm& term : terms) {
-    if (is_vector(codec, term.theirs, x.size()))
+    if (is_vector(codec, term.theirs, x.size()) &&
+        (term.own.empty() || is_vector(codec, term.own, x.size())))
       sound.push_back(&term);
     else
       result.rejections.push_back({term.peer, "size"});

@@ -42,12 +42,10 @@ std::uint64_t count_of(const std::map<std::string, std::uint64_t>& counts, const
 
 }  // namespace
 
-Checker::Checker(World& world, Laws laws)
+Checker::Checker(World& world)
     : world_(&world),
-      ledger_(world, laws,
-              [this](std::string law, std::size_t node, std::string what) {
-                violated(std::move(law), node, std::move(what));
-              }),
+      ledger_(world, [this](std::string law, std::size_t node,
+                            std::string what) { violated(std::move(law), node, std::move(what)); }),
       seen_(world.size()),
       incarnations_(world.size()) {
   world.observe([this](std::size_t node, const gossip::Output& output) { see(node, output); });
@@ -107,8 +105,17 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
   if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
     seen.asked = world_->now();
   if (!std::holds_alternative<gossip::Round>(send.message.body)) return;
-  if (seen.asked && !send.message.payload.empty() && world_->now() - *seen.asked < kDonorPatience)
+  if (seen.asked && !send.message.payload.empty() && world_->now() - *seen.asked < kDonorPatience &&
+      knows_donor(node))
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
+}
+
+// Whether it knows of another that trains. If all those are gone it is right to begin alone.
+bool Checker::knows_donor(std::size_t node) const {
+  return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
+    return !member.self && member.liveness == gossip::Liveness::alive &&
+           member.member.phase == gossip::Phase::training;
+  });
 }
 
 void Checker::see(std::size_t node, const optim::Job& job) {
@@ -117,7 +124,7 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
-    sum += term.weight;
+    if (term.own.empty()) sum += term.weight;
   }
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
@@ -136,6 +143,7 @@ void Checker::see_status(std::size_t node) {
   if (status.members.size() > world_->size() || status.edges.size() > world_->size())
     violated("queues are bounded", node,
              fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
+  if (status.state == gossip::State::leaving) return;  // it follows nobody any more
   for (const gossip::MemberStatus& member : status.members)
     if (member.liveness == gossip::Liveness::dead &&
         std::ranges::find(status.topology.names, member.member.name) != status.topology.names.end())

@@ -20,16 +20,22 @@ class Checker {
   //   weights are convex          w_ij >= 0 with a sum below 1
   //   a mix is what its weights say   seen where nothing is learned: at learning rate 0
   //   numbers are finite
-  //   a joiner contributes late   nothing is offered while a model that was asked for may come
+  //   a joiner contributes late   nothing is offered while a model that was asked for may come,
+  //   from
+  //                               somebody whom the joiner knows to train
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges
-  // and what `laws` switch on: weights are symmetric; the mean stays.
+  // and where missing=late:
+  //   pairs are mixed once        of the vectors of two neighbours, by each of them
+  //   weights are symmetric       both give the pair the same
   // REQUIRES that the checker lives as long as the world runs.
-  explicit Checker(World& world, Laws laws = {});
+  explicit Checker(World& world);
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
   // ---- at the end
+  // What one end of an edge averaged with, the other did too: so the mean stays.
+  void expect_settled() { ledger_.expect_settled(); }
   // Every parameter of every node is a number.
   void expect_finite();
   // Every node that runs lists exactly those that run as alive, and has the same topology of them.
@@ -57,6 +63,7 @@ class Checker {
   void see(std::size_t node, const gossip::Send& send);
   void see(std::size_t node, const optim::Job& job);
   void see_status(std::size_t node);
+  bool knows_donor(std::size_t node) const;
   void violated(std::string law, std::size_t node, std::string what);
 
   World* world_;

@@ -8,8 +8,7 @@ namespace starling::sim {
 namespace {
 
 constexpr std::size_t kNumbersLimit = 4096;  // of a model whose every mix is done again
-constexpr std::size_t kWeightsLimit = 10'000;
-constexpr std::size_t kRoundsLimit = 64;
+constexpr std::uint64_t kUnderWay = 8;    // rounds within which a pair may be mixed at one end only
 constexpr double kTolerance = 1e-9;       // relative, of doubles
 constexpr double kFloatTolerance = 1e-4;  // of floats on the wire
 
@@ -55,12 +54,16 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
   const auto* round = std::get_if<gossip::Round>(&send.message.body);
   if (!round) return;
   Book& book = book_of(node);
+  const std::byte* address = address_of(send.message.payload);
+  if (!address) return;
+  const Offer offer{node, book.life, round->round};
+  const auto known = offers_.find(address);
+  if (known != offers_.end() && known->second == offer) return;  // once more, or to somebody else
   if (round->round < book.offered_round)
     report_("rounds go forward", node,
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
-  if (const std::byte* address = address_of(send.message.payload))
-    offers_[address] = {node, book.life, round->round};
+  offers_[address] = offer;
 }
 
 void Ledger::see(std::size_t node, const gossip::Train& train) {
@@ -68,34 +71,52 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   Book& book = book_of(node);
   book.expected.reset();
   if (!job.absorb) return;
-  if (laws_.weights_symmetric)
-    for (const optim::MixTerm& term : job.mix) compare_weights(node, book, term);
+  if (world_->options().base.missing == gossip::Missing::late)
+    for (const optim::MixTerm& term : job.mix) enter(node, book, term);
   // An algorithm that overlaps offers something other than its model.
   if (!world_->options().base.overlaps) book.expected = mixed(node, job);
 }
 
-// Both ends averaged with each other's vector of the same round.
-void Ledger::compare_weights(std::size_t node, const Book& book, const optim::MixTerm& term) {
-  const auto found = offers_.find(address_of(term.theirs));
-  if (found == offers_.end() || found->second.round != book.offered_round) return;
-  const Offer& theirs = found->second;
-  const bool is_first = node < theirs.node;
-  const Edge edge{theirs.round, is_first ? node : theirs.node, is_first ? theirs.node : node,
-                  is_first ? book.life : theirs.life, is_first ? theirs.life : book.life};
-  const auto [known, is_new] = weights_.try_emplace(edge, Side{node, term.weight});
-  if (is_new) {
-    if (weights_.size() > kWeightsLimit) weights_.erase(weights_.begin());
-    return;
+void Ledger::enter(std::size_t node, const Book& book, const optim::MixTerm& term) {
+  const auto theirs = offers_.find(address_of(term.theirs));
+  if (theirs == offers_.end()) return;
+  Offer own{node, book.life, book.offered_round};
+  if (!term.own.empty()) {
+    const auto found = offers_.find(address_of(term.own));
+    if (found == offers_.end()) return;
+    own = found->second;
   }
-  if (known->second.node == node) return;
-  if (std::abs(known->second.weight - term.weight) > kTolerance)
+  const auto [pair, is_new] = pairs_.try_emplace(std::minmax(own, theirs->second));
+  Entry& entry = pair->second;
+  bool& is_mixed = entry.is_mixed[own < theirs->second ? 0 : 1];
+  if (is_mixed)
+    report_("pairs are mixed once", node,
+            fmt::format("round {} with node-{}'s round {} again", own.round, theirs->second.node,
+                        theirs->second.round));
+  is_mixed = true;
+  if (is_new)
+    entry.weight = term.weight;
+  else if (std::abs(entry.weight - term.weight) > kTolerance)
     report_("weights are symmetric", node,
-            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight, theirs.node,
-                        theirs.round, known->second.weight));
-  weights_.erase(known);
+            fmt::format("gives {} to node-{} in round {} and gets {}", term.weight,
+                        theirs->second.node, theirs->second.round, entry.weight));
 }
 
-// x + sum_j w_j (theirs_j - x)
+void Ledger::expect_settled() {
+  for (const auto& [pair, entry] : pairs_) {
+    if (entry.is_mixed[0] && entry.is_mixed[1]) continue;
+    const Offer& lacks = entry.is_mixed[0] ? pair.second : pair.first;
+    const Offer& has = entry.is_mixed[0] ? pair.first : pair.second;
+    const bool both_live = world_->runs(lacks.node) && world_->life(lacks.node) == lacks.life &&
+                           world_->runs(has.node) && world_->life(has.node) == has.life;
+    if (!both_live || lacks.round + kUnderWay >= books_[lacks.node].offered_round) continue;
+    report_(
+        "pairs are mixed at both ends", lacks.node,
+        fmt::format("not its round {} with node-{}'s round {}", lacks.round, has.node, has.round));
+  }
+}
+
+// x + sum_j w_j (theirs_j - own_j)
 std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job) const {
   const Vector own = world_->trainer(node).parameters();
   if (own.empty() || own.size() > kNumbersLimit) return std::nullopt;
@@ -103,21 +124,17 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
   for (const optim::MixTerm& term : job.mix) {
     const Vector theirs = decode(term.theirs, own.size());
     if (theirs.empty()) continue;
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - own[k]);
+    const Vector given = term.own.empty() ? own : decode(term.own, own.size());
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - given[k]);
   }
   return x;
 }
 
-void Ledger::see(std::size_t node, const gossip::Progress& progress) {
-  const bool learns = world_->learning_rate(node) > 0;
+void Ledger::see(std::size_t node, const gossip::Progress&) {
   Book& book = book_of(node);
-  if (!learns && (book.expected || laws_.mean_stays)) {
-    const Vector model = world_->trainer(node).parameters();
-    if (book.expected) compare_model(node, *book.expected, model);
-    if (laws_.mean_stays) compare_mean(node, progress.round, model);
-  }
+  if (book.expected && world_->learning_rate(node) <= 0)
+    compare_model(node, *book.expected, world_->trainer(node).parameters());
   book.expected.reset();
-  if (learns) mean_.reset(), sums_.clear();
 }
 
 void Ledger::compare_model(std::size_t node, const Vector& expected, const Vector& model) {
@@ -125,31 +142,6 @@ void Ledger::compare_model(std::size_t node, const Vector& expected, const Vecto
   const double off = distance(expected, model);
   if (off <= kFloatTolerance * (1 + norm(expected))) return;
   report_("a mix is what its weights say", node, fmt::format("it is off by {:.3g}", off));
-}
-
-// Of the models after one round of all nodes that run; the first such mean is the reference, anew
-// whenever a node comes or goes.
-void Ledger::compare_mean(std::size_t node, std::uint64_t round, const Vector& model) {
-  const std::vector<std::size_t> running = world_->running();
-  std::uint64_t lives = 0;
-  for (std::size_t other : running) lives = mix64(lives ^ (other << 32 ^ world_->life(other)));
-  if (lives != lives_) {
-    lives_ = lives;
-    mean_.reset();
-    sums_.clear();
-  }
-  Sum& sum = sums_[round];
-  sum.total.resize(model.size());
-  for (std::size_t k = 0; k < model.size(); ++k) sum.total[k] += model[k];
-  if (++sum.nodes == running.size()) {
-    Vector mean = sum.total;
-    for (double& value : mean) value /= static_cast<double>(running.size());
-    if (!mean_) mean_ = mean;
-    if (const double off = distance(mean, *mean_); off > kTolerance * (1 + norm(*mean_)))
-      report_("the mean stays", node, fmt::format("it moved by {:.3g} in round {}", off, round));
-    sums_.erase(round);
-  }
-  if (sums_.size() > kRoundsLimit) sums_.erase(sums_.begin());
 }
 
 }  // namespace starling::sim

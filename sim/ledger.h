@@ -2,11 +2,12 @@
 // in which round, by where its bytes lie: payloads travel by handle in a world.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,25 +17,18 @@
 
 namespace starling::sim {
 
-// Laws that hold only under conditions.
-struct Laws {
-  // Where both ends averaged with each other's vector of one round, their weights are the same.
-  // Needs degrees that do not change between the offer and the end of a round.
-  bool weights_symmetric = false;
-  // The mean of all parameters stays while no rate of learning is above 0. Needs rounds that both
-  // ends of an edge apply exactly once.
-  bool mean_stays = false;
-};
-
 class Ledger {
  public:
   // REQUIRES a world that outlives it and a learning rate that is not below 0.
-  Ledger(World& world, Laws laws, Report report)
-      : world_(&world), laws_(laws), report_(std::move(report)), books_(world.size()) {}
+  Ledger(World& world, Report report)
+      : world_(&world), report_(std::move(report)), books_(world.size()) {}
 
   void see(std::size_t node, const gossip::Send& send);
   void see(std::size_t node, const gossip::Train& train);
   void see(std::size_t node, const gossip::Progress& progress);
+  // Whatever one end of an edge averaged with, the other did too, if both still live and it is not
+  // of the last rounds.
+  void expect_settled();
 
  private:
   using Vector = std::vector<double>;
@@ -46,33 +40,26 @@ class Ledger {
   struct Offer {
     std::size_t node = 0;
     std::uint64_t life = 0, round = 0;
+
+    auto operator<=>(const Offer&) const = default;
   };
-  // Two nodes and their lives, the smaller first, and a round.
-  using Edge = std::tuple<std::uint64_t, std::size_t, std::size_t, std::uint64_t, std::uint64_t>;
-  struct Side {
-    std::size_t node = 0;
+  // Two vectors that are averaged with each other, the lesser first.
+  using Pair = std::pair<Offer, Offer>;
+  struct Entry {
     double weight = 0;
-  };
-  struct Sum {
-    std::size_t nodes = 0;
-    Vector total;
+    std::array<bool, 2> is_mixed{};  // by the node of the first, of the second
   };
 
   Book& book_of(std::size_t node);
-  void compare_weights(std::size_t node, const Book& book, const optim::MixTerm& term);
+  void enter(std::size_t node, const Book& book, const optim::MixTerm& term);
   std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
   void compare_model(std::size_t node, const Vector& expected, const Vector& model);
-  void compare_mean(std::size_t node, std::uint64_t round, const Vector& model);
 
   World* world_;
-  Laws laws_;
   Report report_;
   std::vector<Book> books_;
   std::unordered_map<const std::byte*, Offer> offers_;  // never iterated
-  std::map<Edge, Side> weights_;                        // heard from one end so far
-  std::map<std::uint64_t, Sum> sums_;                   // by round
-  std::uint64_t lives_ = 0;                             // when the reference was taken
-  std::optional<Vector> mean_;                          // the reference
+  std::map<Pair, Entry> pairs_;
 };
 
 }  // namespace starling::sim

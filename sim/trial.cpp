@@ -35,7 +35,7 @@ class Trial {
         scenario_(scenario),
         timeline_(timeline),
         world_(options_for(options, scenario), make_trainer),
-        checker_(world_, options.laws),
+        checker_(world_),
         director_(world_, scenario_) {
     world_.observe([this](std::size_t, const gossip::Output& output) {
       verdict_.rounds += std::holds_alternative<gossip::Progress>(output);
@@ -84,6 +84,7 @@ void Trial::heal() {
   if (!run_until(healed + options_.world.phases.healed)) return;
   checker_.expect_agreement();
   checker_.expect_finite();
+  checker_.expect_settled();
   checker_.expect_consensus(options_.world.phases.distance_limit);
 }
 

@@ -14,7 +14,6 @@ namespace starling::sim {
 
 struct TrialOptions {
   Options world = {};  // nodes and seed are the scenario's, and so is the time of the chaos
-  Laws laws = {};
 };
 
 struct Verdict {

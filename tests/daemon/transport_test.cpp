@@ -24,7 +24,9 @@ gossip::Message message(std::size_t bytes) {
   std::vector<std::byte> values(bytes);
   Prng prng(3);
   for (std::byte& value : values) value = static_cast<std::byte>(prng.next());
-  return {{1, NodeId{2}, 3, 4}, gossip::Round{1, 2, 3, {}, {}}, Payload::copy_of(values)};
+  return {{1, NodeId{2}, 3, 4},
+          gossip::Round{.epoch = 1, .round = 2, .degree = 3},
+          Payload::copy_of(values)};
 }
 
 std::vector<std::byte> bytes_of(const Payload& payload) {

@@ -46,7 +46,15 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .round = 1ULL << 40,
                 .degree = 2,
                 .flow = {1.5F, -2.0F},
-                .estimate = {0.0F, 3.25F}}};
+                .estimate = {0.0F, 3.25F}},
+          Round{.epoch = 4,
+                .echo = 5,
+                .round = 6,
+                .degree = 2,
+                .index = 1ULL << 40,
+                .received = 3,
+                .last = 0,
+                .word = Round::Word::answer}};
 }
 
 }  // namespace starling::test

@@ -27,7 +27,9 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 }
 
 Message message_with(Payload payload, std::uint64_t sequence = 1) {
-  return {{1, node_id("a"), 1, sequence}, Round{3, 7, 2, {}, {}}, std::move(payload)};
+  return {{1, node_id("a"), 1, sequence},
+          Round{.epoch = 3, .round = 7, .degree = 2},
+          std::move(payload)};
 }
 
 std::vector<Frame> cut(const Message& message) {

@@ -116,6 +116,24 @@ TEST_CASE("A shared vector is copied before it is edited") {
   CHECK(x.values().data() == place);
 }
 
+TEST_CASE_TEMPLATE("A late pair is mixed by what both were", S, float, double) {
+  const Codec codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  const std::size_t size = 5001;
+  const auto now = random_vector<S>(size, 1), before = random_vector<S>(size, 2),
+             theirs = random_vector<S>(size, 3), late = random_vector<S>(size, 4);
+  SharedVector<S> x = shared(now);
+  const std::vector<MixTerm> terms = {
+      {NodeId{2}, 0.4, encoded(theirs, codec)},
+      {NodeId{2}, 0.3, encoded(late, codec), encoded(before, codec)}};
+  CHECK(mix(x, encoded(now, codec), terms, codec).distances.size() == 2);
+  double worst = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(x.values()[i] -
+                                                         (now[i] + S(0.4) * (theirs[i] - now[i]) +
+                                                          S(0.3) * (late[i] - before[i])))));
+  CHECK(worst < (sizeof(S) == 4 ? 1e-6 : 1e-14));
+}
+
 TEST_CASE("A vector with a number that is not finite leaves its weight with self") {
   const std::size_t size = 9000;
   const auto own = random_vector<float>(size, 1), good = random_vector<float>(size, 2);

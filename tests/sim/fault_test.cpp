@@ -277,7 +277,12 @@ TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it i
     network.loss = loss;
     network.duplicate = 0.1;
     network.jitter = 1ms;
-    Cluster cluster = reference_cluster(16, 16, network);
+    const optim::Options training = reference_training(0.1);
+    sim::Options options = reference_world(16, topology::Kind::ring, training);
+    options.base.expect = 16;
+    options.base.missing = gossip::Missing::reuse;
+    options.network = network;
+    Cluster cluster(options, training);
     cluster.start_all();
     cluster.world.run_until(Time(300s));
     CAPTURE(loss);

@@ -99,8 +99,7 @@ optim::Options reference_training(double learning_rate) {
   return options;
 }
 
-sim::TrainerFactory reference_trainers(const optim::Options& options,
-                                              ReferenceShape shape) {
+sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape) {
   return [=](std::size_t index) {
     return optim::make_trainer<double>(options, reference_objective(shape, index), index,
                                        [] { return Time{}; });
@@ -108,7 +107,7 @@ sim::TrainerFactory reference_trainers(const optim::Options& options,
 }
 
 sim::Options reference_world(std::size_t nodes, topology::Kind kind,
-                                    const optim::Options& training) {
+                             const optim::Options& training) {
   sim::Options options;
   options.nodes = nodes;
   options.base.topology.kind = kind;

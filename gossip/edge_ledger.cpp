@@ -1,0 +1,113 @@
+#include "gossip/edge_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+// Numbers further ahead than this are refused: an honest end waits for its pairs long before.
+constexpr std::uint64_t kWindow = 64;
+
+}  // namespace
+
+double EdgeLedger::Pair::weight() const {
+  if (PLANTED(weight_one_sided)) return 1.0 / (1.0 + own.degree);
+  return 1.0 / (1.0 + std::max(own.degree, theirs.degree));
+}
+
+std::size_t EdgeLedger::waiting() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(own_, [](const auto& item) { return !item.second.is_mixed; }));
+}
+
+bool EdgeLedger::takes_part() {
+  const bool is_ahead = std::exchange(advanced_, false) && last_ > newest_;
+  return !closed_ && !is_ahead && waiting() <= kLateLimit && last_ < received_ + kWindow;
+}
+
+std::uint64_t EdgeLedger::offer(Vector own) {
+  ENSURE(!closed_, "a closed edge takes no more vectors");
+  own_[++last_].vector = std::move(own);
+  return last_;
+}
+
+bool EdgeLedger::acknowledge(std::uint64_t index) {
+  index = std::min(index, last_);
+  if (index <= acknowledged_) return false;
+  acknowledged_ = index;
+  forget_done();
+  return true;
+}
+
+std::optional<std::uint64_t> EdgeLedger::first_unacknowledged() const {
+  const auto first = own_.upper_bound(acknowledged_);
+  return first == own_.end() ? std::nullopt : std::optional(first->first);
+}
+
+bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
+  const bool is_expected = index > 0 && index <= received_ + kWindow &&
+                           (!closed_ || index <= last_) && (!their_last_ || index <= *their_last_);
+  if (!is_expected || (has(index) && !PLANTED(pair_mixed_twice))) return false;
+  advanced_ = advanced_ || index > newest_;
+  newest_ = std::max(newest_, index);
+  theirs_[index] = std::move(theirs);
+  beyond_.insert(index);
+  while (beyond_.erase(received_ + 1) > 0) ++received_;
+  return true;
+}
+
+std::vector<EdgeLedger::Pair> EdgeLedger::take() {
+  std::vector<Pair> pairs;
+  for (auto item = theirs_.begin(); item != theirs_.end();) {
+    const auto own = own_.find(item->first);
+    if (own == own_.end()) {
+      ++item;
+      continue;
+    }
+    pairs.push_back({item->first, own->second.vector, std::move(item->second)});
+    own->second.is_mixed = true;
+    item = theirs_.erase(item);
+  }
+  forget_done();
+  return pairs;
+}
+
+bool EdgeLedger::has_pairs() const {
+  return std::ranges::any_of(theirs_, [&](const auto& item) { return own_.contains(item.first); });
+}
+
+bool EdgeLedger::is_waiting() const {
+  return std::ranges::any_of(own_, [&](const auto& item) { return !has(item.first); });
+}
+
+bool EdgeLedger::is_open_question() const {
+  if (!closed_) return acknowledged_ < last_;
+  if (!their_last_) return true;
+  const std::uint64_t pairs = std::min(last_, *their_last_);
+  return acknowledged_ < pairs || received_ < pairs;
+}
+
+void EdgeLedger::close() {
+  closed_ = true;
+  // Of what it offered beyond, no pair will ever be whole.
+  std::erase_if(theirs_, [&](const auto& item) { return item.first > last_; });
+  forget_done();
+}
+
+void EdgeLedger::closed_at(std::uint64_t last) {
+  if (!their_last_) their_last_ = last;
+  close();
+}
+
+void EdgeLedger::forget_done() {
+  std::erase_if(own_, [&](const auto& item) {
+    const bool is_paired = !their_last_ || item.first <= *their_last_;
+    return !is_paired || (item.second.is_mixed && item.first <= acknowledged_);
+  });
+}
+
+}  // namespace starling::gossip

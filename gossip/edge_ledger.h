@@ -1,0 +1,101 @@
+// EdgeLedger: which vectors the two ends of an edge average with each other, so that the mean of
+// the network stays under loss, repetition and reordering. Each end numbers the vectors it offers
+// on the edge 1, 2, ...; the k-th of one end is paired with the k-th of the other, and each end
+// mixes every pair exactly once, early or late, s being the vectors and d the degrees of pair k:
+//   x_i += w (s_j - s_i) ,   x_j += w (s_i - s_j) ,   w = 1 / (1 + max(d_i, d_j)) .
+// What i gains is what j loses. A vector is kept until the other end has said that it has it and
+// the pair is mixed. When an edge closes, each end says the number of its last vector; the pairs
+// that both have offered are still mixed, and then the ledger is settled.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/payload.h"
+
+namespace starling::gossip {
+
+class EdgeLedger {
+ public:
+  // Pairs that may wait for the other end's vector when one more is offered. Larger: rounds go on
+  // longer over a slow or lossy edge, with older vectors and more memory.
+  static constexpr std::size_t kLateLimit = 1;
+
+  struct Vector {
+    std::uint64_t round = 0;
+    std::uint32_t degree = 0;  // of the end that offers it, in that round
+    Payload payload;
+  };
+  struct Pair {
+    std::uint64_t index = 0;
+    Vector own, theirs;
+
+    double weight() const;
+  };
+
+  // ---- one's own vectors
+  // Whether the edge takes part in the next round. Not while too many pairs wait, and not while the
+  // other end goes on but is behind in number, because it sat a round out: then this end does too,
+  // so that vectors of the same round meet again. Call once a round.
+  bool takes_part();
+  // Returns the vector's number. REQUIRES !is_closed().
+  std::uint64_t offer(Vector own);
+  // The other end has all up to `index`. Returns whether that is news.
+  bool acknowledge(std::uint64_t index);
+  // The first that it may not have.
+  std::optional<std::uint64_t> first_unacknowledged() const;
+  const Vector& own(std::uint64_t index) const { return own_.at(index).vector; }
+
+  // ---- the other end's vectors
+  // False when it is known already or numbered as no honest end would.
+  bool receive(std::uint64_t index, Vector theirs);
+  bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
+  // A later one came before it.
+  bool has_gap() const { return newest_ > received_; }
+  // All up to this one have come.
+  std::uint64_t received() const { return received_; }
+
+  // The pairs that are whole and were not taken yet, in order; they count as mixed.
+  std::vector<Pair> take();
+  bool has_pairs() const;
+  // A pair lacks its other half.
+  bool is_waiting() const;
+
+  // ---- the end of the edge
+  // Nothing more is offered.
+  void close();
+  // The other end offers nothing after `last`. Closes this end too.
+  void closed_at(std::uint64_t last);
+  bool is_closed() const { return closed_; }
+  // The number of the last vector offered.
+  std::uint64_t last() const { return last_; }
+  // Something is to be learned from the other end.
+  bool is_open_question() const;
+  // Every pair that both ends offered is mixed here and its vector there.
+  bool is_settled() const { return closed_ && their_last_ && own_.empty(); }
+
+ private:
+  struct Own {
+    Vector vector;
+    bool is_mixed = false;
+  };
+
+  std::size_t waiting() const;
+  void forget_done();
+
+  std::uint64_t last_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::map<std::uint64_t, Own> own_;  // until acknowledged and mixed
+  std::uint64_t received_ = 0;
+  std::set<std::uint64_t> beyond_;           // received out of order
+  std::map<std::uint64_t, Vector> theirs_;  // until mixed
+  std::uint64_t newest_ = 0;                 // highest number received
+  bool advanced_ = false;                    // newest_ grew since the last offer
+  bool closed_ = false;
+  std::optional<std::uint64_t> their_last_;
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,95 @@
+// Sessions: the ledgers of all edges, those that are open and those that close, and the messages
+// that keep both ends of each at the same account. A session is one life of an edge, named by the
+// epochs of its two ends; payloads of another life are never paired with its own. What is not
+// acknowledged is asked for, and sent again when the answer says that it did not come: connections
+// keep the order, so that a question behind a large vector does not overtake it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/edge_ledger.h"
+#include "gossip/links.h"
+#include "gossip/membership.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+class Sessions {
+ public:
+  struct Mixable {
+    NodeId peer;
+    EdgeLedger::Pair pair;
+    bool is_current = false;  // its own vector is that of the last offer
+  };
+  enum class Heard { fresh, known, foreign };
+
+  // Closes the sessions whose link is gone or began anew; forgets those of lives that ended.
+  void follow(Time now, const Links& links, const Membership& members, Outbox& out);
+
+  // ---- one round
+  // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and
+  // writes into `message` what the other end needs. Returns whether the vector is to be sent.
+  // Questions follow: soon while the round waits, after `pause` when it does not any more.
+  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out, Duration pause,
+             Round& message);
+  // The round waits for nobody any more.
+  void go_on(Time now);
+  // Whether a pair of the edge lacks the other end's vector.
+  bool waits_for(NodeId peer) const;
+  // Whole pairs of all sessions, each given once.
+  std::vector<Mixable> take();
+  // Whether take() would give any.
+  bool has_pairs() const;
+
+  // ---- messages
+  // Of foreign sessions nothing is kept. `is_idle`: no offer will follow soon to say what came.
+  Heard receive(Time now, const Envelope& from, const Round& message, Payload payload,
+                const Links& links, bool is_idle, Outbox& out);
+  void tick(Time now, Outbox& out);
+  Time deadline() const;
+
+  // ---- the end
+  void close_all(Time now, Outbox& out);
+  // No session has a pair that one end may have mixed and the other not.
+  bool is_settled() const;
+  // Sessions that were forgotten before they were settled, because too many were.
+  std::uint64_t abandoned() const { return abandoned_; }
+
+ private:
+  struct Session {
+    NodeId peer;
+    std::uint64_t incarnation = 0;         // of the peer
+    std::uint64_t epoch = 0, peer_epoch = 0;
+    Endpoint bulk;                         // of the peer
+    EdgeLedger ledger;
+    std::uint64_t current = 0;             // the number of the last offer; 0: sat out
+    std::uint64_t passed = 0;              // asked for up to this one, as the other end went on
+    Time again_at{};                       // nothing is sent again before
+    Time ask_at = kNever;
+    Duration pause{};                      // from one question to the next
+    Duration patience{};                   // the same where nobody waits
+
+    bool is_of(const Link& link) const;
+  };
+
+  Session* find(const Envelope& from, const Round& message);
+  Session& open(const Link& link);
+  void write(const Session& session, Round& message) const;
+  void say(const Session& session, Round::Word word, Outbox& out) const;
+  void may_be_lost(Time now, Session& session, std::uint64_t index, Outbox& out) const;
+  void send_again(Time now, Session& session, Outbox& out) const;
+  void begin_closing(Time now, Session session, Outbox& out);
+  template <class Visit>
+  void for_each(Visit visit);
+
+  std::map<NodeId, Session> open_;
+  std::deque<Session> closing_;  // and settled ones, which still answer
+  std::uint64_t abandoned_ = 0;
+};
+
+}  // namespace starling::gossip

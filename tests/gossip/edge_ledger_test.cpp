@@ -1,0 +1,172 @@
+#include "gossip/edge_ledger.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/prng.h"
+
+using namespace starling;
+using namespace starling::gossip;
+
+namespace {
+
+EdgeLedger::Vector vector_of(std::uint64_t round, std::uint32_t degree = 2) {
+  return {round, degree, {}};
+}
+
+// What one end says to the other.
+struct Word {
+  std::uint64_t index = 0;
+  std::uint32_t degree = 0;
+  std::uint64_t received = 0;
+  std::optional<std::uint64_t> last;
+};
+
+struct Mixed {
+  std::uint64_t index;
+  double weight;
+
+  bool operator==(const Mixed&) const = default;
+};
+
+// Two ends that offer, lose, repeat and reorder by chance until their edge closes, and then say
+// what they have until both are settled.
+class Edge {
+ public:
+  explicit Edge(std::uint64_t seed) : prng_(seed) {}
+
+  void step() {
+    const std::size_t end = prng_.below(2);
+    if (prng_.uniform() < 0.6) round(end);
+    if (prng_.uniform() < 0.6) deliver(1 - end);
+    if (prng_.uniform() < 0.2) remind(end);
+  }
+  void close(std::size_t end) {
+    ends_[end].close();
+    say(end, 0);
+  }
+  bool settle() {
+    for (int k = 0; k < 2000; ++k) {
+      for (std::size_t end : {0, 1}) {
+        remind(end);  // a settled end still answers
+        deliver(end);
+        mix(end);
+      }
+      if (ends_[0].is_settled() && ends_[1].is_settled()) return true;
+    }
+    return false;
+  }
+  const std::vector<Mixed>& mixed(std::size_t end) const { return mixed_[end]; }
+  std::uint64_t offered(std::size_t end) const { return ends_[end].last(); }
+
+ private:
+  void round(std::size_t end) {
+    mix(end);
+    if (!ends_[end].takes_part()) return;
+    const auto degree = static_cast<std::uint32_t>(1 + prng_.below(4));
+    degrees_[end].push_back(degree);
+    say(end, ends_[end].offer(vector_of(++rounds_[end], degree)));
+  }
+  void mix(std::size_t end) {
+    for (const EdgeLedger::Pair& pair : ends_[end].take())
+      mixed_[end].push_back({pair.index, pair.weight()});
+  }
+  void remind(std::size_t end) {
+    say(end, ends_[end].first_unacknowledged().value_or(0));
+  }
+  void say(std::size_t end, std::uint64_t index) {
+    const EdgeLedger& self = ends_[end];
+    Word word{index, index > 0 ? degrees_[end][index - 1] : 0, self.received(), {}};
+    if (self.is_closed()) word.last = self.last();
+    for (int copies = 0; copies < 2; ++copies)
+      if (prng_.uniform() < 0.6) wires_[1 - end].push_back(word);
+  }
+  void deliver(std::size_t end) {
+    std::deque<Word>& wire = wires_[end];
+    if (wire.empty()) return;
+    const auto at = wire.begin() + static_cast<std::ptrdiff_t>(prng_.below(wire.size()));
+    const Word word = *at;
+    wire.erase(at);
+    ends_[end].acknowledge(word.received);
+    if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.degree));
+    if (word.last) ends_[end].closed_at(*word.last);
+  }
+
+  Prng prng_;
+  std::array<EdgeLedger, 2> ends_;
+  std::array<std::deque<Word>, 2> wires_;  // to each end
+  std::array<std::vector<std::uint32_t>, 2> degrees_;
+  std::array<std::vector<Mixed>, 2> mixed_;
+  std::array<std::uint64_t, 2> rounds_{};
+};
+
+std::vector<Mixed> sorted(std::vector<Mixed> mixed) {
+  std::ranges::sort(mixed, {}, &Mixed::index);
+  return mixed;
+}
+
+}  // namespace
+
+TEST_CASE("Both ends of an edge mix the same pairs once and with one weight") {
+  std::size_t pairs = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    CAPTURE(seed);
+    Edge edge(seed);
+    for (int k = 0; k < 300; ++k) edge.step();
+    edge.close(seed % 2);
+    REQUIRE(edge.settle());
+    const std::vector<Mixed> mixed = sorted(edge.mixed(0));
+    REQUIRE(mixed == sorted(edge.mixed(1)));
+    REQUIRE(mixed.size() == std::min(edge.offered(0), edge.offered(1)));
+    for (std::size_t k = 0; k < mixed.size(); ++k) REQUIRE(mixed[k].index == k + 1);
+    pairs += mixed.size();
+  }
+  CHECK(pairs > 5000);  // the walks were not idle
+}
+
+TEST_CASE("A ledger holds few vectors however silent the other end is") {
+  EdgeLedger ledger;
+  std::uint64_t offered = 0;
+  for (std::uint64_t round = 1; round <= 100; ++round)
+    if (ledger.takes_part()) offered = ledger.offer(vector_of(round));
+  CHECK(offered == EdgeLedger::kLateLimit + 1);
+  CHECK_FALSE(ledger.receive(1000, vector_of(1)));
+  CHECK_FALSE(ledger.receive(0, vector_of(1)));
+}
+
+TEST_CASE("An end that is ahead in number sits one round out") {
+  EdgeLedger ledger;
+  REQUIRE(ledger.takes_part());
+  ledger.offer(vector_of(1));
+  REQUIRE(ledger.takes_part());  // nothing heard: it may be slow
+  ledger.offer(vector_of(2));
+  REQUIRE(ledger.receive(1, vector_of(2)));
+  CHECK(ledger.take().size() == 1);
+  CHECK_FALSE(ledger.takes_part());  // it offers as fast, one behind
+  REQUIRE(ledger.receive(2, vector_of(3)));
+  CHECK(ledger.takes_part());
+}
+
+TEST_CASE("A vector that comes again is known") {
+  EdgeLedger ledger;
+  CHECK(ledger.receive(2, vector_of(2)));
+  CHECK(ledger.received() == 0);
+  CHECK_FALSE(ledger.receive(2, vector_of(2)));
+  CHECK(ledger.receive(1, vector_of(1)));
+  CHECK(ledger.received() == 2);
+  CHECK_FALSE(ledger.receive(1, vector_of(1)));
+}
+
+TEST_CASE("Vectors without a partner are dropped when the edge closes") {
+  EdgeLedger ledger;
+  ledger.offer(vector_of(1));
+  ledger.offer(vector_of(2));
+  ledger.closed_at(0);
+  CHECK(ledger.is_settled());
+  CHECK(ledger.take().empty());
+}

@@ -1,0 +1,140 @@
+// The mean of all parameters while nothing is learned: it stays, whatever is lost, comes twice or
+// out of order, and whoever joins or leaves brings or takes exactly a share. STARLING_SEEDS in the
+// environment is how many seeds to try.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/prng.h"
+#include "sim/checker.h"
+#include "sim/world.h"
+#include "tests/sim/reference.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kFounders = 16, kAll = 26;
+
+// Every node begins elsewhere, and no gradient moves it.
+class Still final : public optim::Objective<float> {
+ public:
+  explicit Still(std::size_t node) : node_(node) {}
+  void assign(const optim::Shard&) override {}
+  std::size_t dimension() const override { return 8; }
+  std::size_t samples() const override { return 1; }
+  std::string shard_description() const override { return "nothing"; }
+  std::string schema() const override { return "still"; }
+  void initialize(std::span<float> x, std::uint64_t) const override {
+    for (std::size_t k = 0; k < x.size(); ++k)
+      x[k] = static_cast<float>(1 + Prng(mix64(node_ << 8 | k)).uniform());
+  }
+  double loss_and_gradient(std::span<const float>, std::span<const std::uint32_t>,
+                           std::span<float> gradient) override {
+    std::ranges::fill(gradient, 0.0F);
+    return 0;
+  }
+  optim::Evaluation evaluate(std::span<const float>, std::size_t) override { return {}; }
+
+ private:
+  std::size_t node_;
+};
+
+// What the models of all that run add up to, kept by what joins and leaves.
+class Mass {
+ public:
+  explicit Mass(std::uint64_t seed)
+      : world_(options(seed), trainers()), checker_(world_), sum_(8), chance_(mix64(seed)) {
+    world_.observe([this](std::size_t node, const gossip::Output& output) {
+      const auto* event = std::get_if<gossip::Event>(&output);
+      if (event && event->kind == gossip::Event::Kind::started) add(node, 1);
+      if (std::holds_alternative<gossip::Stopped>(output)) add(node, -1);
+    });
+    for (std::size_t node = 0; node < kFounders; ++node) world_.start(node);
+  }
+
+  // Ten nodes join and ten leave, at random, in a minute of a bad network; then it is sound again.
+  void play() {
+    std::size_t joins = kFounders, leaves = 0;
+    for (int k = 0; k < 20; ++k) {
+      world_.run_until(world_.now() + 2s + Duration(chance_.below(2'000'000'000)));
+      if (k % 2 == 0)
+        world_.start(joins++);
+      else
+        world_.leave(leaves++);
+    }
+    world_.network().options() = {.delay = 2ms};
+    world_.run_until(world_.now() + 30s);
+  }
+  // Relative to the mean that it should be, the largest of all parameters.
+  double drift() {
+    std::vector<double> total(8);
+    const std::vector<std::size_t> running = world_.running();
+    for (std::size_t node : running) {
+      const std::vector<double> x = world_.trainer(node).parameters();
+      for (std::size_t k = 0; k < total.size(); ++k) total[k] += x[k];
+    }
+    double worst = 0;
+    for (std::size_t k = 0; k < total.size(); ++k)
+      worst = std::max(worst, std::abs(total[k] - sum_[k]) / std::abs(sum_[k]));
+    return worst;
+  }
+  sim::Checker& checker() { return checker_; }
+  sim::World& world() { return world_; }
+
+ private:
+  static sim::Options options(std::uint64_t seed) {
+    sim::Options options = test::reference_world(kAll, topology::Kind::random, training());
+    options.seed = seed;
+    options.base.expect = kFounders;
+    options.base.seeds = {sim::World::control_of(12), sim::World::control_of(13)};
+    options.compute = 50ms;
+    options.network = {
+        .delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
+    return options;
+  }
+  static optim::Options training() {
+    optim::Options options;
+    options.learning_rate = 0;
+    options.batch_size = 0;
+    return options;
+  }
+  static sim::TrainerFactory trainers() {
+    return [](std::size_t node) {
+      return optim::make_trainer<float>(training(), std::make_unique<Still>(node), node,
+                                        [] { return Time{}; });
+    };
+  }
+  void add(std::size_t node, double sign) {
+    const std::vector<double> x = world_.trainer(node).parameters();
+    for (std::size_t k = 0; k < x.size(); ++k) sum_[k] += sign * x[k];
+  }
+
+  sim::World world_;
+  sim::Checker checker_;
+  std::vector<double> sum_;
+  Prng chance_;
+};
+
+}  // namespace
+
+TEST_CASE("The mean stays under loss and repetition while nodes join and leave") {
+  const char* more = std::getenv("STARLING_SEEDS");
+  const std::uint64_t seeds = more ? std::strtoull(more, nullptr, 10) : 4;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    CAPTURE(seed);
+    Mass mass(seed);
+    mass.play();
+    CHECK(mass.world().running().size() == kFounders);
+    CHECK(mass.drift() < 1e-6);
+    CHECK(sim::consensus_distance(mass.world()) < 1e-5);
+    mass.checker().expect_settled();
+    for (const sim::Violation& violation : mass.checker().violations())
+      FAIL_CHECK(sim::to_text(violation, seed));
+  }
+}
