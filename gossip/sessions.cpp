@@ -206,7 +206,7 @@ void Sessions::tick(Time now, Outbox& out) {
     if (now < session.ask_at) return;
     say(session, Round::Word::question, out);
     session.ask_at = now + session.pause;
-    session.pause = std::min(session.pause * 3 / 2, kPauseLimit);
+    session.pause = std::min(session.pause * 2, kPauseLimit);
   });
 }
 
