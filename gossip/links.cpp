@@ -28,7 +28,7 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
     const bool same_life =
         member && (link.peer_incarnation == 0 || member->incarnation == link.peer_incarnation);
     if (wanted.contains(peer) && same_life) return false;
-    if (member) out.send(link.control, Bye{"no neighbours any more"});
+    if (member) out.send(link.control, Bye{"no neighbours any more", link.epoch});
     if (link.active)
       out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name,
                                                       !member      ? "it is gone"
@@ -88,7 +88,9 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
 
 void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
   const auto found = links_.find(from.sender);
-  if (found == links_.end() || from.incarnation != found->second.peer_incarnation) return;
+  if (found == links_.end() || from.incarnation != found->second.peer_incarnation ||
+      bye.epoch != found->second.peer_epoch)
+    return;
   ++version_;
   Link& link = found->second;
   if (link.active)
@@ -96,6 +98,7 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
               fmt::format("{} closed the edge: {}", link.name, bye.reason));
   link.active = false;
   link.peer_epoch = 0;
+  link.epoch = ++last_epoch_;  // should it open again, that is another life of it
 }
 
 void Links::tick(Time now, Outbox& out) {
@@ -117,7 +120,7 @@ Time Links::deadline() const {
 }
 
 void Links::close_all(Outbox& out) {
-  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving"});
+  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving", link.epoch});
   links_.clear();
   ++version_;
 }

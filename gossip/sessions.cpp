@@ -206,7 +206,9 @@ void Sessions::tick(Time now, Outbox& out) {
     if (now < session.ask_at) return;
     say(session, Round::Word::question, out);
     session.ask_at = now + session.pause;
-    session.pause = std::min(session.pause * 2, kPauseLimit);
+    // One that closes may keep somebody from leaving.
+    const bool is_urgent = session.ledger.is_closed();
+    session.pause = std::min(is_urgent ? session.pause * 5 / 4 : session.pause * 2, kPauseLimit);
   });
 }
 

@@ -181,6 +181,18 @@ def dead(members):
     return sum(member["state"] == "dead" for member in members.values())
 
 
+def consensus(nodes):
+    """The largest distance from the mean that a node tells of."""
+    documents = [document for document in asking.map(lambda n: n.get("/v1/status"), nodes)
+                 if document]
+    return max((d["consensus"].get("distance") or 0 for d in documents), default=0)
+
+
+def rounds(nodes):
+    documents = asking.map(lambda node: node.get("/v1/status"), nodes)
+    return [document["run"]["round"] if document else 0 for document in documents]
+
+
 def is_dead(name):
     return lambda members: members.get(name, {}).get("state") == "dead"
 
@@ -314,17 +326,26 @@ def partition(options, halves):
                      {"Authorization": "Bearer churn"}) as cluster:
             cluster.settle()
             half = options.nodes // 2
+            time.sleep(5)
+            usual = max(consensus(cluster.nodes) for _ in range(10))
             for name, cut in (("a cut in halves", halves.cut),
                               ("a one-way cut", halves.cut_one_way)):
                 cut(True)
                 dropped = cluster.until_all(cluster.nodes, lambda m: dead(m) >= half, 30)
-                time.sleep(max(0, 30 - (dropped or 30)))
+                before = rounds(cluster.nodes)
+                time.sleep(max(0, options.cut - (dropped or 30)))
+                trained = min(b - a for a, b in zip(before, rounds(cluster.nodes)))
+                apart = consensus(cluster.nodes)
                 cut(False)
                 healed = cluster.settle(120)
-                report(f"{name} of 30 s: each half alone after", elapsed(dropped),
+                closer = wait(lambda: consensus(cluster.nodes) <= 1.5 * usual, 60)
+                report(f"{name} of {options.cut:.0f} s: each half alone after", elapsed(dropped),
                        dropped is not None or name == "a one-way cut")
+                report(f"{name}: least rounds of a node meanwhile", trained, trained > 0)
                 report(f"{name}: all agree again after its end in", elapsed(healed),
-                       healed is not None)
+                       healed is not None and healed <= 10)
+                report(f"{name}: consensus distance {apart:.3g} is back at {usual:.3g} in",
+                       elapsed(closer), closer is not None)
 
 
 def check_restart_all(options):
@@ -416,7 +437,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seconds", type=float, default=30, help="of busy loops")
+    parser.add_argument("--cut", type=float, default=90, help="seconds that a partition lasts")
     parser.add_argument("check", nargs="+", choices=checks)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind

@@ -1,0 +1,38 @@
+// Many newcomers at once.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+
+TEST_CASE("Eight that join within a second are served while the others train on") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(16, topology::Kind::automatic, training);
+  options.base.expect = 8;
+  Cluster cluster(options, training);
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.start(node);
+  cluster.world.run_until(Time(10s));
+  const Time before = cluster.world.now();
+  const std::uint64_t reached = cluster.round(0);
+  for (std::size_t node = 8; node < 16; ++node) {
+    cluster.world.start(node);
+    cluster.world.run_until(cluster.world.now() + 120ms);
+  }
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 2s));
+  const auto all_train = [&] {
+    return std::ranges::all_of(cluster.world.running(),
+                               [&](std::size_t node) { return cluster.round(node) > reached; });
+  };
+  CHECK(cluster.comes_true(all_train, 2s));
+  cluster.world.run_until(cluster.world.now() + 5s);
+  for (std::size_t node = 0; node < 8; ++node) CHECK(cluster.longest_round(node, before) <= 1s);
+  // From a model of the others, and never from the beginning.
+  for (std::size_t node = 8; node < 16; ++node)
+    CHECK(cluster.progress[node].front().progress.round >= reached);
+  CHECK(cluster.round_spread() <= 2);
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+}
