@@ -47,5 +47,6 @@ int main(int count, char** values) {
     print_help("");
     return kExitWrongUsage;
   }
+  if (arguments[0] != "simulate") use_one_arena();
   return dispatch(arguments[0], std::span(arguments).subspan(1));
 }
