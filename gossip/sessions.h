@@ -70,6 +70,7 @@ class Sessions {
     std::uint64_t current = 0;  // the number of the last offer; 0: sat out
     std::uint64_t passed = 0;   // asked for up to this one, as the other end went on
     Time again_at{};            // nothing is sent again before
+    bool progressed = false;    // something new was heard since the last round
     Time ask_at = kNever;
     Duration pause{};     // from one question to the next
     Duration patience{};  // the same where nobody waits
