@@ -82,8 +82,9 @@ class Process {
     ++round_;
     if (order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
     for (const auto& [peer, endpoint] : neighbors_) {
-      const gossip::Message message{
-          {0, NodeId{rank_}, 1, ++sequence_}, gossip::Round{1, round_, 2, {}, {}}, sent_};
+      const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_},
+                                    gossip::Round{.epoch = 1, .round = round_, .degree = 2},
+                                    sent_};
       transport_->send(endpoint, gossip::Plane::bulk, cutter_.cut(message));
     }
     std::vector<optim::MixTerm>& terms = inbox_[round_];
