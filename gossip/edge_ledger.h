@@ -90,10 +90,10 @@ class EdgeLedger {
   std::uint64_t acknowledged_ = 0;
   std::map<std::uint64_t, Own> own_;  // until acknowledged and mixed
   std::uint64_t received_ = 0;
-  std::set<std::uint64_t> beyond_;           // received out of order
+  std::set<std::uint64_t> beyond_;          // received out of order
   std::map<std::uint64_t, Vector> theirs_;  // until mixed
-  std::uint64_t newest_ = 0;                 // highest number received
-  bool advanced_ = false;                    // newest_ grew since the last offer
+  std::uint64_t newest_ = 0;                // highest number received
+  bool advanced_ = false;                   // newest_ grew since the last offer
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;
 };

@@ -17,6 +17,8 @@ constexpr std::uint64_t kRoundsInStep = 8;
 }  // namespace
 
 void Exchange::links_changed(Time now, const Links& links, const Membership& members, Outbox& out) {
+  const std::pair versions{links.version(), members.version()};
+  if (std::exchange(versions_, versions) == versions) return;
   sessions_.follow(now, links, members, out);
   std::erase_if(neighbors_, [&](const auto& item) {
     const bool gone = !links.all().contains(item.first);

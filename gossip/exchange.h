@@ -110,7 +110,8 @@ class Exchange {
   Duration waited_{};
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
-  Sessions sessions_;                           // of the edges whose vectors are numbered
+  std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
+  Sessions sessions_;                                 // of the edges whose vectors are numbered
   bool is_resting_ = false;
   std::vector<NodeId> late_;
   Aggregate aggregate_;

@@ -19,6 +19,7 @@ Links::Links(const Options& options)
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
                  Outbox& out) {
   if (schema_ == 0) return;
+  ++version_;
   std::map<NodeId, Wish> wanted;
   for (const Wish& wish : wishes) wanted[wish.peer] = wish;
   std::erase_if(links_, [&](auto& item) {
@@ -27,7 +28,7 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
     const bool same_life =
         member && (link.peer_incarnation == 0 || member->incarnation == link.peer_incarnation);
     if (wanted.contains(peer) && same_life) return false;
-    if (member) out.send(link.control, Bye{"no neighbours any more"});
+    if (member) out.send(link.control, Bye{"no neighbours any more", link.epoch});
     if (link.active)
       out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name,
                                                       !member      ? "it is gone"
@@ -62,6 +63,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   const Member* member = members.find(from.sender);
   // Not wanted, or not yet: views differ for a moment. The other end asks again.
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
+  ++version_;
   Link& link = found->second;
   if (hello.schema != schema_ || hello.algorithm != agreement_) {
     link.refusal = hello.algorithm != agreement_
@@ -86,13 +88,17 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
 
 void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
   const auto found = links_.find(from.sender);
-  if (found == links_.end() || from.incarnation != found->second.peer_incarnation) return;
+  if (found == links_.end() || from.incarnation != found->second.peer_incarnation ||
+      bye.epoch != found->second.peer_epoch)
+    return;
+  ++version_;
   Link& link = found->second;
   if (link.active)
     out.event(Event::Kind::edge_closed,
               fmt::format("{} closed the edge: {}", link.name, bye.reason));
   link.active = false;
   link.peer_epoch = 0;
+  link.epoch = ++last_epoch_;  // should it open again, that is another life of it
 }
 
 void Links::tick(Time now, Outbox& out) {
@@ -114,8 +120,9 @@ Time Links::deadline() const {
 }
 
 void Links::close_all(Outbox& out) {
-  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving"});
+  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving", link.epoch});
   links_.clear();
+  ++version_;
 }
 
 const Link* Links::active(NodeId peer) const {

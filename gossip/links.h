@@ -55,6 +55,8 @@ class Links {
   // By peer. Changes only in want() and receive().
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
+  // Grows whenever a link may have changed.
+  std::uint64_t version() const { return version_; }
 
  private:
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
@@ -63,6 +65,7 @@ class Links {
   std::string agreement_;  // on what both ends of an edge must do alike, as a person reads it
   std::uint64_t schema_ = 0;
   std::uint64_t last_epoch_ = 0;
+  std::uint64_t version_ = 1;
   std::map<NodeId, Link> links_;
 };
 

@@ -257,9 +257,10 @@ void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 // ---------------------------------------------------------------- what time brings
 
 void Membership::tick(Time now, Outbox& out) {
-  for (NodeId silent : prober_.tick(now, view(), out))
-    if (const auto found = others_.find(silent); found != others_.end())
-      is_suspect(now, found->second, {found->second.member, Liveness::suspect, self_.id}, out);
+  if (now >= prober_.deadline())
+    for (NodeId silent : prober_.tick(now, view(), out))
+      if (const auto found = others_.find(silent); found != others_.end())
+        is_suspect(now, found->second, {found->second.member, Liveness::suspect, self_.id}, out);
   if (now >= next_judgement_) judge(now, out);
   if (now >= next_ask_) ask_the_lost(now, out);
   if (now >= next_exchange_) exchange_tables(now, out);

@@ -71,8 +71,10 @@ struct Hello {
   std::uint64_t schema = 0;  // of model, precision and algorithm
   std::string algorithm;     // for the reason that is shown when schemas differ
 };
+// The edge, as the sender numbered it, is no more.
 struct Bye {
   std::string reason;
+  std::uint64_t epoch = 0;
 };
 // The surveys of founders that the sender knows.
 struct Surveys {

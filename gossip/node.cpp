@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
 // A node that leaves waits this long until what it exchanged is settled.
-constexpr Duration kLeaveLimit = std::chrono::seconds(2);
+constexpr Duration kLeaveLimit = std::chrono::seconds(3);
 
 }  // namespace
 

@@ -17,7 +17,10 @@ namespace starling::gossip {
 class Patience {
  public:
   void arrived(Time now) {
-    if (last_) intervals_[count_++ % intervals_.size()] = now - *last_;
+    if (last_) {
+      intervals_[count_++ % intervals_.size()] = now - *last_;
+      measured_ = measure();
+    }
     last_ = now;
   }
   // A gap that was not the neighbour's doing (it was out of step) is not measured.
@@ -26,6 +29,11 @@ class Patience {
   Duration value(Duration least, Duration initial) const {
     constexpr std::size_t kEnough = 3;
     if (count_ < kEnough) return initial;
+    return std::clamp<Duration>(measured_, least, std::chrono::minutes(1));
+  }
+
+ private:
+  Duration measure() const {
     const std::size_t size = std::min(count_, intervals_.size());
     auto sorted = intervals_;
     std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size));
@@ -33,12 +41,12 @@ class Patience {
     Duration deviation{};
     for (std::size_t i = 0; i < size; ++i)
       deviation += std::chrono::abs(sorted[i] - median) / static_cast<Duration::rep>(size);
-    return std::clamp<Duration>(4 * median + 4 * deviation, least, std::chrono::minutes(1));
+    return 4 * median + 4 * deviation;
   }
 
- private:
   std::array<Duration, 16> intervals_{};
   std::size_t count_ = 0;
+  Duration measured_{};
   std::optional<Time> last_;
 };
 

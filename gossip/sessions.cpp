@@ -82,11 +82,13 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
                      Duration pause, Round& message) {
   Session& session = open(link);
   session.patience = std::min(pause, kPauseLimit);
-  session.pause = kPauseLeast + Duration(std::chrono::duration_cast<Duration>(
-                                    std::chrono::duration<double>(4 * link.rtt_s.value_or(0))));
+  const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
+  session.pause =
+      kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
   const bool takes_part = !sits_out && session.ledger.takes_part();
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
-  session.ask_at = session.ledger.is_waiting() ? now + session.pause : kNever;
+  // What was to be asked before is not put off by the new round.
+  if (session.ledger.is_waiting()) session.ask_at = std::min(session.ask_at, now + session.pause);
   write(session, message);
   message.index = session.current;
   return takes_part;
@@ -95,8 +97,9 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
     session.pause = session.patience;
+    const Time usual = std::exchange(session.progressed, false) ? kNever : session.ask_at;
     const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
-    session.ask_at = asks ? now + session.pause : kNever;
+    session.ask_at = asks ? std::min(usual, now + session.pause) : kNever;
   }
 }
 
@@ -158,6 +161,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   if (message.index > 0)
     is_known = !ledger.receive(message.index, {message.round, message.degree, std::move(payload)});
   if (message.last) ledger.closed_at(*message.last);
+  session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
   if (message.word == Round::Word::answer) send_again(now, *session, out);
   if (!ledger.is_open_question() && !ledger.is_waiting())
     session->ask_at = kNever;
@@ -206,7 +210,9 @@ void Sessions::tick(Time now, Outbox& out) {
     if (now < session.ask_at) return;
     say(session, Round::Word::question, out);
     session.ask_at = now + session.pause;
-    session.pause = std::min(session.pause * 3 / 2, kPauseLimit);
+    // One that closes may keep somebody from leaving.
+    const bool is_urgent = session.ledger.is_closed();
+    session.pause = std::min(is_urgent ? session.pause * 5 / 4 : session.pause * 2, kPauseLimit);
   });
 }
 

@@ -63,16 +63,17 @@ class Sessions {
  private:
   struct Session {
     NodeId peer;
-    std::uint64_t incarnation = 0;         // of the peer
+    std::uint64_t incarnation = 0;  // of the peer
     std::uint64_t epoch = 0, peer_epoch = 0;
-    Endpoint bulk;                         // of the peer
+    Endpoint bulk;  // of the peer
     EdgeLedger ledger;
-    std::uint64_t current = 0;             // the number of the last offer; 0: sat out
-    std::uint64_t passed = 0;              // asked for up to this one, as the other end went on
-    Time again_at{};                       // nothing is sent again before
+    std::uint64_t current = 0;  // the number of the last offer; 0: sat out
+    std::uint64_t passed = 0;   // asked for up to this one, as the other end went on
+    Time again_at{};            // nothing is sent again before
+    bool progressed = false;    // something new was heard since the last round
     Time ask_at = kNever;
-    Duration pause{};                      // from one question to the next
-    Duration patience{};                   // the same where nobody waits
+    Duration pause{};     // from one question to the next
+    Duration patience{};  // the same where nobody waits
 
     bool is_of(const Link& link) const;
   };

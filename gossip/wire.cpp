@@ -108,8 +108,9 @@ struct BodyWriter {
     out.text(hello.algorithm);
   }
   void operator()(const Bye& bye) {
-    out.array(1);
+    out.array(2);
     out.text(bye.reason);
+    out.number(bye.epoch);
   }
   void operator()(const Surveys& message) {
     out.array(message.surveys.size());
@@ -281,9 +282,11 @@ Body read_body(std::uint64_t kind, Fields in) {
       hello.algorithm = in.text(kNameBytesLimit);
       return hello;
     }
-    case 3:
-      in.expect(1);
-      return Bye{in.text(kReasonBytesLimit)};
+    case 3: {
+      in.expect(2);
+      std::string reason = in.text(kReasonBytesLimit);
+      return Bye{std::move(reason), in.number()};
+    }
     case 4: {
       Surveys message;
       for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i) {

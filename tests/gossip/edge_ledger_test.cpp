@@ -76,9 +76,7 @@ class Edge {
     for (const EdgeLedger::Pair& pair : ends_[end].take())
       mixed_[end].push_back({pair.index, pair.weight()});
   }
-  void remind(std::size_t end) {
-    say(end, ends_[end].first_unacknowledged().value_or(0));
-  }
+  void remind(std::size_t end) { say(end, ends_[end].first_unacknowledged().value_or(0)); }
   void say(std::size_t end, std::uint64_t index) {
     const EdgeLedger& self = ends_[end];
     Word word{index, index > 0 ? degrees_[end][index - 1] : 0, self.received(), {}};

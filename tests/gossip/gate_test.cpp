@@ -82,13 +82,13 @@ TEST_CASE("Damaged headers never hurt and a sound one still passes") {
   CHECK(door.gate.rejected().size() < 16);
   speaker.incarnation = ~0ULL;  // whatever the damaged ones claimed
   speaker.sequence = 1ULL << 63;
-  CHECK(door.hear(speaker.say(Bye{"x"}).front(), Plane::control));
+  CHECK(door.hear(speaker.say(Bye{"x", 7}).front(), Plane::control));
 }
 
 TEST_CASE("A message passes once") {
   Door door;
   Speaker speaker;
-  const auto frames = speaker.say(Bye{"x"});
+  const auto frames = speaker.say(Bye{"x", 7});
   CHECK(door.hear(frames.front(), Plane::control));
   CHECK_FALSE(door.hear(frames.front(), Plane::control));
   CHECK(door.refused("repeated") == 1);
@@ -97,34 +97,34 @@ TEST_CASE("A message passes once") {
 TEST_CASE("Messages out of order pass and an older life does not") {
   Door door;
   Speaker speaker;
-  const auto first = speaker.say(Bye{"1"}), second = speaker.say(Bye{"2"});
+  const auto first = speaker.say(Bye{"1", 7}), second = speaker.say(Bye{"2", 7});
   CHECK(door.hear(second.front(), Plane::control));
   CHECK(door.hear(first.front(), Plane::control));
-  const auto late = speaker.say(Bye{"3"});
+  const auto late = speaker.say(Bye{"3", 7});
   speaker.incarnation = 2;
-  CHECK(door.hear(speaker.say(Bye{"4"}).front(), Plane::control));
+  CHECK(door.hear(speaker.say(Bye{"4", 7}).front(), Plane::control));
   CHECK_FALSE(door.hear(late.front(), Plane::control));
 }
 
 TEST_CASE("A message far behind the newest is refused") {
   Door door;
   Speaker speaker;
-  const auto old = speaker.say(Bye{"old"});
+  const auto old = speaker.say(Bye{"old", 7});
   speaker.sequence += 300;
-  CHECK(door.hear(speaker.say(Bye{"new"}).front(), Plane::control));
+  CHECK(door.hear(speaker.say(Bye{"new", 7}).front(), Plane::control));
   CHECK_FALSE(door.hear(old.front(), Plane::control));
 }
 
 TEST_CASE("The wrong cluster or plane or sender is refused") {
   Door door;
   Speaker speaker;
-  CHECK_FALSE(door.hear(speaker.say(Bye{"x"}).front(), Plane::bulk));
+  CHECK_FALSE(door.hear(speaker.say(Bye{"x", 7}).front(), Plane::bulk));
   CHECK(door.refused("plane") == 1);
   const Envelope stranger{kCluster + 1, node_id("a"), 1, 9};
-  CHECK_FALSE(door.hear({encode_header(stranger, Bye{"x"}, {}), {}}, Plane::control));
+  CHECK_FALSE(door.hear({encode_header(stranger, Bye{"x", 7}, {}), {}}, Plane::control));
   CHECK(door.refused("cluster") == 1);
   const Envelope self{kCluster, node_id("b"), 1, 9};
-  CHECK_FALSE(door.hear({encode_header(self, Bye{"x"}, {}), {}}, Plane::control));
+  CHECK_FALSE(door.hear({encode_header(self, Bye{"x", 7}, {}), {}}, Plane::control));
   CHECK(door.refused("own name") == 1);
 }
 

@@ -94,8 +94,7 @@ class Mass {
     options.base.expect = kFounders;
     options.base.seeds = {sim::World::control_of(12), sim::World::control_of(13)};
     options.compute = 50ms;
-    options.network = {
-        .delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
+    options.network = {.delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
     return options;
   }
   static optim::Options training() {
