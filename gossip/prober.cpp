@@ -15,10 +15,10 @@ Duration Prober::patience() const {
 std::vector<NodeId> Prober::tick(Time now, const View& view, Outbox& out) {
   std::vector<NodeId> silent;
   for (auto& [number, asked] : asked_)
-    if (!asked.requested && now >= asked.indirect) ask_others(now, number, asked, view, out);
+    if (!asked.requested() && now >= due(asked)) ask_others(now, number, asked, view, out);
   std::erase_if(asked_, [&](const auto& item) {
     const Asked& asked = item.second;
-    if (now < asked.end) return false;
+    if (!asked.requested() || now < due(asked)) return false;
     // Helpers that say nothing at all: it may well be this node that hears nothing.
     worsen(asked.helpers > asked.nacks ? 1 : 0);
     silent.push_back(asked.target);
@@ -39,11 +39,16 @@ std::vector<NodeId> Prober::tick(Time now, const View& view, Outbox& out) {
 
 Time Prober::deadline() const {
   Time next = next_probe_;
-  for (const auto& [number, asked] : asked_)
-    next = std::min(next, asked.requested ? asked.end : asked.indirect);
+  for (const auto& [number, asked] : asked_) next = std::min(next, due(asked));
   for (const auto& [number, relay] : relays_)
     next = std::min(next, relay.told ? relay.end : relay.nack);
   return next;
+}
+
+// A question put when answers took long does not wait on when they are quick again.
+Time Prober::due(const Asked& asked) const {
+  const Duration wait = std::min(asked.wait, patience());
+  return asked.requested() ? asked.requested_at + 2 * wait : asked.sent + wait;
 }
 
 bool Prober::is_asked(NodeId target) const {
@@ -81,14 +86,14 @@ const Member* Prober::next_target(const View& view) {
 }
 
 void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
-  const Duration wait = patience();
-  asked_[++last_number_] = {target.id, now, now + wait, now + 3 * wait, false, 0, 0};
+  asked_[++last_number_] = {.target = target.id, .sent = now, .wait = patience()};
   out.send(target.control,
            Probe{Probe::Kind::ping, last_number_, target.id, target.control, view.news(target.id)});
 }
 
-void Prober::ask_others(Time, std::uint64_t number, Asked& asked, const View& view, Outbox& out) {
-  asked.requested = true;
+void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View& view,
+                        Outbox& out) {
+  asked.requested_at = now;
   std::vector<const Member*> helpers;
   const Member* subject = nullptr;
   for (const Member* member : view.targets) {
@@ -146,7 +151,7 @@ void Prober::answered(Time now, const Probe& probe, Outbox& out) {
   }
   const auto found = asked_.find(probe.number);
   if (found == asked_.end() || found->second.target != probe.subject) return;
-  if (!found->second.requested) measure(now - found->second.sent);
+  if (!found->second.requested()) measure(now - found->second.sent);
   health_ = std::max(0, health_ - 1);
   asked_.erase(found);
 }
@@ -167,8 +172,10 @@ void Prober::worsen(int amount) {
 }
 
 void Prober::was_away(Duration away) {
-  for (auto& [number, asked] : asked_)
-    asked.sent += away, asked.indirect += away, asked.end += away;
+  for (auto& [number, asked] : asked_) {
+    asked.sent += away;
+    if (asked.requested()) asked.requested_at += away;
+  }
   for (auto& [number, relay] : relays_) relay.nack += away, relay.end += away;
   worsen(1 + static_cast<int>(std::min<Duration::rep>(kHealthWorst, away / timing_.period)));
 }

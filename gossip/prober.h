@@ -47,9 +47,11 @@ class Prober {
  private:
   struct Asked {
     NodeId target;
-    Time sent{}, indirect{}, end{};
-    bool requested = false;  // others were asked to ask
+    Time sent{};
+    Duration wait{};             // the patience of that time
+    Time requested_at = kNever;  // when others were asked to ask
     std::size_t helpers = 0, nacks = 0;
+    bool requested() const { return requested_at != kNever; }
   };
   // Asked for somebody else.
   struct Relay {
@@ -65,6 +67,8 @@ class Prober {
   void relay(Time now, const Endpoint& from, const Probe& probe, const View& view, Outbox& out);
   void answered(Time now, const Probe& probe, Outbox& out);
   const Member* next_target(const View& view);
+  // When others are to be asked, or, where they were, when the member counts as silent.
+  Time due(const Asked& asked) const;
   bool is_asked(NodeId target) const;
   void measure(Duration round_trip);
   void worsen(int amount);
