@@ -105,7 +105,6 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   neighbor.last_heard = now;
-  neighbor.sits_out = message.echo != 0 && message.index == 0;
   const bool in_step = message.round + kRoundsInStep >= round_;
   if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
@@ -116,11 +115,9 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 }
 
 bool Exchange::lacks_vector(const Link& link, const Neighbor& neighbor) const {
-  if (is_numbered(link)) {
-    const bool sits_out = neighbor.sits_out && neighbor.latest->round >= offered_round_;
-    return !sits_out && sessions_.waits_for(link.wish.peer);
-  }
-  return !neighbor.latest || neighbor.latest->round < offered_round_;
+  if (!neighbor.latest || neighbor.latest->round < offered_round_) return true;
+  // Whoever has spoken in this round waits itself: nothing comes of it but what was lost.
+  return is_numbered(link) && sessions_.has_gap(link.wish.peer);
 }
 
 bool Exchange::waits_for(const Link& link, Time now) const {

@@ -83,8 +83,7 @@ class Exchange {
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
-    bool late = false;      // its patience ran out; nobody waits until it is heard again
-    bool sits_out = false;  // its latest round, as it said
+    bool late = false;  // its patience ran out; nobody waits until it is heard again
     double weight = 0;
     std::uint64_t sent_bytes = 0, received_bytes = 0;
     std::optional<double> distance;

@@ -64,7 +64,7 @@ void Sessions::follow(Time now, const Links& links, const Membership& members, O
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
-  session.current = 0;
+  session.current = session.sat_out = 0;
   session.pause = 2 * kPauseLeast;
   if (session.ledger.is_open_question()) {
     say(session, Round::Word::question, out);
@@ -86,6 +86,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
   session.pause =
       kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
   const bool takes_part = !sits_out && session.ledger.takes_part();
+  session.sat_out = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // What was to be asked before is not put off by the new round.
   if (session.ledger.is_waiting()) session.ask_at = std::min(session.ask_at, now + session.pause);
@@ -110,10 +111,10 @@ void Sessions::write(const Session& session, Round& message) const {
   if (session.ledger.is_closed()) message.last = session.ledger.last();
 }
 
-bool Sessions::waits_for(NodeId peer) const {
+bool Sessions::has_gap(NodeId peer) const {
   const auto found = open_.find(peer);
   return found != open_.end() && !found->second.ledger.is_closed() &&
-         found->second.ledger.is_waiting();
+         found->second.ledger.has_gap();
 }
 
 std::vector<Sessions::Mixable> Sessions::take() {
@@ -202,6 +203,7 @@ void Sessions::say(const Session& session, Round::Word word, Outbox& out) const 
   Round message;
   write(session, message);
   message.word = word;
+  message.round = session.sat_out;  // it may not have heard that
   out.send(session.bulk, std::move(message));
 }
 

@@ -39,8 +39,8 @@ class Sessions {
              Round& message);
   // The round waits for nobody any more.
   void go_on(Time now);
-  // Whether a pair of the edge lacks the other end's vector.
-  bool waits_for(NodeId peer) const;
+  // Whether a vector of the other end was lost or overtaken: a later one has come.
+  bool has_gap(NodeId peer) const;
   // Whole pairs of all sessions, each given once.
   std::vector<Mixable> take();
   // Whether take() would give any.
@@ -68,6 +68,7 @@ class Sessions {
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
     std::uint64_t current = 0;  // the number of the last offer; 0: sat out
+    std::uint64_t sat_out = 0;  // the round of the last offer, where it sat out
     std::uint64_t passed = 0;   // asked for up to this one, as the other end went on
     Time again_at{};            // nothing is sent again before
     bool progressed = false;    // something new was heard since the last round
