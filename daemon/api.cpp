@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings.h"
+#include "daemon/safetensors.h"
 #include "daemon/spectrum_cache.h"
 #include "daemon/status_json.h"
 
@@ -94,7 +95,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 11> kRoutes;
+  static const std::array<Route, 12> kRoutes;
 
   HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
     const auto message =
@@ -170,6 +171,16 @@ class Api {
     return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
   }
 
+  HttpResponse model(const HttpRequest&) {
+    const auto model = board_->read_model();
+    if (!model || model->parameters.empty())
+      return error_response(503, "busy", "there is no model yet, or a long step is under way");
+    return {.content_type = "application/vnd.safetensors",
+            .body = safetensors(model->parameters, options_.precision,
+                                {{"node", snapshot_->identity.name},
+                                 {"round", fmt::to_string(snapshot_->status.run.round)}})};
+  }
+
   HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
 
   HttpResponse join(const HttpRequest& request) {
@@ -215,7 +226,7 @@ class Api {
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
 };
 
-constexpr std::array<Api::Route, 11> Api::kRoutes = {{
+constexpr std::array<Api::Route, 12> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
@@ -224,6 +235,7 @@ constexpr std::array<Api::Route, 11> Api::kRoutes = {{
     {"/v1/topology", "GET", Access::reads, true, &Api::topology},
     {"/v1/convergence", "GET", Access::reads, false, &Api::convergence},
     {"/v1/events", "GET", Access::reads, false, &Api::events},
+    {"/v1/model", "GET", Access::reads, true, &Api::model},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/leave", "POST", Access::changes, false, &Api::leave},

@@ -1,5 +1,5 @@
-// The REST interface of a node: which resource answers what. Nothing here waits: questions read the
-// last snapshot on the board, commands are left on it.
+// The REST interface of a node: which resource answers what. Questions are answered with
+// what the board has or is given at once, commands are left on it.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "daemon/board.h"
 #include "daemon/http_message.h"
+#include "models/model_options.h"
 
 namespace starling::daemon {
 
@@ -19,6 +20,8 @@ struct ApiOptions {
   std::optional<std::string> token = {};
   // Asks for the token on reading too, as beyond loopback; /healthz and /readyz stay open.
   bool guard_reads = false;
+  // Of the numbers of /v1/model.
+  models::Precision precision = models::Precision::f32;
 };
 
 // The handler is for one thread at a time. `board` must outlive it. Errors are

@@ -1,22 +1,36 @@
 #include "daemon/board.h"
 
+#include <chrono>
 #include <utility>
 
 namespace starling::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kFresh = 50ms, kAnswer = 250ms, kModelAnswer = 1000ms;
+
+}  // namespace
 
 void Board::set_wake(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
   wake_ = std::move(wake);
 }
 
-void Board::publish(std::shared_ptr<const Snapshot> snapshot) {
+std::function<void()> Board::wake() const {
   const std::lock_guard lock(mutex_);
-  snapshot_.swap(snapshot);
+  return wake_;
 }
 
-std::shared_ptr<const Snapshot> Board::read() const {
-  const std::lock_guard lock(mutex_);
-  return snapshot_;
+std::shared_ptr<const Snapshot> Board::read() {
+  if (!snapshot_.last()) return nullptr;
+  return snapshot_.read(wake(), kFresh, kAnswer);
+}
+
+std::shared_ptr<const Model> Board::read_model() {
+  auto model = model_.read(wake(), 0ms, kModelAnswer);
+  model_.forget();
+  return model;
 }
 
 void Board::add(const gossip::Progress& point) {

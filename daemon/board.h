@@ -1,8 +1,8 @@
-// Board: where the I/O thread pins what others may read, and where others leave commands for it.
-// Every member function may be called from any thread.
+// Board: where the I/O thread pins what others may read, and where others leave commands for it. A
+// snapshot of the status is made when somebody asks for one, not before: with many members it is
+// long. Every member function may be called from any thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "daemon/event_log.h"
 #include "daemon/history.h"
+#include "daemon/on_demand.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
 
@@ -33,18 +34,32 @@ struct Snapshot {
   gossip::Status status;
 };
 
+// Parameters as they were between two jobs of the trainer.
+struct Model {
+  std::vector<double> parameters;
+};
+
 // JoinCommand and LeaveCommand, as the node takes them.
 using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {
  public:
-  // `wake` is called after a command was left; it must be safe from any thread.
+  // `wake` is called after a command was left or a snapshot is wanted; it must be safe from any
+  // thread. Null once nothing more will be published.
   void set_wake(std::function<void()> wake);
 
-  void publish(std::shared_ptr<const Snapshot> snapshot);
-  // Null until the node has started.
-  std::shared_ptr<const Snapshot> read() const;
+  // Somebody waits in read().
+  bool is_wanted() const { return snapshot_.is_wanted(); }
+  void publish(std::shared_ptr<const Snapshot> snapshot) { snapshot_.publish(std::move(snapshot)); }
+  // Fresh, unless the I/O thread is slow to answer. Null until the node has started.
+  std::shared_ptr<const Snapshot> read();
+
+  // The same for the model, which is not kept after it was read. Null when the trainer did not come
+  // to it within a second, or there is none yet.
+  bool is_model_wanted() const { return model_.is_wanted(); }
+  void publish_model(std::shared_ptr<const Model> model) { model_.publish(std::move(model)); }
+  std::shared_ptr<const Model> read_model();
 
   void add(const gossip::Progress& point);
   std::vector<gossip::Progress> series_since(std::uint64_t round) const;
@@ -59,9 +74,12 @@ class Board {
   std::vector<Command> take_commands();
 
  private:
+  std::function<void()> wake() const;
+
   mutable std::mutex mutex_;
   std::function<void()> wake_;
-  std::shared_ptr<const Snapshot> snapshot_;
+  OnDemand<Snapshot> snapshot_;
+  OnDemand<Model> model_;
   History history_;
   EventLog events_;
   std::vector<Command> commands_;

@@ -102,6 +102,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   ApiOptions api;
   api.token = token;
   api.guard_reads = !is_loopback(config.listen_http);
+  api.precision = config.learner.model.precision;
   Handler handler = make_api(
       daemon.board, [config_text] { return config_text; }, api);
   HttpOptions http;

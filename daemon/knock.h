@@ -15,6 +15,8 @@ class Knocker {
   ~Knocker();
   // Begins to connect. Host names are not looked up, for that may wait: only addresses count.
   void knock(const Endpoint& at);
+  // Some address has not answered yet.
+  bool is_waiting() const { return !attempts_.empty(); }
   // Calls `refused` for each address that was found refused since the last call.
   void look(const std::function<void(const Endpoint&)>& refused);
 

@@ -9,8 +9,8 @@
 namespace starling::daemon {
 namespace {
 
-constexpr Duration kPublishEvery = std::chrono::milliseconds(50);
-constexpr Duration kLongestSleep = std::chrono::milliseconds(200);  // keeps the status fresh
+constexpr Duration kLongestSleep = std::chrono::seconds(1);
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at what wakes nobody
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
 
@@ -37,20 +37,25 @@ void Loop::run(bool stays) {
     if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
   };
   feed(gossip::Tick{});
-  publish(true);
+  publish();
   while (!stopped_) {
-    const Duration until = node_.deadline() == kNever ? kLongestSleep : node_.deadline() - now();
+    const bool looks_often = knocker_.is_waiting() || (finished_ && !stays);
+    const Duration longest = looks_often ? kLookEvery : kLongestSleep;
+    const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     const std::array wakes{training_.descriptor(), wake_.descriptor()};
-    transport_.poll(std::clamp(until, Duration::zero(), kLongestSleep), wakes, received);
+    transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
     for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
+    if (auto parameters = training_.take_model())
+      board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
     knocker_.look([this](const Endpoint& at) { feed(gossip::Refused{at}); });
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
     if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
-    publish(false);
+    if (board_.is_wanted()) publish();
+    if (board_.is_model_wanted()) training_.want_model();
   }
-  publish(true);
+  publish();
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
 }
@@ -75,10 +80,8 @@ void Loop::act(gossip::Event& event) {
   log::info("{}", event.text);
 }
 
-void Loop::publish(bool force) {
+void Loop::publish() {
   const Time at = now();
-  if (!force && at - published_ < kPublishEvery) return;
-  published_ = at;
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->identity = identity_;
   snapshot->now = at;

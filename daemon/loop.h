@@ -43,7 +43,7 @@ class Loop {
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
   void act(gossip::Stopped&) { stopped_ = true; }
-  void publish(bool force);
+  void publish();
   void take_commands();
 
   Identity identity_;
@@ -54,7 +54,6 @@ class Loop {
   Wake wake_;
   gossip::Cutter cutter_;
   Knocker knocker_;
-  Time published_{};
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
   bool finished_ = false;

@@ -30,8 +30,7 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
   return peers;
 }
 
-PeerKeeper::PeerKeeper(DiskState state, const Board& board)
-    : state_(std::move(state)), board_(board) {
+PeerKeeper::PeerKeeper(DiskState state, Board& board) : state_(std::move(state)), board_(board) {
   // Signals belong to the main thread; a new thread inherits the mask of its maker.
   sigset_t all, before;
   sigfillset(&all);

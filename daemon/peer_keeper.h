@@ -20,7 +20,7 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
 class PeerKeeper {
  public:
   // `board` outlives it.
-  PeerKeeper(DiskState state, const Board& board);
+  PeerKeeper(DiskState state, Board& board);
   // Looks once more.
   ~PeerKeeper();
 
@@ -29,7 +29,7 @@ class PeerKeeper {
   void keep();
 
   DiskState state_;
-  const Board& board_;
+  Board& board_;
   bool failed_ = false;  // and said so
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -39,14 +39,32 @@ std::vector<optim::Done> TrainingThread::take_done() {
   return std::exchange(done_, {});
 }
 
+void TrainingThread::want_model() {
+  {
+    const std::lock_guard lock(mutex_);
+    model_wanted_ = true;
+  }
+  job_came_.notify_one();
+}
+
+std::optional<std::vector<double>> TrainingThread::take_model() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(model_, std::nullopt);
+}
+
 void TrainingThread::run() {
   // Niceness is a thread's own on Linux; without the right to change it, nothing is lost.
   [[maybe_unused]] const int result =
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
   std::unique_lock lock(mutex_);
   while (true) {
-    job_came_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    job_came_.wait(lock, [this] { return stopping_ || model_wanted_ || !jobs_.empty(); });
     if (stopping_) return;
+    if (std::exchange(model_wanted_, false)) {
+      model_ = trainer_->parameters();
+      wake_.signal();
+      continue;
+    }
     optim::Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -22,7 +23,10 @@ class TrainingThread {
 
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
-  // Readable when take_done() has something.
+  // Asks for the parameters; they are there after the job under way.
+  void want_model();
+  std::optional<std::vector<double>> take_model();
+  // Readable when take_done() or take_model() has something.
   int descriptor() const { return wake_.descriptor(); }
 
  private:
@@ -34,6 +38,8 @@ class TrainingThread {
   std::condition_variable job_came_;
   std::deque<optim::Job> jobs_;
   std::vector<optim::Done> done_;
+  bool model_wanted_ = false;
+  std::optional<std::vector<double>> model_;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses everything above
 };

@@ -45,11 +45,39 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
   publish(example_snapshot());
-  for (const char* target : {"/", "/v1", "/v1/fleet", "/v1/status/", "/v1/model", "", "/../etc"}) {
+  for (const char* target : {"/", "/v1", "/v1/fleet", "/v1/status/", "", "/../etc"}) {
     const HttpResponse response = api(get(target));
     CHECK(response.status == 404);
     CHECK(code_of(response) == "not_found");
     CHECK(parsed(response)["error"].contains("message"));
+  }
+}
+
+// Whoever is woken answers at once.
+TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept") {
+  publish(example_snapshot());
+  CHECK(code_of(api(get("/v1/model"))) == "busy");
+  int made = 0;
+  board.set_wake([&] {
+    if (board.is_wanted()) publish(example_snapshot());
+    if (!board.is_model_wanted()) return;
+    ++made;
+    board.publish_model(std::make_shared<const Model>(Model{{0.5, -2}}));
+  });
+  CHECK(made == 0);
+  for (int asked = 1; asked <= 2; ++asked) {
+    const HttpResponse response = api(get("/v1/model"));
+    CHECK(made == asked);
+    CHECK(response.status == 200);
+    CHECK(response.content_type == "application/vnd.safetensors");
+    const auto length = static_cast<unsigned char>(response.body[0]);
+    const json head = json::parse(response.body.substr(8, length));
+    CHECK((8 + length) % 8 == 0);
+    CHECK(head["parameters"]["dtype"] == "F32");
+    CHECK(head["parameters"]["shape"] == json{2});
+    CHECK(head["parameters"]["data_offsets"] == json{0, 8});
+    CHECK(head["__metadata__"]["node"] == "node-0");
+    CHECK(response.body.substr(8 + length) == std::string("\0\0\0\x3f\0\0\0\xc0", 8));
   }
 }
 
