@@ -53,6 +53,9 @@ void Startup::tick(Time now, const Membership& members, Outbox& out) {
 }
 
 void Startup::begin(Time now, const Membership& members, const Links& links) {
+  // All whom a newcomer could ask were gone; somebody is back before it began alone.
+  const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
+  if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !are_expected_ready(now, members)) return;
   if (!expected_since_) expected_since_ = now;
   const bool linked = std::ranges::all_of(links.all(), [](const auto& item) {
@@ -154,20 +157,21 @@ bool Startup::waits_for_donor(Time now, const Membership& members) const {
 
 void Startup::fetch(Time now, const Membership& members, Outbox& out) {
   if (waits_for_donor(now, members)) return;
-  failed_donor_ = std::exchange(donor_, std::nullopt);
+  // One that is gone has not refused.
+  if (donor_ && members.find(*donor_)) ++attempts_;
+  if (donor_) failed_donor_ = std::exchange(donor_, std::nullopt);
   auto candidates = donors(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   const bool can_start_alone = workload_.survey.empty();
   if (candidates.empty() || attempts_ >= kDonorAttempts) {
-    attempts_ = 0;
+    gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;
     return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
   }
   const Member* donor = candidates[prng_.below(candidates.size())];
   donor_ = donor->id;
   donor_name_ = donor->name;
   next_try_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
-  ++attempts_;
   out.send(donor->control, SnapshotRequest{*members.find(members.self())});
   if (PLANTED(early_contribution)) enter(now, Stage::ready);
 }

@@ -78,6 +78,7 @@ class Startup {
       failed_donor_;  // the one before it; asked again only when there is no other
   std::string donor_name_;
   std::size_t attempts_ = 0;  // in a row, of donors that gave nothing
+  bool gave_up_ = false;      // asking again
   std::uint64_t round_ = 0;
   std::optional<Time> expected_since_;  // nobody else is waited for
 };

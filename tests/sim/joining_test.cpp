@@ -2,11 +2,21 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tests/sim/cluster.h"
 
 using namespace starling;
 using namespace starling::test;
+
+namespace {
+
+void expect_sound(const Cluster& cluster) {
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+}
+
+}  // namespace
 
 TEST_CASE("Eight that join within a second are served while the others train on") {
   const optim::Options training = reference_training(0.1);
@@ -33,6 +43,35 @@ TEST_CASE("Eight that join within a second are served while the others train on"
   for (std::size_t node = 8; node < 16; ++node)
     CHECK(cluster.progress[node].front().progress.round >= reached);
   CHECK(cluster.round_spread() <= 2);
-  for (const sim::Violation& violation : cluster.checker.violations())
-    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+  expect_sound(cluster);
+}
+
+TEST_CASE("A newcomer whose donors come back asks them instead of beginning anew") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(5, topology::Kind::automatic, training);
+  options.base.expect = 4;
+  options.base.expect_patience = 1min;
+  Cluster cluster(options, training);
+  sim::World& world = cluster.world;
+  for (std::size_t node = 0; node < 4; ++node) world.start(node);
+  world.run_until(Time(10s));
+  world.start(4);
+  const auto is_fetching = [&] {
+    const gossip::Status status = world.status(4);
+    return !status.reasons.empty() && status.reasons[0].starts_with("fetching");
+  };
+  while (!is_fetching() && world.now() < Time(12s)) world.run_until(world.now() + 1ms);
+  REQUIRE(is_fetching());
+  world.partition(std::vector<std::size_t>{4});
+  const auto is_alone = [&] {
+    const gossip::Status status = world.status(4);
+    return !status.reasons.empty() && status.reasons[0].starts_with("waiting for the other");
+  };
+  CHECK(cluster.comes_true(is_alone, 30s));
+  const std::uint64_t reached = cluster.round(0);
+  world.network().heal();
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 10s));
+  CHECK(cluster.comes_true([&] { return !cluster.progress[4].empty(); }, 5s));
+  CHECK(cluster.progress[4].front().progress.round >= reached);
+  expect_sound(cluster);
 }
