@@ -15,7 +15,15 @@ template <class Event>
 class Queue {
  public:
   void push(Time at, Event event) {
-    heap_.push_back({at, ++sequence_, std::move(event)});
+    std::size_t slot = events_.size();
+    if (free_.empty()) {
+      events_.push_back(std::move(event));
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+      events_[slot] = std::move(event);
+    }
+    heap_.push_back({at, ++sequence_, slot});
     std::ranges::push_heap(heap_, later);
   }
   bool empty() const { return heap_.empty(); }
@@ -26,22 +34,25 @@ class Queue {
   std::pair<Time, Event> pop() {
     ENSURE(!heap_.empty(), "an empty queue has no next event");
     std::ranges::pop_heap(heap_, later);
-    Entry entry = std::move(heap_.back());
+    const Entry entry = heap_.back();
     heap_.pop_back();
-    return {entry.at, std::move(entry.event)};
+    free_.push_back(entry.slot);
+    return {entry.at, std::move(events_[entry.slot])};
   }
 
  private:
   struct Entry {
     Time at;
     std::uint64_t sequence;
-    Event event;
+    std::size_t slot;  // of the event, which stays where it is while the heap is sorted
   };
   static bool later(const Entry& a, const Entry& b) {
-    return std::pair(a.at, a.sequence) > std::pair(b.at, b.sequence);
+    return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
   }
 
   std::vector<Entry> heap_;  // the next event in front
+  std::vector<Event> events_;
+  std::vector<std::size_t> free_;
   std::uint64_t sequence_ = 0;
 };
 
