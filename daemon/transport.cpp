@@ -37,9 +37,12 @@ void set_rules(zmq::socket_t& socket, Plane plane) {
   socket.set(zmq::sockopt::reconnect_ivl_max, 3000);
   socket.set(zmq::sockopt::ipv6, true);
   if (plane == Plane::control) {
-    socket.set(zmq::sockopt::heartbeat_ivl, 2000);
-    socket.set(zmq::sockopt::heartbeat_timeout, 6000);
-    socket.set(zmq::sockopt::heartbeat_ttl, 6000);
+    // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
+    socket.set(zmq::sockopt::tcp_maxrt, 6000);
+    socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::tcp_keepalive_idle, 10);
+    socket.set(zmq::sockopt::tcp_keepalive_intvl, 5);
+    socket.set(zmq::sockopt::tcp_keepalive_cnt, 2);
   } else {
     socket.set(zmq::sockopt::sndbuf, 4 << 20);
     socket.set(zmq::sockopt::rcvbuf, 4 << 20);
@@ -109,7 +112,12 @@ struct Transport::Sockets {
   zmq::socket_t control{context, zmq::socket_type::pull};
   zmq::socket_t bulk{context, zmq::socket_type::pull};
   Endpoint control_endpoint, bulk_endpoint;
-  std::map<std::pair<std::string, Plane>, std::unique_ptr<Peer>> peers;
+  std::map<std::pair<Plane, std::string>, std::unique_ptr<Peer>> peers;
+
+  // Only they have queues: control frames are sent or dropped.
+  auto bulk_peers() {
+    return std::ranges::subrange(peers.lower_bound({Plane::bulk, {}}), peers.end());
+  }
 };
 
 Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, const Endpoint& bulk) {
@@ -144,7 +152,7 @@ Endpoint Transport::bulk() const {
 
 Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   auto& peers = sockets_->peers;
-  const auto key = std::pair(to_string(to), plane);
+  const auto key = std::pair(plane, to_string(to));
   if (const auto found = peers.find(key); found != peers.end()) return found->second.get();
   if (peers.size() >= kPeersLimit) close_oldest();
   try {
@@ -217,8 +225,8 @@ void Transport::push(Peer& peer) {
 }
 
 void Transport::hang_up(const Endpoint& to) {
-  sockets_->peers.erase({to_string(to), Plane::control});
-  sockets_->peers.erase({to_string(to), Plane::bulk});
+  sockets_->peers.erase({Plane::control, to_string(to)});
+  sockets_->peers.erase({Plane::bulk, to_string(to)});
 }
 
 namespace {
@@ -257,7 +265,7 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
   for (int wake : wakes) items.push_back({nullptr, wake, ZMQ_POLLIN, 0});
   const std::size_t first_peer = items.size();
   std::vector<Peer*> waiting;
-  for (auto& [key, peer] : sockets_->peers) {
+  for (auto& [key, peer] : sockets_->bulk_peers()) {
     if (peer->queue.empty()) continue;
     waiting.push_back(peer.get());
     items.push_back({peer->socket.handle(), 0, ZMQ_POLLOUT, 0});
@@ -276,7 +284,7 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
 }
 
 bool Transport::has_queued() const {
-  return std::ranges::any_of(sockets_->peers,
+  return std::ranges::any_of(sockets_->bulk_peers(),
                              [](const auto& item) { return !item.second->queue.empty(); });
 }
 
@@ -300,12 +308,13 @@ std::map<std::string, int> Transport::read_back_options() const {
     values[prefix + "reconnect_ivl"] = socket.get(zmq::sockopt::reconnect_ivl);
     values[prefix + "reconnect_ivl_max"] = socket.get(zmq::sockopt::reconnect_ivl_max);
     values[prefix + "ipv6"] = socket.get(zmq::sockopt::ipv6);
-    values[prefix + "heartbeat_ivl"] = socket.get(zmq::sockopt::heartbeat_ivl);
+    values[prefix + "tcp_maxrt"] = socket.get(zmq::sockopt::tcp_maxrt);
+    values[prefix + "tcp_keepalive"] = socket.get(zmq::sockopt::tcp_keepalive);
   };
   read("control.", sockets_->control);
   read("bulk.", sockets_->bulk);
   for (const auto& [key, peer] : sockets_->peers)
-    read(key.second == Plane::control ? "control.peer." : "bulk.peer.", peer->socket);
+    read(key.first == Plane::control ? "control.peer." : "bulk.peer.", peer->socket);
   return values;
 }
 

@@ -56,7 +56,7 @@ class Transport {
 
   static constexpr std::size_t kBatch = 64;
   // Beyond it the connection that was used longest ago is closed; it opens again when needed.
-  static constexpr std::size_t kPeersLimit = 192;
+  static constexpr std::size_t kPeersLimit = 1024;
 
  private:
   struct Sockets;

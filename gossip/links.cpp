@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace starling::gossip {
 namespace {
@@ -54,7 +55,23 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
   link.hello_sent = now;
-  out.send(link.control, Hello{link.epoch, echo, schema_, agreement_});
+  out.send(link.control, Hello{link.epoch, echo, schema_, agreement_, view_});
+}
+
+void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
+  if (std::exchange(view_, view) == view) return;
+  for (auto& [peer, link] : links_) say_hello(now, link, link.peer_epoch, out);
+}
+
+bool Links::are_open() const {
+  return std::ranges::all_of(
+      links_, [](const auto& item) { return item.second.active || !item.second.refusal.empty(); });
+}
+
+bool Links::are_agreed() const {
+  return are_open() && std::ranges::all_of(links_, [this](const auto& item) {
+           return !item.second.active || item.second.peer_view == view_;
+         });
 }
 
 void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
@@ -76,6 +93,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
+  link.peer_view = hello.view;
   if (is_new) link.active = false;
   if (hello.echo == link.epoch && !link.active) {
     link.active = true;

@@ -29,6 +29,7 @@ struct Link {
   std::uint64_t epoch = 0;       // mine for this edge
   std::uint64_t peer_epoch = 0;  // 0: not heard
   std::uint64_t peer_incarnation = 0;
+  std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
   std::string refusal;  // why the peers do not fit; empty: they do
   Time next_hello{};
@@ -45,6 +46,12 @@ class Links {
   void open(std::uint64_t schema) { schema_ = schema; }
   // Opens and closes edges so that they are those of `wishes`.
   void want(Time now, const std::vector<Wish>& wishes, const Membership& members, Outbox& out);
+  // Says to all neighbours of which members this node's topology is now.
+  void tell_view(Time now, std::uint64_t view, Outbox& out);
+  // Every edge is open, or refused, and the topologies at its ends are of the same members.
+  bool are_agreed() const;
+  // Every edge is open or refused.
+  bool are_open() const;
   void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
@@ -64,6 +71,7 @@ class Links {
   Options options_;
   std::string agreement_;  // on what both ends of an edge must do alike, as a person reads it
   std::uint64_t schema_ = 0;
+  std::uint64_t view_ = 0;
   std::uint64_t last_epoch_ = 0;
   std::uint64_t version_ = 1;
   std::map<NodeId, Link> links_;

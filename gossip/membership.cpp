@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "base/planted.h"
@@ -11,6 +12,8 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::size_t kFanout = 3;        // members that are told news at once
+constexpr std::size_t kCircle = 12;       // of whom they are taken
+constexpr double kTurnover = 0.1;         // chance that one of them is replaced before
 constexpr std::size_t kRumorsLimit = 32;  // in one message, beside those of sender and receiver
 constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
 constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
@@ -69,12 +72,18 @@ void Membership::receive(Time now, const Gossip& gossip, Outbox& out) {
   for (const Rumor& rumor : gossip.rumors) merge(now, rumor, out);
 }
 
-// Whoever is dead in an old table may have come back: it gets the time of a suspect.
+// Whoever is dead in an old table may have come back: it gets the time of a suspect. What a
+// newcomer learns from its first table is no news to the others.
 void Membership::receive(Time now, const Envelope& from, const Table& table, Outbox& out) {
+  const bool is_newcomer = others_.empty();
   for (Rumor rumor : table.rumors) {
     if (rumor.liveness == Liveness::dead && find(rumor.member.id))
       rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
     merge(now, rumor, out);
+  }
+  if (is_newcomer) {
+    news_ = {};
+    add_news({self_});
   }
   const Endpoint* control = control_of(from.sender);
   if (table.asks && control) out.send(*control, Table{false, this->table()});
@@ -103,7 +112,7 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
     if (entry.liveness == Liveness::alive)
       is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
     entry.suspicion->refuse(now);
-    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, count_present()));
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
   }
 }
 
@@ -211,7 +220,7 @@ void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& 
     entry.suspicion.emplace(now, accuser);
     out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
   }
-  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, count_present()));
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
   add_news({entry.member, Liveness::suspect, accuser});
 }
 
@@ -258,14 +267,22 @@ void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 
 void Membership::tick(Time now, Outbox& out) {
   if (now >= prober_.deadline())
-    for (NodeId silent : prober_.tick(now, view(), out))
-      if (const auto found = others_.find(silent); found != others_.end())
-        is_suspect(now, found->second, {found->second.member, Liveness::suspect, self_.id}, out);
+    for (const Prober::Silence& silence : prober_.tick(now, view(), out))
+      is_silent(now, silence, out);
   if (now >= next_judgement_) judge(now, out);
   if (now >= next_ask_) ask_the_lost(now, out);
   if (now >= next_exchange_) exchange_tables(now, out);
   if (now >= next_news_) tell_news(now, out);
   expected_ = deadline();
+}
+
+// Whoever was heard of since it was asked lives, though the answer was lost: it is asked again.
+void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
+  const auto found = others_.find(silence.member);
+  if (found == others_.end()) return;
+  Entry& entry = found->second;
+  if (entry.last_heard > silence.since) return doubt(now, silence.member);
+  is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
 }
 
 Time Membership::deadline() const {
@@ -275,7 +292,7 @@ Time Membership::deadline() const {
 // Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
 // gets the time anew.
 void Membership::judge(Time now, Outbox& out) {
-  const std::size_t members = count_present();
+  const std::size_t members = present().size();
   next_judgement_ = kNever;
   for (auto& [id, entry] : others_) {
     if (!entry.suspicion) continue;
@@ -317,9 +334,9 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
 
 void Membership::exchange_tables(Time now, Outbox& out) {
   next_exchange_ = now + timing_.exchange;
-  const Prober::View seen = view();
-  if (seen.targets.empty()) return;
-  const Member* partner = seen.targets[prng_.below(seen.targets.size())];
+  const std::vector<const Member*>& others = present_members().others;
+  if (others.empty()) return;
+  const Member* partner = others[prng_.below(others.size())];
   out.send(partner->control, Table{true, table()});
 }
 
@@ -330,13 +347,29 @@ void Membership::add_news(const Rumor& rumor) {
 
 void Membership::tell_news(Time now, Outbox& out) {
   last_news_ = now;
-  std::vector<const Member*> targets = view().targets;
-  prng_.shuffle(std::span(targets));
-  targets.resize(std::min(targets.size(), kFanout));
-  for (const Member* target : targets)
-    if (const auto rumors = news_for(target->id); !rumors.empty())
-      out.send(target->control, Gossip{rumors});
-  next_news_ = news_.empty() || targets.empty() ? kNever : now + timing_.news;
+  for (NodeId listener : listeners())
+    if (const auto rumors = news_for(listener); !rumors.empty())
+      out.send(*control_of(listener), Gossip{rumors});
+  next_news_ = news_.empty() || circle_.empty() ? kNever : now + timing_.news;
+}
+
+// A few of a circle in which a place changes now and then: news spread in it as well as among all,
+// and it is not the whole cluster to which connections are opened while many join.
+std::vector<NodeId> Membership::listeners() {
+  std::erase_if(circle_, [this](NodeId id) { return !find(id); });
+  if (circle_.size() == kCircle && prng_.chance(kTurnover)) circle_.erase(circle_.begin());
+  std::vector<NodeId> strangers;
+  for (const Member* member : present_members().others)
+    if (std::ranges::find(circle_, member->id) == circle_.end()) strangers.push_back(member->id);
+  while (circle_.size() < kCircle && !strangers.empty()) {
+    std::swap(strangers[prng_.below(strangers.size())], strangers.back());
+    circle_.push_back(strangers.back());
+    strangers.pop_back();
+  }
+  std::vector<NodeId> chosen = circle_;
+  prng_.shuffle(std::span(chosen));
+  chosen.resize(std::min(chosen.size(), kFanout));
+  return chosen;
 }
 
 // News, and what concerns the receiver itself: that it is suspected, or held for dead.
@@ -382,12 +415,19 @@ void Membership::forget_one() {
 
 // ---------------------------------------------------------------- what there is to see
 
-Prober::View Membership::view() {
-  Prober::View view;
+// What changes who is present changes the version.
+const Membership::Present& Membership::present_members() const {
+  if (present_.version == version_) return present_;
+  present_ = {version_, {}, {&self_}};
   for (const auto& [id, entry] : others_)
-    if (is_present(entry)) view.targets.push_back(&entry.member);
-  view.news = [this](NodeId to) { return news_for(to); };
-  return view;
+    if (is_present(entry)) present_.others.push_back(&entry.member);
+  std::ranges::copy(present_.others, std::back_inserter(present_.all));
+  std::ranges::sort(present_.all, [](auto* a, auto* b) { return natural_less(a->name, b->name); });
+  return present_;
+}
+
+Prober::View Membership::view() {
+  return {present_members().others, [this](NodeId to) { return news_for(to); }};
 }
 
 std::vector<Rumor> Membership::table() const {
@@ -395,11 +435,6 @@ std::vector<Rumor> Membership::table() const {
   for (const auto& [id, entry] : others_)
     rumors.push_back({entry.member, entry.liveness, self_.id});
   return rumors;
-}
-
-std::size_t Membership::count_present() const {
-  return 1 + static_cast<std::size_t>(std::ranges::count_if(
-                 others_, [this](const auto& item) { return is_present(item.second); }));
 }
 
 const Endpoint* Membership::control_of(NodeId id) const {
@@ -419,12 +454,8 @@ const Member* Membership::find(NodeId id) const {
   return found != others_.end() && is_present(found->second) ? &found->second.member : nullptr;
 }
 
-std::vector<const Member*> Membership::present() const {
-  std::vector<const Member*> members{&self_};
-  for (const auto& [id, entry] : others_)
-    if (is_present(entry)) members.push_back(&entry.member);
-  std::ranges::sort(members, [](auto* a, auto* b) { return natural_less(a->name, b->name); });
-  return members;
+const std::vector<const Member*>& Membership::present() const {
+  return present_members().all;
 }
 
 std::vector<const Member*> Membership::ready() const {

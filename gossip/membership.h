@@ -64,8 +64,8 @@ class Membership {
   bool has_ended(NodeId id, std::uint64_t incarnation) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
-  // Live and suspect members, self included.
-  std::vector<const Member*> present() const;
+  // Live and suspect members, self included, in the same order; until the version grows.
+  const std::vector<const Member*>& present() const;
   std::vector<MemberStatus> status(Time now) const;
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
@@ -84,6 +84,11 @@ class Membership {
     Time next_ask{};                          // of one that is dead
     Duration pause{};
   };
+  struct Present {
+    std::uint64_t version = 0;
+    std::vector<const Member*> others;  // in order of ids
+    std::vector<const Member*> all;     // self included, in natural order of names
+  };
   struct Seed {
     Endpoint endpoint;
     Time next{};
@@ -98,16 +103,18 @@ class Membership {
   void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_gone_again(Entry& entry, const Rumor& rumor);
   void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
   void judge(Time now, Outbox& out);
   void ask_the_lost(Time now, Outbox& out);
   void tell_news(Time now, Outbox& out);
+  std::vector<NodeId> listeners();
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
   void forget_one();
+  const Present& present_members() const;
   Prober::View view();
   std::vector<Rumor> news_for(NodeId to);
   std::vector<Rumor> table() const;
-  std::size_t count_present() const;
   const Endpoint* control_of(NodeId id) const;
   bool is_present(const Entry& entry) const { return entry.liveness <= Liveness::suspect; }
   bool knows_endpoint(const Endpoint& control) const;
@@ -119,6 +126,7 @@ class Membership {
   Prng prng_;
   Prober prober_;
   News news_;
+  std::vector<NodeId> circle_;  // who is told of news, longest first
   Time next_news_ = kNever;
   Time last_news_;
   Time next_exchange_;
@@ -127,6 +135,7 @@ class Membership {
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;
+  mutable Present present_;  // as of its version
   std::optional<Endpoint> impostor_;
 };
 

@@ -70,6 +70,7 @@ struct Hello {
   std::uint64_t echo = 0;
   std::uint64_t schema = 0;  // of model, precision and algorithm
   std::string algorithm;     // for the reason that is shown when schemas differ
+  std::uint64_t view = 0;    // hash of the members that the sender's topology is of
 };
 // The edge, as the sender numbered it, is no more.
 struct Bye {

@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kTellings = 4;  // times log2(members + 1)
+// Times log2(members + 1). More: more certainly heard of, more traffic when many join at once.
+constexpr std::size_t kTellings = 2;
 
 }  // namespace
 
 std::vector<Rumor> News::take(std::size_t limit, std::size_t members) {
   std::vector<Item*> order;
   for (auto& [id, item] : items_) order.push_back(&item);
-  std::ranges::stable_sort(order, {}, &Item::told);
-  if (order.size() > limit) order.resize(limit);
+  const auto count = static_cast<std::ptrdiff_t>(std::min(order.size(), limit));
+  std::ranges::partial_sort(order, order.begin() + count, {}, [](const Item* item) {
+    return std::pair(item->told, item->rumor.member.id);
+  });
+  order.resize(static_cast<std::size_t>(count));
   std::vector<Rumor> rumors;
   for (Item* item : order) {
     rumors.push_back(item->rumor);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prng.h"
 #include "gossip/donor.h"
 #include "gossip/exchange.h"
 #include "gossip/gate.h"
@@ -100,6 +101,7 @@ struct Node::Parts {
   Donor donor;
   TopologyStatus topology;
   std::vector<NodeId> vertices;  // of the topology, in its order
+  std::uint64_t view = 0;        // hash of them
   std::uint64_t members_version = 0;
   bool was_ready = false;
   std::optional<Time> leave_by;  // leaving, at the latest then
@@ -213,6 +215,7 @@ void Node::Parts::follow_members(Time now) {
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
   exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
+  if (!training.started()) links.tell_view(now, view, outbox);
   links.want(now, wanted, membership, outbox);
   exchange.links_changed(now, links, membership, outbox);
   if (training.started()) reassign_data(ready);
@@ -229,6 +232,8 @@ void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
   auto graph = topology::build(options.topology, sites);
   if (!graph) return gate.count("topology");
   vertices = std::move(ids);
+  view = 0;
+  for (NodeId id : vertices) view = mix64(view ^ id.value);
   topology.graph = std::make_shared<const topology::Graph>(std::move(*graph));
   topology.names.clear();
   for (const topology::Site& site : sites) topology.names.push_back(site.name);

@@ -12,8 +12,8 @@ Duration Prober::patience() const {
   return std::clamp<Duration>(measured, timing_.answer, 10 * timing_.answer) * stretch();
 }
 
-std::vector<NodeId> Prober::tick(Time now, const View& view, Outbox& out) {
-  std::vector<NodeId> silent;
+std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& out) {
+  std::vector<Silence> silent;
   for (auto& [number, asked] : asked_)
     if (!asked.requested() && now >= due(asked)) ask_others(now, number, asked, view, out);
   std::erase_if(asked_, [&](const auto& item) {
@@ -21,7 +21,7 @@ std::vector<NodeId> Prober::tick(Time now, const View& view, Outbox& out) {
     if (!asked.requested() || now < due(asked)) return false;
     // Helpers that say nothing at all: it may well be this node that hears nothing.
     worsen(asked.helpers > asked.nacks ? 1 : 0);
-    silent.push_back(asked.target);
+    silent.push_back({asked.target, asked.sent});
     return true;
   });
   for (auto& [number, relay] : relays_) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "base/prng.h"
@@ -22,14 +23,19 @@ class Prober {
  public:
   // What the prober sees of the members, and what it tells them.
   struct View {
-    std::vector<const Member*> targets;  // present, without self; in order of ids
+    std::span<const Member* const> targets;  // present, without self; in order of ids
     std::function<std::vector<Rumor>(NodeId to)> news;
+  };
+
+  struct Silence {
+    NodeId member;
+    Time since{};  // when it was asked
   };
 
   Prober(const Timing& timing, std::uint64_t seed, Time now);
 
-  // Members that did not answer in time; they are to be suspected.
-  std::vector<NodeId> tick(Time now, const View& view, Outbox& out);
+  // Members that did not answer in time.
+  std::vector<Silence> tick(Time now, const View& view, Outbox& out);
   Time deadline() const;
   // The member is late elsewhere: it is asked next, at once.
   void doubt(Time now, NodeId member);

@@ -58,9 +58,8 @@ void Startup::begin(Time now, const Membership& members, const Links& links) {
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !are_expected_ready(now, members)) return;
   if (!expected_since_) expected_since_ = now;
-  const bool linked = std::ranges::all_of(links.all(), [](const auto& item) {
-    return item.second.active || !item.second.refusal.empty();
-  });
+  // Founders begin together, a newcomer as soon as it can.
+  const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
 }
 
@@ -123,7 +122,7 @@ void Startup::receive(const Surveys& message) {
 void Startup::survey(Time now, const Membership& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
   surveys_[members.self()] = workload_.survey;
-  const auto present = members.present();
+  const std::vector<const Member*>& present = members.present();
   const bool all = std::ranges::all_of(
       present, [&](const Member* member) { return surveys_.contains(member->id); });
   if (now >= next_try_ || all) {

@@ -101,11 +101,12 @@ struct BodyWriter {
     write(out, probe.rumors);
   }
   void operator()(const Hello& hello) {
-    out.array(4);
+    out.array(5);
     out.number(hello.epoch);
     out.number(hello.echo);
     out.number(hello.schema);
     out.text(hello.algorithm);
+    out.number(hello.view);
   }
   void operator()(const Bye& bye) {
     out.array(2);
@@ -274,12 +275,13 @@ Body read_body(std::uint64_t kind, Fields in) {
       in.expect(1);
       return Gossip{read_rumors(in.array())};
     case 2: {
-      in.expect(4);
+      in.expect(5);
       Hello hello;
       hello.epoch = in.number();
       hello.echo = in.number();
       hello.schema = in.number();
       hello.algorithm = in.text(kNameBytesLimit);
+      hello.view = in.number();
       return hello;
     }
     case 3: {

@@ -25,7 +25,8 @@ gossip::Member member(int index) {
 struct Asking {
   explicit Asking(std::vector<gossip::Member> others) : members(std::move(others)) {
     outbox.begin(out);
-    for (const gossip::Member& other : members) view.targets.push_back(&other);
+    for (const gossip::Member& other : members) targets.push_back(&other);
+    view.targets = targets;
     view.news = [](NodeId) { return std::vector<gossip::Rumor>{}; };
   }
   std::vector<gossip::Probe> tick(Time now) {
@@ -43,12 +44,13 @@ struct Asking {
   }
 
   std::vector<gossip::Member> members;
+  std::vector<const gossip::Member*> targets;
   gossip::Prober::View view;
   gossip::Timing timing = gossip::timing_of("lan");
   gossip::Prober prober{timing, 1, Time{}};
   gossip::Outbox outbox{1, node_id("node-0"), 1};
   gossip::Outputs out;
-  std::vector<NodeId> silent;
+  std::vector<gossip::Prober::Silence> silent;
 };
 
 }  // namespace
@@ -76,5 +78,7 @@ TEST_CASE("A question put in bad health does not outlast the bad health") {
   CHECK(requests[0].kind == gossip::Probe::Kind::request);
   CHECK(asking.silent.empty());
   asking.tick(Time{} + 3 * asking.timing.answer);
-  CHECK(asking.silent == std::vector{first[0].subject});
+  REQUIRE(asking.silent.size() == 1);
+  CHECK(asking.silent[0].member == first[0].subject);
+  CHECK(asking.silent[0].since == Time{});
 }

@@ -1,6 +1,7 @@
 // Every node of the real core, against numbers computed elsewhere (docs/algorithms.md).
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -76,6 +77,20 @@ TEST_CASE("D-PSGD on a torus follows the reference round by round") {
               {10, 1.389712731e+00},
               {100, 1.104511751e-01},
               {1000, 6.305571529e-02}});
+}
+
+TEST_CASE("Founders begin in step in whatever order they hear of each other") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    const optim::Options training = reference_training(0.1);
+    sim::Options options = reference_world(16, topology::Kind::torus, training);
+    options.base.goal.rounds = 10;
+    options.seed = seed;
+    options.network.jitter = std::chrono::milliseconds(40);
+    const auto error = error_by_round(sim::simulate(options, reference_trainers(training)));
+    CHECK(std::abs(error.at(1) - 1.855480754) <= 1e-8);
+    CHECK(std::abs(error.at(10) - 1.389712731) <= 1e-8);
+  }
 }
 
 TEST_CASE("Pipelined D-PSGD on a ring follows the reference round by round") {
