@@ -22,6 +22,13 @@ constexpr Duration kForgetLeft = std::chrono::minutes(10);
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
 
+bool by_name(const Member* a, const Member* b) {
+  return natural_less(a->name, b->name);
+}
+bool by_id(const Member* a, const Member* b) {
+  return a->id < b->id;
+}
+
 auto age(const Member& member) {
   return std::tuple(member.incarnation, member.version);
 }
@@ -42,6 +49,7 @@ Membership::Membership(const Options& options, Time now)
   self_.bulk = options.bulk;
   self_.http = options.http;
   self_.incarnation = options.incarnation;
+  present_.push_back(&self_);
   for (const Endpoint& seed : options.seeds) add_seed(seed, now);
 }
 
@@ -161,6 +169,7 @@ void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   }
   connected_ = true;
   ++version_;
+  list(entry);
   out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
   add_news({rumor.member});
   if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
@@ -199,6 +208,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   entry.member = heard;
   entry.liveness = Liveness::alive;
   entry.suspicion.reset();
+  if (!was_present) list(entry);
   entry.last_heard = now;
   connected_ = true;
   if (!was_present || is_restarted)
@@ -233,6 +243,7 @@ void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
   ++version_;
+  unlist(entry);
   out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
                                            seconds(now - entry.last_heard)));
   out.put(Hangup{entry.member.control});
@@ -257,7 +268,7 @@ void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   entry.liveness = Liveness::left;
   entry.suspicion.reset();
   entry.last_heard = now;
-  if (was_present) ++version_;
+  if (was_present) ++version_, unlist(entry);
   out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
   out.put(Hangup{entry.member.control});
   add_news({entry.member, Liveness::left, rumor.accuser});
@@ -281,7 +292,7 @@ void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out
   const auto found = others_.find(silence.member);
   if (found == others_.end()) return;
   Entry& entry = found->second;
-  if (entry.last_heard > silence.since) return doubt(now, silence.member);
+  if (entry.last_heard > silence.since) return;
   is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
 }
 
@@ -334,7 +345,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
 
 void Membership::exchange_tables(Time now, Outbox& out) {
   next_exchange_ = now + timing_.exchange;
-  const std::vector<const Member*>& others = present_members().others;
+  const std::vector<const Member*>& others = present_others_;
   if (others.empty()) return;
   const Member* partner = others[prng_.below(others.size())];
   out.send(partner->control, Table{true, table()});
@@ -358,18 +369,22 @@ void Membership::tell_news(Time now, Outbox& out) {
 std::vector<NodeId> Membership::listeners() {
   std::erase_if(circle_, [this](NodeId id) { return !find(id); });
   if (circle_.size() == kCircle && prng_.chance(kTurnover)) circle_.erase(circle_.begin());
+  if (circle_.size() < kCircle) widen_circle();
+  std::vector<NodeId> chosen = circle_;
+  prng_.shuffle(std::span(chosen));
+  chosen.resize(std::min(chosen.size(), kFanout));
+  return chosen;
+}
+
+void Membership::widen_circle() {
   std::vector<NodeId> strangers;
-  for (const Member* member : present_members().others)
+  for (const Member* member : present_others_)
     if (std::ranges::find(circle_, member->id) == circle_.end()) strangers.push_back(member->id);
   while (circle_.size() < kCircle && !strangers.empty()) {
     std::swap(strangers[prng_.below(strangers.size())], strangers.back());
     circle_.push_back(strangers.back());
     strangers.pop_back();
   }
-  std::vector<NodeId> chosen = circle_;
-  prng_.shuffle(std::span(chosen));
-  chosen.resize(std::min(chosen.size(), kFanout));
-  return chosen;
 }
 
 // News, and what concerns the receiver itself: that it is suspected, or held for dead.
@@ -415,19 +430,8 @@ void Membership::forget_one() {
 
 // ---------------------------------------------------------------- what there is to see
 
-// What changes who is present changes the version.
-const Membership::Present& Membership::present_members() const {
-  if (present_.version == version_) return present_;
-  present_ = {version_, {}, {&self_}};
-  for (const auto& [id, entry] : others_)
-    if (is_present(entry)) present_.others.push_back(&entry.member);
-  std::ranges::copy(present_.others, std::back_inserter(present_.all));
-  std::ranges::sort(present_.all, [](auto* a, auto* b) { return natural_less(a->name, b->name); });
-  return present_;
-}
-
 Prober::View Membership::view() {
-  return {present_members().others, [this](NodeId to) { return news_for(to); }};
+  return {present_others_, [this](NodeId to) { return news_for(to); }};
 }
 
 std::vector<Rumor> Membership::table() const {
@@ -454,8 +458,16 @@ const Member* Membership::find(NodeId id) const {
   return found != others_.end() && is_present(found->second) ? &found->second.member : nullptr;
 }
 
-const std::vector<const Member*>& Membership::present() const {
-  return present_members().all;
+// Sorted as they come and go: to sort anew for each of many that join would be most of the work.
+void Membership::list(const Entry& entry) {
+  const Member* member = &entry.member;
+  present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
+  present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
+}
+
+void Membership::unlist(const Entry& entry) {
+  std::erase(present_, &entry.member);
+  std::erase(present_others_, &entry.member);
 }
 
 std::vector<const Member*> Membership::ready() const {

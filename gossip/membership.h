@@ -32,6 +32,8 @@ namespace starling::gossip {
 class Membership {
  public:
   Membership(const Options& options, Time now);
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
 
   // To be called before anything else of a step: finds out whether the node was away.
   void awake(Time now);
@@ -65,7 +67,7 @@ class Membership {
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
   // Live and suspect members, self included, in the same order; until the version grows.
-  const std::vector<const Member*>& present() const;
+  const std::vector<const Member*>& present() const { return present_; }
   std::vector<MemberStatus> status(Time now) const;
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
@@ -83,11 +85,6 @@ class Membership {
     std::optional<Suspicion> suspicion = {};  // of a suspect
     Time next_ask{};                          // of one that is dead
     Duration pause{};
-  };
-  struct Present {
-    std::uint64_t version = 0;
-    std::vector<const Member*> others;  // in order of ids
-    std::vector<const Member*> all;     // self included, in natural order of names
   };
   struct Seed {
     Endpoint endpoint;
@@ -108,10 +105,12 @@ class Membership {
   void ask_the_lost(Time now, Outbox& out);
   void tell_news(Time now, Outbox& out);
   std::vector<NodeId> listeners();
+  void widen_circle();
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
   void forget_one();
-  const Present& present_members() const;
+  void list(const Entry& entry);
+  void unlist(const Entry& entry);
   Prober::View view();
   std::vector<Rumor> news_for(NodeId to);
   std::vector<Rumor> table() const;
@@ -135,7 +134,8 @@ class Membership {
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;
-  mutable Present present_;  // as of its version
+  std::vector<const Member*> present_;         // self included, in natural order of names
+  std::vector<const Member*> present_others_;  // in order of ids
   std::optional<Endpoint> impostor_;
 };
 

@@ -215,7 +215,7 @@ void Node::Parts::follow_members(Time now) {
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
   exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
-  if (!training.started()) links.tell_view(now, view, outbox);
+  if (startup.is_founding()) links.tell_view(now, view, outbox);
   links.want(now, wanted, membership, outbox);
   exchange.links_changed(now, links, membership, outbox);
   if (training.started()) reassign_data(ready);

@@ -41,6 +41,8 @@ class Startup {
 
   bool done() const { return stage_ == Stage::done; }
   bool is_ready() const { return stage_ >= Stage::ready; }
+  // Ready to begin with others that have no model of another either.
+  bool is_founding() const { return stage_ == Stage::ready && round_ == 0; }
   // Asking others: for members, surveys or a model.
   bool is_joining() const { return stage_ < Stage::ready; }
   const optim::Workload& workload() const { return workload_; }
