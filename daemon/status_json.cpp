@@ -92,6 +92,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   json consensus = json::object();
   put(consensus, "distance", status.consensus_distance);
   put(consensus, "neighbor_distance", status.neighbor_distance);
+  consensus["unsettled_edges"] = status.unsettled_edges;
+  consensus["abandoned_edges"] = status.abandoned_edges;
   put(consensus, "mixing_rate", second_modulus);
   return {
       {"node", node_json(snapshot)},

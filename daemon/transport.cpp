@@ -36,9 +36,9 @@ void set_rules(zmq::socket_t& socket, Plane plane) {
   socket.set(zmq::sockopt::reconnect_ivl, 100);
   socket.set(zmq::sockopt::reconnect_ivl_max, 3000);
   socket.set(zmq::sockopt::ipv6, true);
+  // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
+  socket.set(zmq::sockopt::tcp_maxrt, plane == Plane::control ? 6000 : 15000);
   if (plane == Plane::control) {
-    // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
-    socket.set(zmq::sockopt::tcp_maxrt, 6000);
     socket.set(zmq::sockopt::tcp_keepalive, 1);
     socket.set(zmq::sockopt::tcp_keepalive_idle, 10);
     socket.set(zmq::sockopt::tcp_keepalive_intvl, 5);

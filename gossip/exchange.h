@@ -58,6 +58,7 @@ class Exchange {
   // and once all are, both ends have averaged the same.
   void close(Time now, Outbox& out);
   bool is_settled() const { return sessions_.is_settled(); }
+  const Sessions& sessions() const { return sessions_; }
   bool has_pairs() const { return sessions_.has_pairs(); }
   std::vector<optim::MixTerm> take_pairs();
 

@@ -466,6 +466,7 @@ void Membership::list(const Entry& entry) {
 }
 
 void Membership::unlist(const Entry& entry) {
+  ++departures_;
   std::erase(present_, &entry.member);
   std::erase(present_others_, &entry.member);
 }

@@ -60,6 +60,8 @@ class Membership {
   NodeId self() const { return self_.id; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
   std::uint64_t version() const { return version_; }
+  // Grows whenever a member goes.
+  std::uint64_t departures() const { return departures_; }
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
   // Nothing more comes of this life of that node: it began another, left, or is not known.
@@ -134,6 +136,7 @@ class Membership {
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;
+  std::uint64_t departures_ = 0;
   std::vector<const Member*> present_;         // self included, in natural order of names
   std::vector<const Member*> present_others_;  // in order of ids
   std::optional<Endpoint> impostor_;

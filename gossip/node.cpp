@@ -22,6 +22,10 @@ namespace {
 // Before the size of the model is known, a snapshot may be this large.
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
+// Between two looks at members that came. Longer: they get their edges later; shorter: when many
+// join at once each node works through every one of them on its own. Who goes is followed at once.
+constexpr Duration kFollowEvery = std::chrono::milliseconds(50);
+
 // A node that leaves waits this long until what it exchanged is settled.
 constexpr Duration kLeaveLimit = std::chrono::seconds(3);
 
@@ -83,6 +87,7 @@ struct Node::Parts {
   void settle(Time now);
   void leave(Time now);
   void learn_workload(const optim::Workload& workload);
+  bool has_news() const { return members_version != membership.version(); }
   void follow_members(Time now);
   void rebuild_topology(const std::vector<const Member*>& ready);
   std::vector<Wish> wishes() const;
@@ -100,9 +105,11 @@ struct Node::Parts {
   Training training;
   Donor donor;
   TopologyStatus topology;
-  std::vector<NodeId> vertices;  // of the topology, in its order
-  std::uint64_t view = 0;        // hash of them
-  std::uint64_t members_version = 0;
+  std::vector<NodeId> vertices;       // of the topology, in its order
+  std::uint64_t view = 0;             // hash of them
+  std::uint64_t members_version = 0;  // that the topology follows
+  std::uint64_t departures = 0;       // the same
+  Time next_follow{};
   bool was_ready = false;
   std::optional<Time> leave_by;  // leaving, at the latest then
   bool gone = false;
@@ -128,8 +135,9 @@ Time Node::deadline() const {
   if (parts.gone) return kNever;
   const Time exchange = parts.exchange.next_tick();
   if (parts.leave_by) return std::min({*parts.leave_by, parts.membership.deadline(), exchange});
+  const Time follow = parts.has_news() ? parts.next_follow : kNever;
   return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
-                   parts.donor.deadline(), exchange,
+                   parts.donor.deadline(), exchange, follow,
                    parts.training.deadline(parts.exchange, parts.links)});
 }
 
@@ -190,12 +198,14 @@ void Node::Parts::settle(Time now) {
     was_ready = true;
     links.open(startup.workload().schema_hash);
     members_version = 0;
+    next_follow = now;
   }
   membership.set_self(phase(), training.run().round, training.run().loss);
   membership.tick(now, outbox);
-  if (members_version != membership.version()) follow_members(now);
+  if (has_news() && (now >= next_follow || departures != membership.departures()))
+    follow_members(now);
   links.tick(now, outbox);
-  startup.begin(now, membership, links);
+  if (!has_news()) startup.begin(now, membership, links);
   if (startup.done() && !training.started()) {
     outbox.event(Event::Kind::started, startup.round() > 0
                                            ? fmt::format("training from round {}", startup.round())
@@ -211,6 +221,8 @@ void Node::Parts::settle(Time now) {
 
 void Node::Parts::follow_members(Time now) {
   members_version = membership.version();
+  departures = membership.departures();
+  next_follow = now + kFollowEvery;
   const std::vector<const Member*> ready = membership.ready();
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
@@ -299,6 +311,8 @@ Status Node::status(Time now) const {
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
+  status.unsettled_edges = parts.exchange.sessions().unsettled();
+  status.abandoned_edges = parts.exchange.sessions().abandoned();
   status.topology = parts.topology;
   status.sent_bytes = parts.outbox.sent_bytes();
   status.received_bytes = parts.gate.received_bytes();

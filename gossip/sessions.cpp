@@ -231,9 +231,12 @@ void Sessions::close_all(Time now, Outbox& out) {
 }
 
 bool Sessions::is_settled() const {
-  return open_.empty() && std::ranges::all_of(closing_, [](const Session& session) {
-           return session.ledger.is_settled();
-         });
+  return open_.empty() && unsettled() == 0;
+}
+
+std::size_t Sessions::unsettled() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      closing_, [](const Session& session) { return !session.ledger.is_settled(); }));
 }
 
 }  // namespace starling::gossip

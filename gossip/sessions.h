@@ -57,6 +57,8 @@ class Sessions {
   void close_all(Time now, Outbox& out);
   // No session has a pair that one end may have mixed and the other not.
   bool is_settled() const;
+  // Sessions that close and are not settled.
+  std::size_t unsettled() const;
   // Sessions that were forgotten before they were settled, because too many were.
   std::uint64_t abandoned() const { return abandoned_; }
 

@@ -65,6 +65,10 @@ struct Status {
   RunStatus run;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
+  // Closed edges with vectors that one end may have averaged and the other not; and those of which
+  // this was given up: their share of the mean may be lost.
+  std::size_t unsettled_edges = 0;
+  std::uint64_t abandoned_edges = 0;
   std::vector<MemberStatus> members;  // by name, self included
   std::vector<EdgeStatus> edges;      // by name
   TopologyStatus topology;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "base/check.h"
 #include "base/prng.h"
@@ -105,7 +104,7 @@ class Swapper {
     for (int i = 0; i < n_; ++i)
       for (int j : graph.out[i])
         if (i < j) edges_.emplace_back(i, j);
-    present_.insert(edges_.begin(), edges_.end());
+    near_ = graph.out;
   }
 
   std::size_t edge_count() const { return edges_.size(); }
@@ -124,17 +123,23 @@ class Swapper {
     auto [a, b] = first;
     auto [c, d] = second;
     if (prng_.chance(0.5)) std::swap(c, d);
-    const auto crossed = ordered(a, d), other = ordered(c, b);
-    if (a == d || c == b || present_.contains(crossed) || present_.contains(other)) return;
-    present_.erase(first), present_.erase(second);
-    present_.insert(crossed), present_.insert(other);
-    first = crossed, second = other;
+    if (a == d || c == b || are_joined(a, d) || are_joined(c, b)) return;
+    replace(a, b, d), replace(b, a, c), replace(c, d, b), replace(d, c, a);
+    first = ordered(a, d), second = ordered(c, b);
+  }
+  bool are_joined(int a, int b) const {
+    return std::ranges::find(near_[static_cast<std::size_t>(a)], b) !=
+           near_[static_cast<std::size_t>(a)].end();
+  }
+  // Of the neighbours of a.
+  void replace(int a, int old_one, int new_one) {
+    std::ranges::replace(near_[static_cast<std::size_t>(a)], old_one, new_one);
   }
 
   int n_;
   Prng prng_;
   Edges edges_;
-  std::set<std::pair<int, int>> present_;
+  std::vector<std::vector<int>> near_;  // neighbours: a few each, so that looking is quick
 };
 
 // The regular graph everything starts from: hops 1 .. degree/2, and n/2 when the degree is odd.

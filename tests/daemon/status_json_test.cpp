@@ -48,7 +48,8 @@ TEST_CASE("The status has the names of the interface") {
                                          "shard", "steps"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
-  CHECK(names_of(status["consensus"]) == Names{"distance", "mixing_rate", "neighbor_distance"});
+  CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance", "mixing_rate",
+                                               "neighbor_distance", "unsettled_edges"});
   CHECK(names_of(status["topology"]) == Names{"degree", "epoch", "kind", "spectral_gap"});
   CHECK(names_of(status["members"]) == Names{"alive", "dead", "left", "suspect"});
   CHECK(names_of(status["traffic"]) == Names{"received_bytes", "sent_bytes"});
@@ -72,7 +73,7 @@ TEST_CASE("A node that has not begun leaves out what it does not know") {
   const json status = status_json(Snapshot{}, std::nullopt);
   CHECK(names_of(status["run"]) ==
         Names{"algorithm", "round", "samples", "schedule", "shard", "steps"});
-  CHECK(status["consensus"] == json::object());
+  CHECK(status["consensus"] == json{{"abandoned_edges", 0}, {"unsettled_edges", 0}});
   CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});
   CHECK(status["rejected"] == json::object());
   CHECK_FALSE(holds_null(status));

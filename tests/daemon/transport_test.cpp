@@ -56,7 +56,7 @@ TEST_CASE("Every socket keeps the rules") {
     CHECK(value("reconnect_ivl") == 100);
     CHECK(value("reconnect_ivl_max") == 3000);
     CHECK(value("ipv6") == 1);
-    CHECK(value("tcp_maxrt") == (control ? 6000 : 0));
+    CHECK(value("tcp_maxrt") == (control ? 6000 : 15000));
     CHECK(value("tcp_keepalive") == (control ? 1 : -1));
   }
 }
