@@ -67,6 +67,10 @@ void Checker::see(std::size_t node, const gossip::Output& output) {
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     see(node, train->job);
     ledger_.see(node, *train);
+  } else if (const auto* event = std::get_if<gossip::Event>(&output)) {
+    // It may begin alone where nobody is left to ask, whoever comes back after that.
+    if (event->kind == gossip::Event::Kind::started && !knows_donor(node))
+      seen_of(node).asked.reset();
   } else if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
     see(node, *progress);
     ledger_.see(node, *progress);
@@ -110,7 +114,7 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
 }
 
-// Whether it knows of another that trains. If all those are gone it is right to begin alone.
+// Whether it knows of another that trains.
 bool Checker::knows_donor(std::size_t node) const {
   return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
     return !member.self && member.liveness == gossip::Liveness::alive &&

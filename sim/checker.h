@@ -20,9 +20,8 @@ class Checker {
   //   weights are convex          w_ij >= 0 with a sum below 1
   //   a mix is what its weights say   seen where nothing is learned: at learning rate 0
   //   numbers are finite
-  //   a joiner contributes late   nothing is offered while a model that was asked for may come,
-  //   from
-  //                               somebody whom the joiner knows to train
+  //   a joiner contributes late   nothing is offered while a model that was asked for may come from
+  //                               somebody whom the joiner knew to train when it began
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges
   // and where missing=late:
