@@ -11,10 +11,11 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kFanout = 3;        // members that are told news at once
-constexpr std::size_t kCircle = 12;       // of whom they are taken
-constexpr double kTurnover = 0.1;         // chance that one of them is replaced before
-constexpr std::size_t kRumorsLimit = 32;  // in one message, beside those of sender and receiver
+constexpr std::size_t kFanout = 3;   // members that are told news at once
+constexpr std::size_t kCircle = 12;  // of whom they are taken
+constexpr double kTurnover = 0.1;    // chance that one of them is replaced before
+// In one message, beside those of sender and receiver: so many, or this share of the members.
+constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
 constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
 constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
 constexpr Duration kAskEvery = std::chrono::milliseconds(500);
@@ -389,7 +390,8 @@ void Membership::widen_circle() {
 
 // News, and what concerns the receiver itself: that it is suspected, or held for dead.
 std::vector<Rumor> Membership::news_for(NodeId to) {
-  std::vector<Rumor> rumors = news_.take(kRumorsLimit, others_.size() + 1);
+  const std::size_t members = others_.size() + 1;
+  std::vector<Rumor> rumors = news_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
   if (const auto found = others_.find(to); found != others_.end())
     if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
       rumors.push_back({entry.member, entry.liveness, self_.id});

@@ -8,7 +8,7 @@ namespace starling::gossip {
 namespace {
 
 // Times log2(members + 1). More: more certainly heard of, more traffic when many join at once.
-constexpr std::size_t kTellings = 2;
+constexpr std::size_t kTellings = 4;
 
 }  // namespace
 

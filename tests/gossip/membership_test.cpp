@@ -212,7 +212,7 @@ TEST_CASE("News is told a bounded number of times") {
   news.add({{.id = NodeId{1}, .name = "a", .control = {}, .bulk = {}, .http = {}}});
   std::size_t told = 0;
   while (!news.empty()) told += news.take(8, 16).size();
-  CHECK(told == 2 * 5);
+  CHECK(told == 4 * 5);
 }
 
 TEST_CASE("A node that was only cut off comes back by itself") {
