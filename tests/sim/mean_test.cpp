@@ -52,8 +52,9 @@ class Mass {
       : world_(options(seed), trainers()), checker_(world_), sum_(8), chance_(mix64(seed)) {
     world_.observe([this](std::size_t node, const gossip::Output& output) {
       const auto* event = std::get_if<gossip::Event>(&output);
-      if (event && event->kind == gossip::Event::Kind::started) add(node, 1);
-      if (std::holds_alternative<gossip::Stopped>(output)) add(node, -1);
+      if (event && event->kind == gossip::Event::Kind::started) add(node, 1), began_[node] = true;
+      // One that leaves while it still waits for the others takes nothing with it.
+      if (std::holds_alternative<gossip::Stopped>(output) && began_[node]) add(node, -1);
     });
     for (std::size_t node = 0; node < kFounders; ++node) world_.start(node);
   }
@@ -117,6 +118,7 @@ class Mass {
   sim::World world_;
   sim::Checker checker_;
   std::vector<double> sum_;
+  std::vector<bool> began_ = std::vector<bool>(kAll);
   Prng chance_;
 };
 
