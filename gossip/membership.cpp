@@ -11,9 +11,6 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kFanout = 3;   // members that are told news at once
-constexpr std::size_t kCircle = 12;  // of whom they are taken
-constexpr double kTurnover = 0.1;    // chance that one of them is replaced before
 // In one message, beside those of sender and receiver: so many, or this share of the members.
 constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
 constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
@@ -359,33 +356,11 @@ void Membership::add_news(const Rumor& rumor) {
 
 void Membership::tell_news(Time now, Outbox& out) {
   last_news_ = now;
-  for (NodeId listener : listeners())
+  const std::vector<NodeId> listeners = circle_.choose(present_others_, prng_);
+  for (NodeId listener : listeners)
     if (const auto rumors = news_for(listener); !rumors.empty())
       out.send(*control_of(listener), Gossip{rumors});
-  next_news_ = news_.empty() || circle_.empty() ? kNever : now + timing_.news;
-}
-
-// A few of a circle in which a place changes now and then: news spread in it as well as among all,
-// and it is not the whole cluster to which connections are opened while many join.
-std::vector<NodeId> Membership::listeners() {
-  std::erase_if(circle_, [this](NodeId id) { return !find(id); });
-  if (circle_.size() == kCircle && prng_.chance(kTurnover)) circle_.erase(circle_.begin());
-  if (circle_.size() < kCircle) widen_circle();
-  std::vector<NodeId> chosen = circle_;
-  prng_.shuffle(std::span(chosen));
-  chosen.resize(std::min(chosen.size(), kFanout));
-  return chosen;
-}
-
-void Membership::widen_circle() {
-  std::vector<NodeId> strangers;
-  for (const Member* member : present_others_)
-    if (std::ranges::find(circle_, member->id) == circle_.end()) strangers.push_back(member->id);
-  while (circle_.size() < kCircle && !strangers.empty()) {
-    std::swap(strangers[prng_.below(strangers.size())], strangers.back());
-    circle_.push_back(strangers.back());
-    strangers.pop_back();
-  }
+  next_news_ = news_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
 // News, and what concerns the receiver itself: that it is suspected, or held for dead.

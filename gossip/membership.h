@@ -19,6 +19,7 @@
 
 #include "base/prng.h"
 #include "base/time.h"
+#include "gossip/circle.h"
 #include "gossip/news.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -106,8 +107,6 @@ class Membership {
   void judge(Time now, Outbox& out);
   void ask_the_lost(Time now, Outbox& out);
   void tell_news(Time now, Outbox& out);
-  std::vector<NodeId> listeners();
-  void widen_circle();
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
   void forget_one();
@@ -127,7 +126,7 @@ class Membership {
   Prng prng_;
   Prober prober_;
   News news_;
-  std::vector<NodeId> circle_;  // who is told of news, longest first
+  Circle circle_;
   Time next_news_ = kNever;
   Time last_news_;
   Time next_exchange_;
