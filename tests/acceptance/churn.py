@@ -391,9 +391,9 @@ def longest_gap(node, since_s):
 
 def contributes(nodes, name):
     """Somebody averages with it."""
+    documents = asking.map(lambda node: node.get("/v1/neighbors"), nodes)
     return any(edge["name"] == name and edge["weight"] > 0
-               for node in nodes for edge in (node.get("/v1/neighbors") or {"neighbors": []})
-               ["neighbors"])
+               for document in documents for edge in (document or {"neighbors": []})["neighbors"])
 
 
 def check_join(options):
