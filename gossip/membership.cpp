@@ -285,7 +285,7 @@ void Membership::tick(Time now, Outbox& out) {
   expected_ = deadline();
 }
 
-// Whoever was heard of since it was asked lives, though the answer was lost: it is asked again.
+// Whoever was heard of since it was asked lives, though the answer was lost: its turn comes again.
 void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
   const auto found = others_.find(silence.member);
   if (found == others_.end()) return;
