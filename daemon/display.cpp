@@ -14,6 +14,7 @@ namespace starling::daemon {
 namespace {
 
 constexpr double kLineEvery_s = 2;
+constexpr std::size_t kRowsLimit = 64;  // of a table that somebody reads
 
 std::string optional_number(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
@@ -21,6 +22,27 @@ std::string optional_number(const std::optional<double>& value, int digits) {
 
 std::string optional_small(const std::optional<double>& value) {
   return value ? fmt::format("{:.2e}", *value) : "-";
+}
+
+std::string range(std::span<const gossip::NodeSummary> nodes, std::string_view what,
+                  std::optional<double> gossip::NodeSummary::*member) {
+  std::vector<double> values;
+  for (const gossip::NodeSummary& node : nodes)
+    if (node.*member) values.push_back(*(node.*member));
+  if (values.empty()) return {};
+  std::ranges::sort(values);
+  return fmt::format("; {} {:.4g} to {:.4g}, median {:.4g}", what, values.front(), values.back(),
+                     values[values.size() / 2]);
+}
+
+// What the rows that are not shown have in common with those that are.
+std::string rest(std::span<const gossip::NodeSummary> nodes, bool has_rmse) {
+  return fmt::format("... and {} more (--json has all). Of all {}{}{}{}.\n",
+                     nodes.size() - kRowsLimit, nodes.size(),
+                     range(nodes, "loss", &gossip::NodeSummary::loss),
+                     has_rmse ? range(nodes, "rmse", &gossip::NodeSummary::rmse)
+                              : range(nodes, "accuracy", &gossip::NodeSummary::accuracy),
+                     range(nodes, "consensus", &gossip::NodeSummary::distance));
 }
 
 }  // namespace
@@ -34,7 +56,7 @@ std::string node_table(std::span<const gossip::NodeSummary> nodes) {
                                  has_rmse ? "rmse" : "accuracy", "consensus");
   if (has_optimum) text += fmt::format("{:>14}", "to optimum");
   text += fmt::format("{:>12}\n", "sent");
-  for (const gossip::NodeSummary& node : nodes) {
+  for (const gossip::NodeSummary& node : nodes.first(std::min(nodes.size(), kRowsLimit))) {
     text += fmt::format(
         "{:<12}{:>9}{:>12}{:>12}{:>13}", node.name, node.round, optional_number(node.loss, 5),
         has_rmse ? optional_number(node.rmse, 4) : optional_number(node.accuracy, 4),
@@ -45,6 +67,7 @@ std::string node_table(std::span<const gossip::NodeSummary> nodes) {
                                         : "-");
     text += fmt::format("{:>12}\n", human_bytes(static_cast<double>(node.sent_bytes)));
   }
+  if (nodes.size() > kRowsLimit) text += rest(nodes, has_rmse);
   return text;
 }
 

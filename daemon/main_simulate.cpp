@@ -95,6 +95,8 @@ int command_simulate(std::span<const std::string> arguments) {
   const auto setup = make_setup(*line);
   if (!setup) return wrong_usage(setup.error().text);
   if (is_chaos(*line)) return simulate_chaos(*line, setup->options, setup->make_trainer);
+  if (line->has("timeline") || line->has("shrink"))
+    return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
   const auto started = std::chrono::steady_clock::now();
   gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;

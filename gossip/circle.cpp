@@ -12,6 +12,14 @@ constexpr double kTurnover = 0.1;   // chance that one is replaced before
 
 }  // namespace
 
+void Circle::meet(NodeId newcomer, std::size_t others, Prng& prng) {
+  if (members_.size() < kSize) return;  // choose() will see
+  if (const std::size_t place = prng.below(others); place < kSize) {
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(place));
+    members_.push_back(newcomer);
+  }
+}
+
 std::vector<NodeId> Circle::choose(std::span<const Member* const> others, Prng& prng) {
   const auto is_present = [&](NodeId id) {
     return std::ranges::find(others, id, &Member::id) != others.end();

@@ -13,6 +13,9 @@ namespace starling::gossip {
 
 class Circle {
  public:
+  // A member came and is one of `others` others now. Each of them is in the circle with the same
+  // chance, however late it came (reservoir sampling): whoever is in no circle hears no news.
+  void meet(NodeId newcomer, std::size_t others, Prng& prng);
   // Whom to tell now; empty where there are no others. `others` are present.
   std::vector<NodeId> choose(std::span<const Member* const> others, Prng& prng);
 

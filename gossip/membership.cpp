@@ -19,6 +19,9 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
+// Of the usual pause between two exchanges of tables: the first. It doubles from there. Among many
+// that join at once, news of one die out where most got their first table after it came.
+constexpr int kFirstExchangeShare = 16;
 
 bool by_name(const Member* a, const Member* b) {
   return natural_less(a->name, b->name);
@@ -38,7 +41,8 @@ Membership::Membership(const Options& options, Time now)
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
       last_news_(now - options.timing.news),
-      next_exchange_(now + options.timing.exchange),
+      next_exchange_(now + options.timing.exchange / kFirstExchangeShare),
+      exchange_pause_(options.timing.exchange / kFirstExchangeShare),
       next_ask_(now),
       expected_(now) {
   self_.id = node_id(options.name);
@@ -342,7 +346,8 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
 }
 
 void Membership::exchange_tables(Time now, Outbox& out) {
-  next_exchange_ = now + timing_.exchange;
+  exchange_pause_ = std::min(exchange_pause_ * 2, timing_.exchange);
+  next_exchange_ = now + exchange_pause_;
   const std::vector<const Member*>& others = present_others_;
   if (others.empty()) return;
   const Member* partner = others[prng_.below(others.size())];
@@ -440,6 +445,7 @@ void Membership::list(const Entry& entry) {
   const Member* member = &entry.member;
   present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
   present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
+  circle_.meet(member->id, present_others_.size(), prng_);
 }
 
 void Membership::unlist(const Entry& entry) {
@@ -455,6 +461,11 @@ std::vector<const Member*> Membership::ready() const {
       if (entry.liveness == Liveness::dead) members.push_back(&entry.member);
   std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
   return members;
+}
+
+std::size_t Membership::ready_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(present_, [](auto* m) { return m->phase != Phase::joining; }));
 }
 
 std::vector<MemberStatus> Membership::status(Time now) const {

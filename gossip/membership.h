@@ -69,6 +69,7 @@ class Membership {
   bool has_ended(NodeId id, std::uint64_t incarnation) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
+  std::size_t ready_count() const;
   // Live and suspect members, self included, in the same order; until the version grows.
   const std::vector<const Member*>& present() const { return present_; }
   std::vector<MemberStatus> status(Time now) const;
@@ -130,7 +131,8 @@ class Membership {
   Time next_news_ = kNever;
   Time last_news_;
   Time next_exchange_;
-  Time next_ask_;  // at most so many of the lost a second
+  Duration exchange_pause_;  // until the one after it
+  Time next_ask_;            // at most so many of the lost a second
   Time next_judgement_ = kNever;
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;

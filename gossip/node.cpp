@@ -87,7 +87,7 @@ struct Node::Parts {
   void settle(Time now);
   void leave(Time now);
   void learn_workload(const optim::Workload& workload);
-  bool has_news() const { return members_version != membership.version(); }
+  bool has_news() const { return members_version != membership.version() && startup.is_expected(); }
   void follow_members(Time now);
   void rebuild_topology(const std::vector<const Member*>& ready);
   std::vector<Wish> wishes() const;
@@ -107,6 +107,7 @@ struct Node::Parts {
   TopologyStatus topology;
   std::vector<NodeId> vertices;       // of the topology, in its order
   std::uint64_t view = 0;             // hash of them
+  std::uint64_t dealt_view = 0;       // that the data were dealt by
   std::uint64_t members_version = 0;  // that the topology follows
   std::uint64_t departures = 0;       // the same
   Time next_follow{};
@@ -230,17 +231,15 @@ void Node::Parts::follow_members(Time now) {
   if (startup.is_founding()) links.tell_view(now, view, outbox);
   links.want(now, wanted, membership, outbox);
   exchange.links_changed(now, links, membership, outbox);
-  if (training.started()) reassign_data(ready);
+  if (training.started() && dealt_view != view) reassign_data(ready);
 }
 
 void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
   std::vector<NodeId> ids;
-  std::vector<topology::Site> sites;
-  for (const Member* member : ready) {
-    ids.push_back(member->id);
-    sites.push_back({member->id, member->name});
-  }
+  for (const Member* member : ready) ids.push_back(member->id);
   if (ids == vertices && topology.graph) return;
+  std::vector<topology::Site> sites;
+  for (const Member* member : ready) sites.push_back({member->id, member->name});
   auto graph = topology::build(options.topology, sites);
   if (!graph) return gate.count("topology");
   vertices = std::move(ids);
@@ -277,6 +276,7 @@ void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {
     shard->members.push_back(member->id);
   }
   training.reassign(std::move(shard));
+  dealt_view = view;
 }
 
 Phase Node::Parts::phase() const {

@@ -36,6 +36,7 @@ Startup::Startup(const Options& options, Time now)
     : options_(options),
       prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)),
       started_(now),
+      counted_at_(now),
       stage_since_(now),
       next_try_(now) {}
 
@@ -47,6 +48,7 @@ void Startup::enter(Time now, Stage stage) {
 
 void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
+  if (stage_ != Stage::done) count(now, members);
   if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
@@ -56,11 +58,24 @@ void Startup::begin(Time now, const Membership& members, const Links& links) {
   // All whom a newcomer could ask were gone; somebody is back before it began alone.
   const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
-  if (stage_ != Stage::ready || !are_expected_ready(now, members)) return;
-  if (!expected_since_) expected_since_ = now;
+  if (stage_ != Stage::ready || !expected_since_) return;
   // Founders begin together, a newcomer as soon as it can.
   const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
+}
+
+// As long as expected members come or become ready, the others are waited for.
+void Startup::count(Time now, const Membership& members) {
+  if (counted_version_ != members.version()) {
+    counted_version_ = members.version();
+    const std::size_t known = members.present().size();
+    ready_ = members.ready_count();
+    if (known > most_known_ || ready_ > most_ready_) counted_at_ = now;
+    most_known_ = std::max(most_known_, known);
+    most_ready_ = std::max(most_ready_, ready_);
+  }
+  const bool enough = round_ > 0 || ready_ >= options_.expect || !is_patient(now);
+  if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
 }
 
 Time Startup::deadline() const {
@@ -77,7 +92,7 @@ Time Startup::deadline() const {
 
 bool Startup::gathered(Time now, const Membership& members) const {
   const bool enough = members.present().size() >= options_.expect;
-  if (options_.expect > 1) return enough || now - started_ >= options_.expect_patience;
+  if (options_.expect > 1) return enough || !is_patient(now);
   return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
 }
 
@@ -188,11 +203,6 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   round_ = snapshot.round;
   out.train(std::move(job));
   stage_ = Stage::adopting;
-}
-
-bool Startup::are_expected_ready(Time now, const Membership& members) const {
-  return round_ > 0 || members.ready().size() >= options_.expect ||
-         now - started_ >= options_.expect_patience;
 }
 
 std::string Startup::reason() const {

@@ -41,6 +41,8 @@ class Startup {
 
   bool done() const { return stage_ == Stage::done; }
   bool is_ready() const { return stage_ >= Stage::ready; }
+  // Waiting for nobody but its neighbours to be, if for them: edges are worth making.
+  bool is_expected() const { return expected_since_.has_value(); }
   // Ready to begin with others that have no model of another either.
   bool is_founding() const { return stage_ == Stage::ready && round_ == 0; }
   // Asking others: for members, surveys or a model.
@@ -64,11 +66,15 @@ class Startup {
   void survey(Time now, const Membership& members, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
   bool waits_for_donor(Time now, const Membership& members) const;
-  bool are_expected_ready(Time now, const Membership& members) const;
+  void count(Time now, const Membership& members);
+  bool is_patient(Time now) const { return now - counted_at_ < options_.expect_patience; }
 
   Options options_;
   Prng prng_;
   Time started_;
+  Time counted_at_;  // when the last of the expected came or became ready
+  std::size_t most_known_ = 0, most_ready_ = 0, ready_ = 0;  // so far; now
+  std::uint64_t counted_version_ = 0;                        // of the members
   Stage stage_ = Stage::gathering;
   Time stage_since_;
   Time next_try_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -14,7 +15,9 @@
 namespace starling::models {
 namespace {
 
-constexpr std::size_t kBlocks = 1024;  // of rendezvous; more share out more evenly, but cost time
+// Of rendezvous: at least so many, and so many for each member. More share out more evenly, but
+// cost time. A power of two, so that more members seldom make other blocks.
+constexpr std::size_t kBlocks = 1024, kBlocksPerMember = 8;
 
 Rows all_rows(std::size_t count) {
   Rows rows(count);
@@ -157,17 +160,30 @@ std::vector<Rows> deal(const Dataset& train, const Partition& partition, std::si
   return parts == train.classes ? by_class(train) : cut(sorted_rows(train), parts);
 }
 
+namespace {
+
+// mix64 is one to one, so there are no ties.
+std::size_t winner(const std::vector<std::uint64_t>& hashes, std::uint64_t salt) {
+  std::size_t best = 0;
+  std::uint64_t most = 0;
+  for (std::size_t k = 0; k < hashes.size(); ++k)
+    if (const std::uint64_t hash = mix64(salt ^ hashes[k]); hash >= most) most = hash, best = k;
+  return best;
+}
+
+}  // namespace
+
 std::vector<Rows> rendezvous(std::size_t rows, const std::vector<NodeId>& members,
                              std::uint64_t seed) {
   ENSURE(!members.empty(), "data is dealt to somebody");
   const Rows order = shuffled_rows(rows, seed);
-  const std::size_t blocks = std::min(kBlocks, rows);
+  const std::size_t blocks =
+      std::min(std::max(kBlocks, std::bit_ceil(kBlocksPerMember * members.size())), rows);
+  std::vector<std::uint64_t> hashes;
+  for (NodeId member : members) hashes.push_back(mix64(member.value));
   std::vector<Rows> result(members.size());
   for (std::size_t block = 0; block < blocks; ++block) {
-    const std::uint64_t salt = mix64(mix64(seed) ^ block);
-    const auto winner = std::ranges::max_element(
-        members, {}, [&](NodeId member) { return mix64(salt ^ mix64(member.value)); });
-    Rows& part = result[static_cast<std::size_t>(winner - members.begin())];
+    Rows& part = result[winner(hashes, mix64(mix64(seed) ^ block))];
     for (std::size_t i = rows * block / blocks; i < rows * (block + 1) / blocks; ++i)
       part.push_back(order[i]);
   }

@@ -46,6 +46,36 @@ TEST_CASE("Eight that join within a second are served while the others train on"
   expect_sound(cluster);
 }
 
+TEST_CASE("Founders are waited for as long as some still come") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(4, topology::Kind::automatic, training);
+  options.base.expect = 4;
+  options.base.expect_patience = 2s;
+  Cluster cluster(options, training);
+  for (std::size_t node = 0; node < 4; ++node) {
+    cluster.world.run_until(Time(node * 1500ms));
+    cluster.world.start(node);
+  }
+  CHECK(cluster.world.now() > Time(options.base.expect_patience));
+  for (std::size_t node = 0; node < 3; ++node) CHECK(cluster.progress[node].empty());
+  CHECK(cluster.comes_true([&] { return cluster.round(3) > 3; }, 2s));
+  CHECK(cluster.round_spread() <= 2);
+  expect_sound(cluster);
+}
+
+TEST_CASE("Founders that never come are done without") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(4, topology::Kind::automatic, training);
+  options.base.expect = 4;
+  options.base.expect_patience = 2s;
+  Cluster cluster(options, training);
+  for (std::size_t node = 0; node < 3; ++node) cluster.world.start(node);
+  cluster.world.run_until(Time(1900ms));
+  for (std::size_t node = 0; node < 3; ++node) CHECK(cluster.progress[node].empty());
+  CHECK(cluster.comes_true([&] { return cluster.round(2) > 3; }, 5s));
+  expect_sound(cluster);
+}
+
 TEST_CASE("A newcomer whose donors come back asks them instead of beginning anew") {
   const optim::Options training = reference_training(0.1);
   sim::Options options = reference_world(5, topology::Kind::automatic, training);

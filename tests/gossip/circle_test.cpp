@@ -1,0 +1,42 @@
+#include "gossip/circle.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace starling {
+namespace {
+
+using gossip::Circle;
+using gossip::Member;
+
+TEST_CASE("Whoever comes late is in as many circles as who came early") {
+  constexpr std::size_t kMembers = 200;
+  std::deque<Member> all(kMembers);
+  for (std::size_t k = 0; k < kMembers; ++k) all[k].id = node_id("node-" + std::to_string(k));
+  std::size_t early = 0, late = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Prng prng(seed);
+    Circle circle;
+    std::vector<const Member*> others;
+    std::map<NodeId, std::size_t> place;
+    for (std::size_t k = 0; k < kMembers; ++k) {
+      place[all[k].id] = k;
+      others.push_back(&all[k]);
+      circle.meet(all[k].id, others.size(), prng);
+      if (k == 20) circle.choose(others, prng);  // it is full when most come
+    }
+    for (NodeId listener : circle.choose(others, prng))
+      ++(place.at(listener) < kMembers / 2 ? early : late);
+  }
+  // Of 600, three standard deviations are 37.
+  CHECK(early + late == 600);
+  CHECK(early > 263);
+  CHECK(late > 263);
+}
+
+}  // namespace
+}  // namespace starling
