@@ -21,6 +21,8 @@ std::string_view name(gossip::Event::Kind kind) {
       return "edge_opened";
     case Kind::edge_closed:
       return "edge_closed";
+    case Kind::averaged:
+      return "averaged";
     case Kind::started:
       return "started";
     case Kind::finished:

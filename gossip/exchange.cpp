@@ -28,8 +28,7 @@ void Exchange::links_changed(Time now, const Links& links, const Membership& mem
   std::erase_if(offered_to_, [&](const auto& item) { return !links.active(item.first); });
   if (offered_round_ == 0) return;
   for (const auto& [peer, link] : links.all()) {
-    const auto sent = offered_to_.find(peer);
-    if (!link.active || (sent != offered_to_.end() && sent->second == link.epoch)) continue;
+    if (!link.active || was_offered(link)) continue;
     // It comes while we are under way: hear it before waiting for it.
     if (!neighbors_.contains(peer)) neighbors_[peer].late = true;
     if (!is_numbered(link)) send_offer(now, link, out);
@@ -120,8 +119,15 @@ bool Exchange::lacks_vector(const Link& link, const Neighbor& neighbor) const {
   return is_numbered(link) && sessions_.has_gap(link.wish.peer);
 }
 
+// In this round. Whoever was not waits itself, where it is behind: its edge is younger than the
+// offer.
+bool Exchange::was_offered(const Link& link) const {
+  const auto found = offered_to_.find(link.wish.peer);
+  return found != offered_to_.end() && found->second == link.epoch;
+}
+
 bool Exchange::waits_for(const Link& link, Time now) const {
-  if (!link.active || !link.wish.brings) return false;
+  if (!link.active || !link.wish.brings || !was_offered(link)) return false;
   const Neighbor& neighbor = neighbors_.at(link.wish.peer);
   return !neighbor.late && lacks_vector(link, neighbor) && now < waits_until(neighbor);
 }
@@ -155,7 +161,7 @@ const Exchange::Vector* Exchange::vector_for(const Neighbor& neighbor) const {
   return is_old && options_.missing == Missing::self ? nullptr : &*neighbor.latest;
 }
 
-std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links) {
+std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   waited_ += now - wait_since_;
   for (const auto& [peer, link] : links.all()) {
     const auto found = neighbors_.find(peer);
@@ -169,6 +175,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links)
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   add_heard(links, terms);
+  tell_first(links, out);
   const std::uint64_t furthest = furthest_round(links);
   round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;
   return terms;
@@ -207,6 +214,16 @@ void Exchange::add_heard(const Links& links, std::vector<optim::MixTerm>& terms)
   for (const Heard& item : heard) {
     item.neighbor->weight = 1.0 / (1.0 + std::max(degree, item.vector->degree));
     terms.push_back({item.peer, item.neighbor->weight, item.vector->payload, {}});
+  }
+}
+
+void Exchange::tell_first(const Links& links, Outbox& out) {
+  for (auto& [peer, neighbor] : neighbors_) {
+    const Link* link = links.active(peer);
+    if (!link || neighbor.averaged || neighbor.weight == 0) continue;
+    neighbor.averaged = true;
+    out.event(Event::Kind::averaged,
+              fmt::format("averages with {} from round {} on", link->name, round_));
   }
 }
 

@@ -50,7 +50,7 @@ class Exchange {
   Time next_tick() const { return sessions_.deadline(); }
   // Ends the round: what to average with. The next round is the current one + 1, or that of the
   // neighbour furthest ahead when this node fell out of step.
-  std::vector<optim::MixTerm> finish_round(Time now, const Links& links);
+  std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
 
   // Nothing is offered any more.
   void rest() { is_resting_ = true; }
@@ -84,7 +84,8 @@ class Exchange {
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
-    bool late = false;  // its patience ran out; nobody waits until it is heard again
+    bool averaged = false;  // with it, at least once
+    bool late = false;      // its patience ran out; nobody waits until it is heard again
     double weight = 0;
     std::uint64_t sent_bytes = 0, received_bytes = 0;
     std::optional<double> distance;
@@ -93,11 +94,13 @@ class Exchange {
 
   bool is_numbered(const Link& link) const;
   bool lacks_vector(const Link& link, const Neighbor& neighbor) const;
+  bool was_offered(const Link& link) const;
   bool waits_for(const Link& link, Time now) const;
   Time waits_until(const Neighbor& neighbor) const;
   const Vector* vector_for(const Neighbor& neighbor) const;
   void send_offer(Time now, const Link& link, Outbox& out);
   void add_heard(const Links& links, std::vector<optim::MixTerm>& terms);
+  void tell_first(const Links& links, Outbox& out);
   std::uint64_t furthest_round(const Links& links) const;
 
   Options options_;

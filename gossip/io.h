@@ -72,6 +72,7 @@ struct Event {
     left,
     edge_opened,
     edge_closed,
+    averaged,  // for the first time with that neighbour
     started,
     finished,
     trouble

@@ -379,6 +379,10 @@ std::vector<Rumor> Membership::news_for(NodeId to) {
   return rumors;
 }
 
+void Membership::introduce(NodeId to, Outbox& out) const {
+  if (const Endpoint* control = control_of(to)) out.send(*control, Gossip{{{self_}}});
+}
+
 void Membership::leave(Outbox& out) {
   self_.phase = Phase::left;
   ++self_.version;

@@ -55,6 +55,9 @@ class Membership {
   // Says goodbye to everybody; nothing is sent after that.
   void leave(Outbox& out);
 
+  // Tells that member at once what the others hear as news: that this node is as it is.
+  void introduce(NodeId to, Outbox& out) const;
+
   // What others shall know of this node; a new phase is news.
   void set_self(Phase phase, std::uint64_t round, double loss);
 

@@ -111,7 +111,7 @@ struct Node::Parts {
   std::uint64_t members_version = 0;  // that the topology follows
   std::uint64_t departures = 0;       // the same
   Time next_follow{};
-  bool was_ready = false;
+  bool was_ready = false, was_introduced = false;
   std::optional<Time> leave_by;  // leaving, at the latest then
   bool gone = false;
 };
@@ -228,6 +228,9 @@ void Node::Parts::follow_members(Time now) {
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
   exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
+  // Else they learn from the news that it is ready, and answer its hello no sooner.
+  if (!std::exchange(was_introduced, true))
+    for (const Wish& wish : wanted) membership.introduce(wish.peer, outbox);
   if (startup.is_founding()) links.tell_view(now, view, outbox);
   links.want(now, wanted, membership, outbox);
   exchange.links_changed(now, links, membership, outbox);

@@ -106,14 +106,24 @@ void Startup::assign(Time now, const Membership& members, Outbox& out) {
   job.shard = std::move(shard);
   out.train(std::move(job));
   enter(now, Stage::assigning);
+  // A newcomer's model comes while its data are prepared.
+  if (const auto candidates = donors(members); !candidates.empty())
+    ask(now, candidates, members, out);
+}
+
+void Startup::assigned(Time now) {
+  is_assigned_ = true;
+  if (stage_ == Stage::adopting) return;  // the next answer is of that
+  if (donor_)
+    stage_ = Stage::fetching;
+  else
+    enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
 }
 
 void Startup::trained(Time now, const optim::Done& done) {
   if (done.workload) workload_ = *done.workload;
+  if (!is_assigned_) return assigned(now);
   switch (stage_) {
-    case Stage::assigning:
-      enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
-      break;
     case Stage::founding:
       enter(now, Stage::fetching);
       break;
@@ -182,20 +192,25 @@ void Startup::fetch(Time now, const Membership& members, Outbox& out) {
     gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;
     return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
   }
+  ask(now, candidates, members, out);
+  if (PLANTED(early_contribution)) enter(now, Stage::ready);
+}
+
+void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
+                  Outbox& out) {
   const Member* donor = candidates[prng_.below(candidates.size())];
   donor_ = donor->id;
   donor_name_ = donor->name;
   next_try_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
   out.send(donor->control, SnapshotRequest{*members.find(members.self())});
-  if (PLANTED(early_contribution)) enter(now, Stage::ready);
 }
 
 void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
                       Outbox& out) {
   const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
-  if (stage_ != Stage::fetching || !was_asked || payload.empty()) return;
+  if (!is_fetching() || !was_asked || payload.empty()) return;
   optim::Job job;
-  if (!workload_.survey.empty()) {
+  if (!snapshot.foundation.empty()) {
     foundation_ = snapshot.foundation;
     job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
   }

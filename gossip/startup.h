@@ -50,7 +50,7 @@ class Startup {
   const optim::Workload& workload() const { return workload_; }
   const std::vector<std::string>& foundation() const { return foundation_; }
   // Whom a model was asked for and has not come from.
-  std::optional<NodeId> donor() const { return stage_ == Stage::fetching ? donor_ : std::nullopt; }
+  std::optional<NodeId> donor() const { return is_fetching() ? donor_ : std::nullopt; }
   // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
   void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
@@ -63,6 +63,10 @@ class Startup {
   void enter(Time now, Stage stage);
   bool gathered(Time now, const Membership& members) const;
   void assign(Time now, const Membership& members, Outbox& out);
+  void assigned(Time now);
+  bool is_fetching() const { return stage_ == Stage::assigning || stage_ == Stage::fetching; }
+  void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
+           Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
   bool waits_for_donor(Time now, const Membership& members) const;
@@ -78,6 +82,7 @@ class Startup {
   Stage stage_ = Stage::gathering;
   Time stage_since_;
   Time next_try_;
+  bool is_assigned_ = false;  // the data are prepared
   optim::Workload workload_;
   std::map<NodeId, std::string> surveys_;
   std::vector<std::string> foundation_;

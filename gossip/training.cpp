@@ -27,6 +27,8 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, Outbox& 
   started_at_ = now;
   run_.round = round;
   exchange.start_from(round + 1);
+  // The model of another has been judged by that one, and the neighbours wait for an offer.
+  if (round > 0) evaluated_round_ = round;
   begin_round(now, {}, false, exchange, out);
 }
 
@@ -144,7 +146,7 @@ bool Training::goal_reached() const {
 void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox& out) {
   if (!started_ || finished_ || jobs_in_flight_ > 0 || !offered_) return;
   if (!exchange.complete(now, links)) return;
-  begin_round(now, exchange.finish_round(now, links), true, exchange, out);
+  begin_round(now, exchange.finish_round(now, links, out), true, exchange, out);
 }
 
 bool Training::wind_up(Exchange& exchange, Outbox& out) {

@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <Eigen/Core>
+#include <array>
 
 #include "base/check.h"
 
@@ -34,6 +35,12 @@ void gemm(const Product& p, const float* a, const float* b, float* c) {
       dim(p.inner), 1.0F, a, dim(p.a_transposed ? p.rows : p.inner), b,
       dim(p.b_transposed ? p.inner : p.columns), p.accumulate ? 1.0F : 0.0F, c, dim(p.columns));
   ENSURE(status == dnnl_success, "sgemm refuses only impossible shapes");
+}
+
+void prepare_gemm() {
+  const std::array<float, 4> unit{1, 0, 0, 1};
+  std::array<float, 4> result{};
+  gemm({.rows = 2, .columns = 2, .inner = 2}, unit.data(), unit.data(), result.data());
 }
 
 void gemm(const Product& p, const double* a, const double* b, double* c) {

@@ -21,4 +21,8 @@ struct Product {
 void gemm(const Product& product, const float* a, const float* b, float* c);
 void gemm(const Product& product, const double* a, const double* b, double* c);
 
+// oneDNN makes its code when the first product is asked for, which takes some 40 ms of CPU. To be
+// called where nobody waits yet.
+void prepare_gemm();
+
 }  // namespace starling::models

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "models/gemm.h"
 #include "models/least_squares.h"
 
 namespace starling::models {
@@ -67,6 +68,8 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
 
 template <class S>
 void NetworkObjective<S>::assign(const optim::Shard& shard) {
+  // A newcomer waits for its model now.
+  if constexpr (std::is_same_v<S, float>) prepare_gemm();
   const Assignment assignment = share_.assign(shard);
   const Source source = share_.options().source;
   optimum_.clear();

@@ -46,9 +46,13 @@ class TypedTrainer final : public Trainer {
     if (job.foundation) lay_foundation(job, done);
     if (job.shard) assign(*job.shard);
     if (job.foundation || job.shard) done.workload = workload();
+    if (!strategy_ && job.adopt && !done.trouble)
+      done.trouble = "the model came without the data statistics it is founded on";
     if (!strategy_) return done;
     const Time started = clock_();
     if (job.adopt) adopt(*job.adopt, done);
+    if (!is_initialized_ && !uses_model(job)) return done;
+    initialize();
     if (job.absorb) absorb(job, done);
     if (job.snapshot)
       done.snapshot = encode_snapshot(schema_hash(), state_kind(), strategy_->model(), state());
@@ -65,7 +69,8 @@ class TypedTrainer final : public Trainer {
 
   std::vector<double> parameters() const override {
     if (!strategy_) return {};
-    const auto x = strategy_->model();
+    const std::vector<S> initial = is_initialized_ ? std::vector<S>() : initial_model();
+    const auto x = is_initialized_ ? strategy_->model() : std::span(initial);
     return {x.begin(), x.end()};
   }
 
@@ -76,10 +81,23 @@ class TypedTrainer final : public Trainer {
 
  private:
   void start() {
+    strategy_ = make_strategy<S>(options_, std::vector<S>(objective_->dimension()), pool_);
+    step_.emplace(options_, *objective_, stream_);
+  }
+
+  std::vector<S> initial_model() const {
     std::vector<S> x(objective_->dimension());
     objective_->initialize(x, options_.seed);
-    strategy_ = make_strategy<S>(options_, x, pool_);
-    step_.emplace(options_, *objective_, stream_);
+    return x;
+  }
+
+  static bool uses_model(const Job& job) {
+    return job.absorb || job.snapshot || job.evaluate || job.local || job.offer;
+  }
+
+  // As late as can be: to draw a million numbers takes a newcomer longer than to fetch them.
+  void initialize() {
+    if (!std::exchange(is_initialized_, true)) strategy_->adopt(initial_model());
   }
 
   void lay_foundation(const Job& job, Done& done) {
@@ -105,6 +123,7 @@ class TypedTrainer final : public Trainer {
       return;
     }
     strategy_->adopt(snapshot->x);
+    is_initialized_ = true;
     step_->reset();
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
@@ -189,6 +208,7 @@ class TypedTrainer final : public Trainer {
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   Payload sent_;  // the offered vector as the neighbours got it
   std::unique_ptr<Strategy<S>> strategy_;
+  bool is_initialized_ = false;  // x is the initial model, or that of another
   std::optional<LocalStep<S>> step_;
 };
 

@@ -104,6 +104,11 @@ class Node:
         except (urllib.error.URLError, OSError, ValueError):
             return None
 
+    def began(self):
+        """On the clock of this program; a little later where the answer is older."""
+        uptime = self.get("/v1/status")["node"]["uptime_s"]
+        return time.monotonic() - uptime
+
     def members(self):
         document = self.get("/v1/members")
         return {m["name"]: m for m in document["members"]} if document else {}
@@ -389,11 +394,16 @@ def longest_gap(node, since_s):
     return max((b - a for a, b in zip(times, times[1:])), default=0.0)
 
 
-def contributes(nodes, name):
-    """Somebody averages with it."""
-    documents = asking.map(lambda node: node.get("/v1/neighbors"), nodes)
-    return any(edge["name"] == name and edge["weight"] > 0
-               for document in documents for edge in (document or {"neighbors": []})["neighbors"])
+def contributed_at(nodes, name):
+    """When the first of the nodes averaged with it, on the clock of this program."""
+    times = []
+    for node in nodes:
+        # An answer may be a moment old, so that the start seems later than it was.
+        begin = min(node.began() for _ in range(4))
+        events = node.get("/v1/events?follow=0")["events"]
+        times += [begin + event["time_s"] for event in events
+                  if event["kind"] == "averaged" and f" {name} " in event["text"]]
+    return min(times, default=None)
 
 
 def check_join(options):
@@ -408,8 +418,11 @@ def check_join(options):
         for turn in range(options.times):
             node = cluster.add(8 + turn, MILLION)
             listening.append(node.await_ready())
-            took = wait(lambda: contributes(old, node.name), 60)
-            joined += [took] if took is not None else []
+            listens = node.started + listening[-1]
+            # They are left alone meanwhile: eight that answer are as busy as eight that train.
+            time.sleep(3)
+            at = contributed_at(old, node.name)
+            joined += [at - listens] if at is not None else []
             node.signal(signal.SIGTERM)
             node.process.wait()
             time.sleep(0.5)
