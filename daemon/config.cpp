@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/edge_list.h"
+#include "daemon/legality.h"
 #include "optim/options.h"
 #include "topology/build.h"
 
@@ -87,10 +88,12 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.node.seed = config.learner.optim.seed;
   config.node.algorithm = optim::name(config.learner.optim.algorithm);
   config.node.overlaps = optim::overlaps(config.learner.optim.algorithm);
+  config.node.is_exact = optim::is_exact(config.learner.optim.algorithm);
   config.data_dir = reader.text("node.data-dir");
   config.stays = reader.flag("stop.stay");
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
   read_addresses(reader, config);
+  check_legality(config.node, config.learner.optim, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));

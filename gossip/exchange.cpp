@@ -184,11 +184,14 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
 std::vector<optim::MixTerm> Exchange::take_pairs() {
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
+    // Both ends see that, so both do without.
+    if (options_.is_exact && item.pair.own.round != item.pair.theirs.round) continue;
     const double weight = item.pair.weight();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
     Payload own = item.is_current ? Payload() : std::move(item.pair.own.payload);
-    terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload), std::move(own)});
+    terms.push_back(
+        {item.peer, weight, std::move(item.pair.theirs.payload), std::move(own), item.edge});
   }
   return terms;
 }

@@ -64,6 +64,8 @@ class Exchange {
 
   // Neighbours whose patience ran out since the last call.
   std::vector<NodeId> take_late() { return std::exchange(late_, {}); }
+  // For Job::edges.
+  std::vector<std::uint64_t> edges() const { return sessions_.edges(); }
   // What the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
 

@@ -56,6 +56,7 @@ struct Options {
   topology::Options topology;
   std::string algorithm;  // its name, for hellos and the status
   bool overlaps = false;  // offers before it computes
+  bool is_exact = false;  // averages vectors of the same round only
   Missing missing = Missing::late;
   Goal goal;
   std::uint64_t evaluate_every = 10;

@@ -23,6 +23,7 @@ class Sessions {
  public:
   struct Mixable {
     NodeId peer;
+    std::uint64_t edge = 0;  // the session's number
     EdgeLedger::Pair pair;
     bool is_current = false;  // its own vector is that of the last offer
   };
@@ -43,6 +44,8 @@ class Sessions {
   bool has_gap(NodeId peer) const;
   // Whole pairs of all sessions, each given once.
   std::vector<Mixable> take();
+  // The numbers of the open sessions. Each session has another, of this node's making.
+  std::vector<std::uint64_t> edges() const;
   // Whether take() would give any.
   bool has_pairs() const;
 
@@ -65,6 +68,7 @@ class Sessions {
  private:
   struct Session {
     NodeId peer;
+    std::uint64_t number = 0;
     std::uint64_t incarnation = 0;  // of the peer
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
@@ -94,6 +98,7 @@ class Sessions {
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;  // and settled ones, which still answer
   std::uint64_t abandoned_ = 0;
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace starling::gossip

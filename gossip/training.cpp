@@ -52,6 +52,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.round = exchange.round();
   job.absorb = absorb;
   job.mix = std::move(mix);
+  job.edges = exchange.edges();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;

@@ -28,6 +28,7 @@ struct MixTerm {
   double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1
   Payload theirs;     // a whole vector in the codec of the run
   Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
+  std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.
@@ -42,6 +43,9 @@ struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   std::optional<Payload> adopt;
   bool absorb = false;
+  // The lives of this node's edges, in any order, as of this round; with `absorb`. What an exact
+  // algorithm remembers of an edge ends with its life, at both ends.
+  std::vector<std::uint64_t> edges;
   std::vector<MixTerm> mix;
   bool snapshot = false;
   bool evaluate = false;

@@ -20,22 +20,28 @@ LocalStep<S>::LocalStep(const Options& options, Objective<S>& objective, std::ui
 
 template <class S>
 bool LocalStep<S>::direction(std::span<const S> x, std::span<S> u) {
+  if (!gradient(x, u)) return false;
+  if (batch_samples_ > 0) turn(u);
+  return true;
+}
+
+template <class S>
+bool LocalStep<S>::gradient(std::span<const S> x, std::span<S> g) {
   batch_samples_ = 0;
   if (objective_->samples() == 0) {
-    std::ranges::fill(u, S{0});
+    std::ranges::fill(g, S{0});
     loss_ = gradient_norm_ = 0;
     return true;
   }
   const std::span<const std::uint32_t> batch = next_batch();
-  loss_ = objective_->loss_and_gradient(x, batch, u);
-  add_terms(x, u);
-  gradient_norm_ = std::sqrt(squared_norm(std::span<const S>(u)));
+  loss_ = objective_->loss_and_gradient(x, batch, g);
+  add_terms(x, g);
+  gradient_norm_ = std::sqrt(squared_norm(std::span<const S>(g)));
   if (!std::isfinite(gradient_norm_) || !std::isfinite(loss_)) {
-    std::ranges::fill(u, S{0});
+    std::ranges::fill(g, S{0});
     return false;
   }
   batch_samples_ = batch.empty() ? objective_->samples() : batch.size();
-  optimizer_->step(u, static_cast<S>(gamma_));
   return true;
 }
 

@@ -34,9 +34,13 @@ class LocalStep {
     gamma_ = options_.learning_rate * factor(options_.schedule, round);
   }
 
-  // Writes u for the point x. False when the gradient holds a number that is not finite, or the
-  // node has no samples: then u is zero and the optimizer's state is as before.
+  // Writes u for the point x. False when the gradient holds a number that is not finite: then u is
+  // zero and the optimizer's state is as before. Without samples u is zero too.
   bool direction(std::span<const S> x, std::span<S> u);
+  // The same in two halves, for algorithms that put something else between them: the gradient with
+  // its extra terms, and the optimizer's step, u in place of g.
+  bool gradient(std::span<const S> x, std::span<S> g);
+  void turn(std::span<S> g) { optimizer_->step(g, static_cast<S>(gamma_)); }
 
   // The node starts from somebody else's parameters: forget momentum.
   void reset() { optimizer_->reset(); }

@@ -104,8 +104,26 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
     });
   for (std::size_t j = 0; j < sound.size(); ++j)
     result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
+  result.mixed = std::move(sound);
   return result;
 }
+
+template <class S>
+void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec) {
+  const Payload& own = term.own.empty() ? sent : term.own;
+  const std::size_t skipped = own.size() / bytes_per_number(codec) - flow.size();
+  std::array<S, kMixTile> mine, theirs;
+  const S weight = static_cast<S>(term.weight);
+  for (std::size_t start = 0; start < flow.size(); start += kMixTile) {
+    const std::size_t size = std::min(kMixTile, flow.size() - start);
+    decode(codec, own, skipped + start, std::span(mine).first(size));
+    decode(codec, term.theirs, skipped + start, std::span(theirs).first(size));
+    for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - mine[k]);
+  }
+}
+
+template void accumulate(std::span<float>, const MixTerm&, const Payload&, Codec);
+template void accumulate(std::span<double>, const MixTerm&, const Payload&, Codec);
 template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>, Codec);
 template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>, Codec);
 

@@ -15,6 +15,7 @@ namespace starling::optim {
 
 struct MixResult {
   std::vector<NeighborDistance> distances;  // of the vectors that were mixed, in their order
+  std::vector<const MixTerm*> mixed;        // those, of the caller
   std::vector<Rejection> rejections;        // of those that were not
 };
 
@@ -23,5 +24,10 @@ struct MixResult {
 // number that is not finite is left out, so that its weight stays with self.
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+
+// flow += w (theirs - own) of the last flow.size() numbers, as mix() added it. REQUIRES a term that
+// mix() took, with `sent` as there.
+template <class S>
+void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec);
 
 }  // namespace starling::optim

@@ -7,16 +7,20 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv};
+constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv, "ed"sv, "gt"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
 }  // namespace
 
 void describe(Schema& schema) {
-  schema.add({"optim.algorithm", "dpsgd",
-              "how nodes agree: dpsgd (local step, then average), dpsgd-pipelined (average while "
-              "the gradient is computed; overlaps the network, larger bias on unequal data)"});
+  schema.add(
+      {"optim.algorithm", "dpsgd",
+       "how nodes agree: dpsgd (local step, then average; a bias where data differ by node), "
+       "dpsgd-pipelined (average while the gradient is computed; overlaps the network, "
+       "larger bias), qg (momentum of the whole network; smaller bias), ed (exact however "
+       "data differ, at the same traffic), gt (exact too, also with adam; twice the "
+       "traffic)"});
   schema.add({"optim.learning-rate", "0.1",
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it"});

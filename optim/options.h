@@ -12,7 +12,7 @@
 
 namespace starling::optim {
 
-enum class Algorithm { dpsgd, dpsgd_pipelined };
+enum class Algorithm { dpsgd, dpsgd_pipelined, qg, ed, gt };
 enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
 
 struct Options {
@@ -35,6 +35,12 @@ Options read_options(Reader& reader, Codec precision);
 
 std::string_view name(Algorithm algorithm);
 std::string_view name(LocalOptimizerKind kind);
+// Whether the limit is the optimum of all data together, however they differ from node to node.
+// Such an algorithm counts what came over each edge, so every pair of vectors must be averaged at
+// both ends or at neither.
+inline bool is_exact(Algorithm algorithm) {
+  return algorithm == Algorithm::ed || algorithm == Algorithm::gt;
+}
 // Whether a node offers its parameters before the local step of a round, so that computing and
 // communicating overlap.
 inline bool overlaps(Algorithm algorithm) {

@@ -1,6 +1,9 @@
 #include "optim/strategy.h"
 
 #include "optim/dpsgd.h"
+#include "optim/exact_diffusion.h"
+#include "optim/gradient_tracking.h"
+#include "optim/qg.h"
 
 namespace starling::optim {
 
@@ -12,6 +15,13 @@ std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<con
       return std::make_unique<Dpsgd<S>>(x, std::move(pool), options.local_steps);
     case Algorithm::dpsgd_pipelined:
       return std::make_unique<DpsgdPipelined<S>>(x, std::move(pool), options.local_steps);
+    case Algorithm::qg:
+      return std::make_unique<QuasiGlobal<S>>(x, std::move(pool), options.momentum,
+                                              options.local_steps);
+    case Algorithm::ed:
+      return std::make_unique<ExactDiffusion<S>>(x, std::move(pool), options.local_steps);
+    case Algorithm::gt:
+      return std::make_unique<GradientTracking<S>>(x, std::move(pool), options.local_steps);
   }
   return nullptr;
 }

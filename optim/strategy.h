@@ -13,6 +13,9 @@
 namespace starling::optim {
 
 template <class S>
+class Flows;
+
+template <class S>
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -21,12 +24,19 @@ class Strategy {
   virtual std::span<const S> model() const = 0;
   // The local step, or steps, of one round. False when a gradient was not finite: x stays.
   virtual bool local(LocalStep<S>& step) = 0;
-  // The vector neighbours average with; mixing replaces it by s + delta before absorbed().
+  // The vector neighbours average with; mixing replaces it by s + delta before absorbed(). It may
+  // be longer than the model.
   virtual SharedVector<S>& offered() = 0;
   virtual void absorbed() = 0;
   // Starts over from x. REQUIRES x of the same dimension.
   virtual void adopt(std::span<const S> x) = 0;
-  // What it remembers between two rounds beside x, and to go on from that. As in LocalOptimizer.
+  // Of the weights w_ij: W~ = (1 - share) I + share W is what it mixes with.
+  virtual double share() const { return 1; }
+  // Where what comes over each edge is counted, of the last numbers of the offered vector; null
+  // where it is not.
+  virtual Flows<S>* flows() { return nullptr; }
+  // What a newcomer takes over of it beside x, and how it goes on from that. As in LocalOptimizer.
+  // What belongs to edges is not of it.
   virtual State<S> save() const { return {}; }
   virtual void load(const State<S>&) {}
 };

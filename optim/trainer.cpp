@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "optim/flows.h"
 #include "optim/kernels.h"
 #include "optim/local_step.h"
 #include "optim/mixer.h"
@@ -34,7 +35,7 @@ class TypedTrainer final : public Trainer {
     workload.shard_samples = objective_->samples();
     workload.shard_description = objective_->shard_description();
     if (!strategy_) return workload;
-    workload.payload_bytes = objective_->dimension() * bytes_per_number(options_.codec);
+    workload.payload_bytes = strategy_->offered().size() * bytes_per_number(options_.codec);
     workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
     workload.schema_hash = schema_hash();
     return workload;
@@ -165,7 +166,22 @@ class TypedTrainer final : public Trainer {
   void absorb(const Job& job, Done& done) {
     std::span<const MixTerm> terms = job.mix;
     if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
-    MixResult mixed = mix(strategy_->offered(), sent_, terms, options_.codec);
+    Flows<S>* const flows = strategy_->flows();
+    std::vector<MixTerm> shared;
+    for (const MixTerm& term : terms) {
+      shared.push_back(term);
+      shared.back().weight *= strategy_->share();
+    }
+    // What belongs to an edge that has ended is nobody's concern any more.
+    if (flows) {
+      flows->keep(job.edges);
+      std::erase_if(shared, [&](const MixTerm& term) { return flows->of(term.edge).empty(); });
+    }
+    MixResult mixed =
+        mix(strategy_->offered(), sent_, std::span<const MixTerm>(shared), options_.codec);
+    if (flows)
+      for (const MixTerm* term : mixed.mixed)
+        accumulate(flows->of(term->edge), *term, sent_, options_.codec);
     strategy_->absorbed();
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);

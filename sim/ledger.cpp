@@ -73,8 +73,8 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   if (!job.absorb) return;
   if (world_->options().base.missing == gossip::Missing::late)
     for (const optim::MixTerm& term : job.mix) enter(node, book, term);
-  // An algorithm that overlaps offers something other than its model.
-  if (!world_->options().base.overlaps) book.expected = mixed(node, job);
+  // Others offer something else than their model, or mix with other weights.
+  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job);
 }
 
 void Ledger::enter(std::size_t node, const Book& book, const optim::MixTerm& term) {

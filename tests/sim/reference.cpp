@@ -2,6 +2,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -36,20 +37,31 @@ Local reference_local(const ReferenceShape& p, std::size_t i) {
   return local;
 }
 
+}  // namespace
+
+std::vector<double> reference_optimum(const ReferenceShape& shape,
+                                      const std::vector<std::size_t>& nodes) {
+  const auto size = static_cast<Eigen::Index>(shape.d);
+  Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
+  Eigen::VectorXd right = Eigen::VectorXd::Zero(size);
+  for (std::size_t node : nodes) {
+    const Local local = reference_local(shape, node);
+    normal += local.a.transpose() * local.a;
+    right += local.a.transpose() * local.b;
+  }
+  const Eigen::VectorXd x = normal.ldlt().solve(right);
+  return {x.begin(), x.end()};
+}
+
+namespace {
+
 class Reference final : public optim::Objective<double> {
  public:
   Reference(const ReferenceShape& shape, std::size_t i)
       : shape_(shape), local_(reference_local(shape, i % shape.n)) {
-    const auto size = static_cast<Eigen::Index>(shape.d);
-    Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
-    Eigen::VectorXd right = Eigen::VectorXd::Zero(size);
-    for (std::size_t k = 0; k < shape.n; ++k) {
-      const Local local = reference_local(shape, k);
-      normal += local.a.transpose() * local.a;
-      right += local.a.transpose() * local.b;
-    }
-    const Eigen::VectorXd x = normal.ldlt().solve(right);
-    optimum_.assign(x.begin(), x.end());
+    std::vector<std::size_t> all(shape.n);
+    std::iota(all.begin(), all.end(), 0U);
+    optimum_ = reference_optimum(shape, all);
   }
 
   void assign(const optim::Shard&) override {}
@@ -113,6 +125,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.topology.kind = kind;
   options.base.algorithm = std::string(optim::name(training.algorithm));
   options.base.overlaps = optim::overlaps(training.algorithm);
+  options.base.is_exact = optim::is_exact(training.algorithm);
   return options;
 }
 

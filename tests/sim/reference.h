@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "optim/objective.h"
 #include "optim/trainer.h"
@@ -21,6 +22,10 @@ struct ReferenceShape {
 // What node `i` minimises.
 std::unique_ptr<optim::Objective<double>> reference_objective(const ReferenceShape& shape,
                                                               std::size_t i);
+
+// Where the mean of what these nodes minimise is least.
+std::vector<double> reference_optimum(const ReferenceShape& shape,
+                                      const std::vector<std::size_t>& nodes);
 
 // Full gradients in double, as the table of the reference problem has them.
 optim::Options reference_training(double learning_rate);

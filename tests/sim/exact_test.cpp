@@ -1,0 +1,99 @@
+// The exact algorithms end in the optimum of the data of those present, whatever the network and
+// the neighbours do meanwhile.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+
+namespace {
+
+constexpr double kExact = 1e-10;
+
+Cluster cluster_of(optim::Algorithm algorithm, topology::Kind kind, double loss,
+                   std::uint64_t seed = 1) {
+  optim::Options training = reference_training(0.1);
+  training.algorithm = algorithm;
+  sim::Options options = reference_world(16, kind, training);
+  options.base.expect = 16;
+  options.seed = seed;
+  options.network.loss = loss;
+  return {options, training};
+}
+
+// sqrt(mean_i ||x_i - x*||^2) of the nodes that run, x* being their own optimum.
+double error_of_present(const Cluster& cluster) {
+  const std::vector<std::size_t> nodes = cluster.world.running();
+  const std::vector<double> optimum = reference_optimum({}, nodes);
+  double sum = 0;
+  for (std::size_t node : nodes) {
+    const std::vector<double> x = cluster.world.trainer(node).parameters();
+    if (x.empty()) return std::numeric_limits<double>::infinity();  // it has not begun
+    for (std::size_t k = 0; k < optimum.size(); ++k) sum += std::pow(x[k] - optimum[k], 2);
+  }
+  return std::sqrt(sum / static_cast<double>(nodes.size()));
+}
+
+// Looks once a second of virtual time.
+bool becomes_exact(Cluster& cluster, Duration limit) {
+  for (const Time end = cluster.world.now() + limit; cluster.world.now() < end;) {
+    cluster.world.run_until(cluster.world.now() + 1s);
+    if (error_of_present(cluster) <= kExact) return true;
+  }
+  MESSAGE("error ", error_of_present(cluster), " in round ", cluster.round(0));
+  return false;
+}
+
+void expect_sound(const Cluster& cluster) {
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+}
+
+void expect_exact_under_loss(optim::Algorithm algorithm) {
+  for (const double loss : {.01, .1, .3}) {
+    CAPTURE(loss);
+    Cluster cluster = cluster_of(algorithm, topology::Kind::torus, loss);
+    cluster.start_all();
+    CHECK(becomes_exact(cluster, 600s));
+    expect_sound(cluster);
+  }
+}
+
+void expect_exact_under_churn(optim::Algorithm algorithm) {
+  Cluster cluster = cluster_of(algorithm, topology::Kind::random, 0);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  for (std::size_t node : {3, 7, 11}) cluster.world.crash(node);
+  CHECK(becomes_exact(cluster, 120s));
+  for (std::size_t node : {3, 7, 11}) {
+    cluster.world.start(node);
+    cluster.world.run_until(cluster.world.now() + 1s);
+  }
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 20s));
+  CHECK(becomes_exact(cluster, 120s));
+  expect_sound(cluster);
+}
+
+}  // namespace
+
+TEST_CASE("Exact diffusion is exact whatever is lost") {
+  expect_exact_under_loss(optim::Algorithm::ed);
+}
+
+TEST_CASE("Gradient tracking is exact whatever is lost") {
+  expect_exact_under_loss(optim::Algorithm::gt);
+}
+
+TEST_CASE("Exact diffusion forgets who crashed and takes in who comes back") {
+  expect_exact_under_churn(optim::Algorithm::ed);
+}
+
+TEST_CASE("Gradient tracking forgets who crashed and takes in who comes back") {
+  expect_exact_under_churn(optim::Algorithm::gt);
+}
