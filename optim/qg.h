@@ -43,8 +43,7 @@ class QuasiGlobal final : public Strategy<S> {
     if (!(gamma_ > 0)) return;
     const S rate = (1 - beta_) / (gamma_ * static_cast<S>(local_steps_));
     const std::span<const S> x = x_.values();
-    for (std::size_t k = 0; k < m_.size(); ++k)
-      m_[k] = beta_ * m_[k] + rate * (before_[k] - x[k]);
+    for (std::size_t k = 0; k < m_.size(); ++k) m_[k] = beta_ * m_[k] + rate * (before_[k] - x[k]);
     gamma_ = 0;
   }
   void adopt(std::span<const S> x) override {

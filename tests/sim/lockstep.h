@@ -1,0 +1,36 @@
+// Lockstep: trainers that exchange their offers by hand, every round on every edge. The mathematics
+// of an algorithm without messages, a hundred times as fast as the simulator.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tests/sim/reference.h"
+#include "topology/graph.h"
+#include "topology/options.h"
+#include "topology/weights.h"
+
+namespace starling::test {
+
+class Lockstep {
+ public:
+  // Node i holds the i-th part of the reference problem.
+  Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape = {});
+
+  void run(std::uint64_t rounds);
+  // sqrt(mean_i ||x_i - x*||^2)
+  double error() const;
+
+ private:
+  Payload offer_of(optim::Trainer& trainer) const;
+  void absorb(std::size_t node, const std::vector<Payload>& offers);
+
+  bool overlaps_;
+  topology::Graph graph_;
+  topology::Weights weights_;
+  std::vector<std::unique_ptr<optim::Trainer>> trainers_;
+  std::uint64_t round_ = 0;
+};
+
+}  // namespace starling::test
