@@ -96,6 +96,19 @@ TEST_CASE("Processes and the simulator walk to the same place on the reference p
   CHECK(real_error == doctest::Approx(simulated_error).epsilon(1e-6));
 }
 
+TEST_CASE("Exact algorithms are exact in real processes") {
+  for (const std::string algorithm : {"ed", "gt"}) {
+    CAPTURE(algorithm);
+    const testing::Outcome real =
+        run("up -n 8 -c configs/reference.ini --stop.rounds=1500 --listen.http=127.0.0.1:0 --json"
+            " --data.reference.n=8 --optim.algorithm=" +
+            algorithm);
+    CAPTURE(real.err);
+    REQUIRE(real.exit_code == 0);
+    CHECK(error_at(json::parse(real.out), 1500) < 1e-8);
+  }
+}
+
 TEST_CASE("A ninth node joins eight that train and one that is killed is missed by nobody") {
   Cluster cluster = start(8);
   REQUIRE(eventually([&] { return all(cluster, [](auto& n) { return n.round() > 50; }); }));
