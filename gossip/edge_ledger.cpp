@@ -52,12 +52,17 @@ bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
   const bool is_expected = index > 0 && index <= received_ + kWindow &&
                            (!closed_ || index <= last_) && (!their_last_ || index <= *their_last_);
   if (!is_expected || (has(index) && !PLANTED(pair_mixed_twice))) return false;
-  advanced_ = advanced_ || index > newest_;
-  newest_ = std::max(newest_, index);
+  announced(index);
   theirs_[index] = std::move(theirs);
   beyond_.insert(index);
   while (beyond_.erase(received_ + 1) > 0) ++received_;
   return true;
+}
+
+void EdgeLedger::announced(std::uint64_t index) {
+  if (index <= newest_ || index > received_ + kWindow) return;
+  newest_ = index;
+  advanced_ = true;
 }
 
 std::vector<EdgeLedger::Pair> EdgeLedger::take() {

@@ -53,7 +53,9 @@ class EdgeLedger {
   // False when it is known already or numbered as no honest end would.
   bool receive(std::uint64_t index, Vector theirs);
   bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
-  // A later one came before it.
+  // The other end has offered all up to `index`.
+  void announced(std::uint64_t index);
+  // One that was offered has not come.
   bool has_gap() const { return newest_ > received_; }
   // All up to this one have come.
   std::uint64_t received() const { return received_; }
@@ -63,6 +65,8 @@ class EdgeLedger {
   bool has_pairs() const;
   // A pair lacks its other half.
   bool is_waiting() const;
+  // The other end has offered one that this end has not answered.
+  bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > last_; }
 
   // ---- the end of the edge
   // Nothing more is offered.
@@ -92,7 +96,7 @@ class EdgeLedger {
   std::uint64_t received_ = 0;
   std::set<std::uint64_t> beyond_;          // received out of order
   std::map<std::uint64_t, Vector> theirs_;  // until mixed
-  std::uint64_t newest_ = 0;                // highest number received
+  std::uint64_t newest_ = 0;                // highest number offered, as far as is known
   bool advanced_ = false;                   // newest_ grew since the last offer
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;

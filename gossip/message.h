@@ -107,8 +107,9 @@ struct Round {
   std::uint32_t degree = 0;    // the sender's in-degree in this round, for the weight at both ends
   std::uint64_t index = 0;     // of the vector on this edge, from 1; 0: none
   std::uint64_t received = 0;  // all vectors of the receiver up to this one have come
-  std::optional<std::uint64_t> last = {};  // the sender's last vector: the edge closes
-  Word word = Word::none;                  // "what have you?", "this"
+  std::uint64_t offered = 0;   // the number of the sender's last vector
+  bool closes = false;         // nothing is offered after it
+  Word word = Word::none;      // "what have you?", "this"
   std::vector<float> flow = {}, estimate = {};
 };
 

@@ -14,7 +14,7 @@ constexpr std::size_t kClosingLimit = 64;
 // a message, more small messages where all is well but slow.
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
-constexpr Duration kPauseLimit = std::chrono::seconds(10);
+constexpr Duration kPauseLimit = std::chrono::seconds(1);
 
 // Up to this size a vector that may be under way is sent again without a question before.
 constexpr std::size_t kSmallBytes = 32 << 10;
@@ -43,6 +43,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.peer_epoch = link.peer_epoch;
   session.bulk = link.bulk;
   session.pause = kPauseInitial;
+  session.least_pause = 2 * kPauseLeast;
   return session;
 }
 
@@ -84,8 +85,9 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
   Session& session = open(link);
   session.patience = std::min(pause, kPauseLimit);
   const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
-  session.pause =
+  session.least_pause =
       kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
+  session.pause = session.least_pause;
   const bool takes_part = !sits_out && session.ledger.takes_part();
   session.sat_out = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
@@ -109,7 +111,8 @@ void Sessions::write(const Session& session, Round& message) const {
   message.epoch = session.epoch;
   message.echo = session.peer_epoch;
   message.received = session.ledger.received();
-  if (session.ledger.is_closed()) message.last = session.ledger.last();
+  message.offered = session.ledger.last();
+  message.closes = session.ledger.is_closed();
 }
 
 bool Sessions::has_gap(NodeId peer) const {
@@ -133,6 +136,17 @@ std::vector<std::uint64_t> Sessions::edges() const {
   std::vector<std::uint64_t> numbers;
   for (const auto& [peer, session] : open_) numbers.push_back(session.number);
   return numbers;
+}
+
+bool Sessions::is_waiting(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found != open_.end() && found->second.ledger.is_waiting();
+}
+
+bool Sessions::is_asked(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found != open_.end() && !found->second.ledger.is_closed() &&
+         found->second.ledger.is_asked();
 }
 
 bool Sessions::has_pairs() const {
@@ -168,13 +182,19 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   bool is_known = false;
   if (message.index > 0)
     is_known = !ledger.receive(message.index, {message.round, message.degree, std::move(payload)});
-  if (message.last) ledger.closed_at(*message.last);
+  ledger.announced(message.offered);
+  if (message.closes) ledger.closed_at(message.offered);
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
   if (message.word == Round::Word::answer) send_again(now, *session, out);
   if (!ledger.is_open_question() && !ledger.is_waiting())
     session->ask_at = kNever;
   else if (is_answered || session->ask_at == kNever)
     session->ask_at = now + session->pause;
+  // It answers, but what it has offered does not come: no reason to ask less often.
+  if (ledger.has_gap()) {
+    session->pause = session->least_pause;
+    session->ask_at = std::min(session->ask_at, now + session->pause);
+  }
   if (const auto missing = ledger.first_unacknowledged();
       missing && (*missing < message.index || message.word == Round::Word::question))
     may_be_lost(now, *session, *missing, out);
@@ -221,7 +241,7 @@ void Sessions::tick(Time now, Outbox& out) {
     session.ask_at = now + session.pause;
     // One that closes may keep somebody from leaving.
     const bool is_urgent = session.ledger.is_closed();
-    session.pause = std::min(is_urgent ? session.pause * 5 / 4 : session.pause * 2, kPauseLimit);
+    session.pause = std::min(session.pause * (is_urgent ? 5 : 6) / 4, kPauseLimit);
   });
 }
 

@@ -46,6 +46,9 @@ class Sessions {
   std::vector<Mixable> take();
   // The numbers of the open sessions. Each session has another, of this node's making.
   std::vector<std::uint64_t> edges() const;
+  // Whether an open session waits for the other end's half of a pair, or that one for this end's.
+  bool is_waiting(NodeId peer) const;
+  bool is_asked(NodeId peer) const;
   // Whether take() would give any.
   bool has_pairs() const;
 
@@ -79,8 +82,9 @@ class Sessions {
     Time again_at{};            // nothing is sent again before
     bool progressed = false;    // something new was heard since the last round
     Time ask_at = kNever;
-    Duration pause{};     // from one question to the next
-    Duration patience{};  // the same where nobody waits
+    Duration pause{};        // from one question to the next
+    Duration least_pause{};  // the shortest of this round
+    Duration patience{};     // the same where nobody waits
 
     bool is_of(const Link& link) const;
   };

@@ -131,14 +131,15 @@ struct BodyWriter {
     for (const std::string& survey : snapshot.foundation) out.bytes(survey.data(), survey.size());
   }
   void operator()(const Round& round) {
-    out.array(10);
+    out.array(11);
     out.number(round.epoch);
     out.number(round.echo);
     out.number(round.round);
     out.number(round.degree);
     out.number(round.index);
     out.number(round.received);
-    out.number(round.last ? *round.last + 1 : 0);
+    out.number(round.offered);
+    out.number(round.closes ? 1 : 0);
     out.number(static_cast<std::uint64_t>(round.word));
     out.floats(round.flow);
     out.floats(round.estimate);
@@ -318,7 +319,7 @@ Body read_body(std::uint64_t kind, Fields in) {
     case 9:
       return read_probe(in);
     default: {
-      in.expect(10);
+      in.expect(11);
       Round round;
       round.epoch = in.number();
       round.echo = in.number();
@@ -326,7 +327,8 @@ Body read_body(std::uint64_t kind, Fields in) {
       round.degree = static_cast<std::uint32_t>(in.number(kMembersLimit));
       round.index = in.number(kRoundLimit);
       round.received = in.number(kRoundLimit);
-      if (const std::uint64_t end = in.number(kRoundLimit); end > 0) round.last = end - 1;
+      round.offered = in.number(kRoundLimit);
+      round.closes = in.number(1) == 1;
       round.word = static_cast<Round::Word>(in.number(2));
       round.flow = in.floats(kEstimateLimit);
       round.estimate = in.floats(kEstimateLimit);

@@ -24,7 +24,8 @@ struct Word {
   std::uint64_t index = 0;
   std::uint32_t degree = 0;
   std::uint64_t received = 0;
-  std::optional<std::uint64_t> last;
+  std::uint64_t offered = 0;
+  bool closes = false;
 };
 
 struct Mixed {
@@ -80,7 +81,8 @@ class Edge {
   void say(std::size_t end, std::uint64_t index) {
     const EdgeLedger& self = ends_[end];
     Word word{index, index > 0 ? degrees_[end][index - 1] : 0, self.received(), {}};
-    if (self.is_closed()) word.last = self.last();
+    word.offered = self.last();
+    word.closes = self.is_closed();
     for (int copies = 0; copies < 2; ++copies)
       if (prng_.uniform() < 0.6) wires_[1 - end].push_back(word);
   }
@@ -92,7 +94,8 @@ class Edge {
     wire.erase(at);
     ends_[end].acknowledge(word.received);
     if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.degree));
-    if (word.last) ends_[end].closed_at(*word.last);
+    ends_[end].announced(word.offered);
+    if (word.closes) ends_[end].closed_at(word.offered);
   }
 
   Prng prng_;

@@ -53,7 +53,8 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .degree = 2,
                 .index = 1ULL << 40,
                 .received = 3,
-                .last = 0,
+                .offered = 7,
+                .closes = true,
                 .word = Round::Word::answer}};
 }
 

@@ -56,7 +56,7 @@ void expect_sound(const Cluster& cluster) {
 }
 
 void expect_exact_under_loss(optim::Algorithm algorithm) {
-  for (const double loss : {.01, .1, .3}) {
+  for (const double loss : {.01, .1, .3, .5}) {
     CAPTURE(loss);
     Cluster cluster = cluster_of(algorithm, topology::Kind::torus, loss);
     cluster.start_all();
