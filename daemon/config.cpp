@@ -87,8 +87,9 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.node.name = reader.text("node.name");
   config.node.seed = config.learner.optim.seed;
   config.node.algorithm = optim::name(config.learner.optim.algorithm);
-  config.node.overlaps = optim::overlaps(config.learner.optim.algorithm);
-  config.node.is_exact = optim::is_exact(config.learner.optim.algorithm);
+  config.node.traits = optim::traits(config.learner.optim.algorithm);
+  if (config.node.traits.is_pairwise && reader.is_default("exchange.schedule"))
+    config.node.schedule = gossip::Schedule::pairwise;
   config.data_dir = reader.text("node.data-dir");
   config.stays = reader.flag("stop.stay");
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));

@@ -14,7 +14,43 @@ namespace {
 // Beyond it, nobody waits and it jumps. Larger: a slow or lossy neighbour holds others up longer.
 constexpr std::uint64_t kRoundsInStep = 8;
 
+// Pairwise: with this many proposals unanswered the next step waits. More: less time lost with slow
+// neighbours, and averaging with older vectors, each of which pulls by a half; flows diverge then.
+constexpr std::ptrdiff_t kProposalsLimit = 2;
+constexpr std::ptrdiff_t kFlowProposalsLimit = 1;
+// Waits no longer for an answer than this many times what half of them take.
+constexpr int kAnswerPatience = 4;
+
+// Vectors that are not numbered and may be lost: first question, and most between two.
+constexpr Duration kAskFirst = std::chrono::milliseconds(10);
+constexpr Duration kAskLimit = std::chrono::seconds(1);
+// Up to this size one that may be under way is sent again.
+constexpr std::size_t kSmallBytes = 32 << 10;
+
+bool is_two_way(const Link& link) {
+  return link.active && link.wish.brings && link.wish.takes;
+}
+
+// The life of an edge whose vectors are not numbered.
+std::uint64_t life_of(const Link& link) {
+  return mix64(mix64(mix64(link.epoch) ^ link.peer_epoch) ^ link.peer_incarnation);
+}
+
 }  // namespace
+
+Exchange::Exchange(const Options& options)
+    : options_(options), prng_(Prng::derive(options.seed, stable_hash("pair " + options.name))) {}
+
+std::uint64_t Exchange::rounds_in_step() const {
+  return kRoundsInStep + (options_.schedule == Schedule::ssp ? options_.staleness : 0);
+}
+
+std::vector<std::uint64_t> Exchange::edges(const Links& links) const {
+  std::vector<std::uint64_t> edges = sessions_.edges();
+  for (const auto& [peer, link] : links.all())
+    if (link.active && !is_numbered(link)) edges.push_back(life_of(link));
+  return edges;
+}
 
 void Exchange::links_changed(Time now, const Links& links, const Membership& members, Outbox& out) {
   const std::pair versions{links.version(), members.version()};
@@ -37,22 +73,59 @@ void Exchange::links_changed(Time now, const Links& links, const Membership& mem
 
 // An edge that brings one way only has no pairs.
 bool Exchange::is_numbered(const Link& link) const {
-  return options_.missing == Missing::late && link.wish.brings && link.wish.takes;
+  return counts_pairs(options_) && link.wish.brings && link.wish.takes;
 }
 
-void Exchange::offer(Time now, Payload payload, const Links& links, Outbox& out) {
-  offer_ = std::move(payload);
+void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
+  offer_ = std::move(done.offer);
+  edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
   offered_round_ = round_;
   // Edges that are about to close are offered to as well, and count: the weights of a round must
   // add up to less than one.
   const auto active = std::ranges::count_if(
       links.all(), [](const auto& item) { return item.second.active && item.second.wish.brings; });
   offered_degree_ = std::max(degree_, static_cast<std::uint32_t>(active));
+  // Pairs that are averaged a step late make models swing, if they pull by more than a half.
+  if (is_loose(options_.schedule) && counts_pairs(options_))
+    offered_degree_ = 2 * offered_degree_ + 1;
   wait_since_ = now;
   offered_to_.clear();
   aggregate_.update();
+  if (options_.schedule == Schedule::pairwise) return propose(now, links, out);
   for (const auto& [peer, link] : links.all())
     if (link.active) send_offer(now, link, out);
+}
+
+// To a neighbour whose edge is free of pairs that are not whole.
+void Exchange::propose(Time now, const Links& links, Outbox& out) {
+  offered_degree_ = 1;  // so that the weight is 1/2
+  std::vector<const Link*> free;
+  for (const auto& [peer, link] : links.all())
+    if (is_two_way(link) && !sessions_.is_waiting(peer) && !sessions_.is_asked(peer))
+      free.push_back(&link);
+  if (free.empty()) return;
+  const Link& link = *free[prng_.below(free.size())];
+  send_offer(now, link, out);
+  neighbors_[link.wish.peer].proposed_at = now;
+}
+
+const Link* Exchange::find_asker(const Links& links) const {
+  if (options_.schedule != Schedule::pairwise || is_resting_) return nullptr;
+  for (const auto& [peer, link] : links.all())
+    if (is_two_way(link) && sessions_.is_asked(peer)) return &link;
+  return nullptr;
+}
+
+void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out) {
+  offer_ = std::move(payload);
+  if (const Link* asker = find_asker(links)) send_offer(now, *asker, out);
+}
+
+Payload Exchange::offer_for(const Link& link) const {
+  if (!link.wish.takes) return {};
+  if (!options_.traits.tells_each) return offer_;
+  const auto found = edge_offers_.find(life_of(link));
+  return found == edge_offers_.end() ? Payload() : found->second;
 }
 
 void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
@@ -65,32 +138,98 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
     message.estimate = aggregate_.estimate();
   }
   Neighbor& neighbor = neighbors_[link.wish.peer];
-  Payload payload = link.wish.takes ? offer_ : Payload();
+  Payload payload = offer_for(link);
   if (is_numbered(link)) {
     const Timing& timing = options_.timing;
     const Duration pause =
         2 * neighbor.patience.value(timing.patience_least, timing.patience_initial);
-    // Who is behind in rounds catches up first: the others wait for it.
-    const bool is_behind = neighbor.latest && neighbor.latest->round > offered_round_;
-    if (!sessions_.offer(now, link, {offered_round_, offered_degree_, payload}, is_behind, pause,
-                         message))
+    if (!sessions_.offer(now, link, {offered_round_, offered_degree_, payload},
+                         sits_out(link, neighbor), pause, message))
       payload = {};
+  } else {
+    const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
+    neighbor.pause = std::min<Duration>(
+        kAskFirst + std::chrono::duration_cast<Duration>(round_trips), kAskLimit);
+    neighbor.ask_at = now + neighbor.pause;
+    next_ask_ = std::min(next_ask_, neighbor.ask_at);
   }
   neighbor.sent_bytes += payload.size();
   offered_to_[link.wish.peer] = link.epoch;
   out.send(link.bulk, std::move(message), payload);
 }
 
+bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {
+  if (is_loose(options_.schedule)) return sessions_.is_waiting(link.wish.peer);
+  // Who is behind in rounds catches up first: the others wait for it.
+  return options_.schedule == Schedule::rounds && neighbor.latest &&
+         neighbor.latest->round > offered_round_;
+}
+
+void Exchange::tick(Time now, const Links& links, Outbox& out) {
+  sessions_.tick(now, out);
+  if (now < next_ask_) return;
+  next_ask_ = kNever;
+  for (const auto& [peer, link] : links.all()) {
+    if (is_numbered(link) || !neighbors_.contains(peer)) continue;
+    ask(now, link, out);
+    next_ask_ = std::min(next_ask_, neighbors_.at(peer).ask_at);
+  }
+}
+
+// For the vector that this round waits for: it may be lost.
+void Exchange::ask(Time now, const Link& link, Outbox& out) {
+  Neighbor& neighbor = neighbors_.at(link.wish.peer);
+  const bool waits = options_.schedule != Schedule::async && waits_for(link, now);
+  if (!waits) neighbor.ask_at = kNever;
+  if (now < neighbor.ask_at) return;
+  say(link, Round::Word::question, out);
+  neighbor.ask_at = now + neighbor.pause;
+  neighbor.pause = std::min(neighbor.pause * 3 / 2, kAskLimit);
+}
+
+void Exchange::say(const Link& link, Round::Word word, Outbox& out) {
+  const std::optional<Vector>& latest = neighbors_[link.wish.peer].latest;
+  Round message;
+  message.epoch = link.epoch;
+  message.received = latest ? latest->round : 0;
+  message.word = word;
+  out.send(link.bulk, std::move(message));
+}
+
+// A large vector may be under way: only one who answers a question that came behind it lacks it
+// for certain.
+void Exchange::reply(Time now, const Link& link, const Round& message, Outbox& out) {
+  if (!link.active || message.received >= offered_round_) return;
+  const Payload payload = offer_for(link);
+  if (payload.empty()) return;
+  Neighbor& neighbor = neighbors_[link.wish.peer];
+  const bool is_certain = message.word == Round::Word::answer;
+  if (now < neighbor.again_at) return;
+  neighbor.again_at = now + kAskFirst;
+  if (!is_certain && payload.size() > kSmallBytes) return say(link, Round::Word::question, out);
+  Round again;
+  again.epoch = link.epoch;
+  again.round = offered_round_;
+  again.degree = offered_degree_;
+  neighbor.sent_bytes += payload.size();
+  out.send(link.bulk, std::move(again), payload);
+}
+
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
                        const Links& links, Outbox& out) {
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;
+  // An answer is not answered again.
+  const bool is_answer =
+      options_.schedule == Schedule::pairwise && sessions_.is_waiting(from.sender);
   if (message.echo != 0)
-    heard = sessions_.receive(now, from, message, std::move(payload), links, is_resting_, out);
+    heard = sessions_.receive(now, from, message, std::move(payload), links,
+                              is_resting_ || is_answer, out);
   const auto found = links.all().find(from.sender);
   if (found == links.all().end()) return;
   const Link& link = found->second;
   Neighbor& neighbor = neighbors_[from.sender];
+  if (is_answer && !sessions_.is_waiting(from.sender)) answers_.add(now - neighbor.proposed_at);
   neighbor.received_bytes += bytes;
   // The other end is active a moment before this one: its epoch is what counts.
   if (link.peer_epoch != message.epoch || link.peer_incarnation != from.incarnation ||
@@ -98,13 +237,18 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
+  if (message.echo == 0 && message.word != Round::Word::none) {
+    if (message.word == Round::Word::question && options_.schedule != Schedule::async)
+      say(link, Round::Word::answer, out);
+    return reply(now, link, message, out);
+  }
   if (message.round == 0) return;  // only says what came
   const bool is_new = !neighbor.latest || message.round > neighbor.latest->round;
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   neighbor.last_heard = now;
-  const bool in_step = message.round + kRoundsInStep >= round_;
+  const bool in_step = message.round + rounds_in_step() >= round_;
   if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
   neighbor.late = neighbor.late && !in_step;
@@ -114,7 +258,8 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 }
 
 bool Exchange::lacks_vector(const Link& link, const Neighbor& neighbor) const {
-  if (!neighbor.latest || neighbor.latest->round < offered_round_) return true;
+  const std::uint64_t slack = options_.schedule == Schedule::ssp ? options_.staleness : 0;
+  if (!neighbor.latest || neighbor.latest->round + slack < offered_round_) return true;
   // Whoever has spoken in this round waits itself: nothing comes of it but what was lost.
   return is_numbered(link) && sessions_.has_gap(link.wish.peer);
 }
@@ -138,12 +283,49 @@ Time Exchange::waits_until(const Neighbor& neighbor) const {
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
-  return std::ranges::none_of(links.all(),
-                              [&](const auto& item) { return waits_for(item.second, now); });
+  if (options_.schedule == Schedule::async) return true;
+  if (options_.schedule == Schedule::pairwise) return may_step(now, links);
+  const auto waits = [&](const auto& item) { return waits_for(item.second, now); };
+  return is_in_quorum(now, links) || std::ranges::none_of(links.all(), waits);
+}
+
+// Whether enough of those that were offered to have spoken.
+bool Exchange::is_in_quorum(Time now, const Links& links) const {
+  if (options_.quorum >= 1) return false;
+  std::size_t asked = 0, waited_for = 0;
+  for (const auto& [peer, link] : links.all()) {
+    if (!link.active || !link.wish.brings || !was_offered(link)) continue;
+    ++asked;
+    waited_for += waits_for(link, now);
+  }
+  return static_cast<double>(asked - waited_for) >= options_.quorum * static_cast<double>(asked);
+}
+
+// Pairwise: whether so few proposals are young and unanswered.
+bool Exchange::may_step(Time now, const Links& links) const {
+  const auto waits = [&](const auto& item) {
+    const auto found = neighbors_.find(item.first);
+    return is_two_way(item.second) && found != neighbors_.end() &&
+           sessions_.is_waiting(item.first) && now < answers_until(found->second);
+  };
+  const auto limit = options_.traits.counts_flows ? kFlowProposalsLimit : kProposalsLimit;
+  return std::ranges::count_if(links.all(), waits) < limit;
+}
+
+Time Exchange::answers_until(const Neighbor& neighbor) const {
+  const bool is_measured = answers_.is_measured();
+  return neighbor.proposed_at +
+         (is_measured ? kAnswerPatience * answers_.median() : options_.timing.patience_initial);
 }
 
 Time Exchange::deadline(const Links& links) const {
   Time next = kNever;
+  if (options_.schedule == Schedule::pairwise) {
+    for (const auto& [peer, neighbor] : neighbors_)
+      if (links.active(peer) && sessions_.is_waiting(peer))
+        next = std::min(next, answers_until(neighbor));
+    return next;
+  }
   for (const auto& [peer, link] : links.all()) {
     if (!waits_for(link, wait_since_)) continue;
     const auto found = neighbors_.find(peer);
@@ -153,43 +335,65 @@ Time Exchange::deadline(const Links& links) const {
   return next;
 }
 
-// The vector of this round; of a neighbour that ran ahead, the one nearest to it.
-const Exchange::Vector* Exchange::vector_for(const Neighbor& neighbor) const {
-  if (neighbor.before && neighbor.before->round >= offered_round_) return &*neighbor.before;
-  if (!neighbor.latest) return nullptr;
-  const bool is_old = neighbor.latest->round < offered_round_;
+// The vector of this round; of a neighbour that ran ahead, the one nearest to it. Null where there
+// is none, or none to be used again.
+Exchange::Vector* Exchange::vector_for(Neighbor& neighbor) const {
+  const bool once = options_.traits.tells_each;
+  const bool by_round = options_.schedule == Schedule::rounds;
+  if (neighbor.before && by_round && neighbor.before->round >= offered_round_ &&
+      !(once && neighbor.before->is_taken))
+    return &*neighbor.before;
+  if (!neighbor.latest || (once && neighbor.latest->is_taken)) return nullptr;
+  const bool is_old = by_round && neighbor.latest->round < offered_round_;
   return is_old && options_.missing == Missing::self ? nullptr : &*neighbor.latest;
 }
 
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   waited_ += now - wait_since_;
-  for (const auto& [peer, link] : links.all()) {
-    const auto found = neighbors_.find(peer);
-    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
-    Neighbor& neighbor = found->second;
-    neighbor.weight = 0;
-    if (!lacks_vector(link, neighbor)) continue;
-    if (!neighbor.late) late_.push_back(peer);
-    neighbor.late = true;
-  }
+  for (auto& [peer, neighbor] : neighbors_)
+    if (const Link* link = links.active(peer); link && link->wish.brings) neighbor.weight = 0;
+  if (options_.schedule == Schedule::rounds || options_.schedule == Schedule::ssp)
+    mark_late(now, links);
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   add_heard(links, terms);
   tell_first(links, out);
-  const std::uint64_t furthest = furthest_round(links);
-  round_ = furthest > round_ + kRoundsInStep ? furthest : round_ + 1;
+  round_ = next_round(links);
   return terms;
 }
 
+void Exchange::mark_late(Time now, const Links& links) {
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
+    Neighbor& neighbor = found->second;
+    // Where a quorum went on without it, it has still time.
+    if (!lacks_vector(link, neighbor) || waits_for(link, now)) continue;
+    if (!neighbor.late) late_.push_back(peer);
+    neighbor.late = true;
+  }
+}
+
+std::uint64_t Exchange::next_round(const Links& links) const {
+  if (options_.schedule == Schedule::async || options_.schedule == Schedule::pairwise)
+    return round_ + 1;
+  const std::uint64_t furthest = furthest_round(links);
+  return furthest > round_ + rounds_in_step() ? furthest : round_ + 1;
+}
+
 std::vector<optim::MixTerm> Exchange::take_pairs() {
+  const bool is_pairwise = options_.schedule == Schedule::pairwise;
+  const bool skips_mixed_rounds = options_.traits.counts_flows && !is_pairwise;
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
     // Both ends see that, so both do without.
-    if (options_.is_exact && item.pair.own.round != item.pair.theirs.round) continue;
+    if (skips_mixed_rounds && item.pair.own.round != item.pair.theirs.round) continue;
     const double weight = item.pair.weight();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
-    Payload own = item.is_current ? Payload() : std::move(item.pair.own.payload);
+    // Pairwise, another edge's offer may be the trainer's last.
+    const bool is_sent = item.is_current && !is_pairwise;
+    Payload own = is_sent ? Payload() : std::move(item.pair.own.payload);
     terms.push_back(
         {item.peer, weight, std::move(item.pair.theirs.payload), std::move(own), item.edge});
   }
@@ -200,23 +404,26 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
 void Exchange::add_heard(const Links& links, std::vector<optim::MixTerm>& terms) {
   struct Heard {
     NodeId peer;
+    std::uint64_t edge;
     Neighbor* neighbor;
-    const Vector* vector;
+    Vector* vector;
   };
   std::vector<Heard> heard;
   for (const auto& [peer, link] : links.all()) {
     const auto found = neighbors_.find(peer);
     if (!link.active || !link.wish.brings || is_numbered(link) || found == neighbors_.end())
       continue;
-    const Vector* vector = vector_for(found->second);
-    if (vector && !vector->payload.empty()) heard.push_back({peer, &found->second, vector});
+    Vector* vector = vector_for(found->second);
+    if (vector && !vector->payload.empty())
+      heard.push_back({peer, life_of(link), &found->second, vector});
   }
   // More than were wanted at the time of the offer, when edges opened since: the weights must still
   // add up to less than one.
   const auto degree = std::max(offered_degree_, static_cast<std::uint32_t>(heard.size()));
   for (const Heard& item : heard) {
     item.neighbor->weight = 1.0 / (1.0 + std::max(degree, item.vector->degree));
-    terms.push_back({item.peer, item.neighbor->weight, item.vector->payload, {}});
+    item.vector->is_taken = true;
+    terms.push_back({item.peer, item.neighbor->weight, item.vector->payload, {}, item.edge});
   }
 }
 

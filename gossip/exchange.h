@@ -1,9 +1,17 @@
-// Exchange, schedule `rounds`: offer a vector, wait for the neighbours' vectors of the same round,
-// average, go on. It waits for a neighbour only while that one is in step, and no longer than its
-// patience; then the round goes on without, and the pair is mixed late (missing=late), with the
-// vector heard last (reuse) or without any (self).
-// The weight of an edge, 1 / (1 + max(d_i, d_j)), uses the degrees the two ends had in that round,
-// which travel with the vectors: so both ends use the same weight without agreeing on a view.
+// Exchange: offer a vector, wait for what the schedule waits for, average, go on.
+//   rounds    the neighbours' vectors of the same round, or those of a quorum of them. It waits for
+//             a neighbour only while that one is in step, and no longer than its patience; then the
+//             round goes on without, and the pair is mixed late (missing=late), with the vector
+//             heard last (reuse) or without any (self)
+//   ssp       the same, but a neighbour's vector may be `staleness` rounds old
+//   async     nothing: it averages the pairs that are whole, or with what it heard last. Here and
+//             in ssp pairs weigh half, and an edge with one that is not whole takes no other
+//   pairwise  a vector goes to one neighbour, by chance, which answers with one of its own; both
+//             are averaged with weight 1/2. The next local step waits for it where flows are
+//             counted, else the one after it, and for as long as answers take
+// The weight of an edge elsewhere, 1 / (1 + max(d_i, d_j)), uses the degrees the two ends had in
+// that round, which travel with the vectors: so both ends use the same weight without agreeing on a
+// view.
 #pragma once
 
 #include <map>
@@ -12,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prng.h"
 #include "base/time.h"
 #include "gossip/aggregate.h"
 #include "gossip/links.h"
@@ -25,7 +34,7 @@ namespace starling::gossip {
 
 class Exchange {
  public:
-  explicit Exchange(const Options& options) : options_(options) {}
+  explicit Exchange(const Options& options);
 
   // Rounds go on from `round`; the next one is round + 1. Only forward.
   void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
@@ -33,12 +42,16 @@ class Exchange {
   // are not numbered.
   void links_changed(Time now, const Links& links, const Membership& members, Outbox& out);
   void set_degree(std::uint32_t degree) { degree_ = degree; }
-  // The trainer's vector of the current round.
-  void offer(Time now, Payload payload, const Links& links, Outbox& out);
+  // What the trainer offers in the current round; REQUIRES done.is_offer.
+  void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
+  // Pairwise: whether a neighbour waits for an answer, which is to be offered when all pairs that
+  // are whole have been averaged; and the answer.
+  bool is_asked(const Links& links) const { return find_asker(links) != nullptr; }
+  void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, Outbox& out);
   // Asks for what should have come long ago.
-  void tick(Time now, Outbox& out) { sessions_.tick(now, out); }
+  void tick(Time now, const Links& links, Outbox& out);
 
   // The round whose vectors are exchanged.
   std::uint64_t round() const { return round_; }
@@ -47,7 +60,7 @@ class Exchange {
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
   // When tick() has something to do.
-  Time next_tick() const { return sessions_.deadline(); }
+  Time next_tick() const { return std::min(sessions_.deadline(), next_ask_); }
   // Ends the round: what to average with. The next round is the current one + 1, or that of the
   // neighbour furthest ahead when this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
@@ -65,7 +78,7 @@ class Exchange {
   // Neighbours whose patience ran out since the last call.
   std::vector<NodeId> take_late() { return std::exchange(late_, {}); }
   // For Job::edges.
-  std::vector<std::uint64_t> edges() const { return sessions_.edges(); }
+  std::vector<std::uint64_t> edges(const Links& links) const;
   // What the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
 
@@ -80,12 +93,17 @@ class Exchange {
     std::uint64_t round = 0;
     std::uint32_t degree = 0;
     Payload payload;
+    bool is_taken = false;  // averaged with, at least once
   };
   struct Neighbor {
     std::optional<Vector> latest;  // of the highest round heard
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
+    Time proposed_at{};     // pairwise
+    Time ask_at = kNever;   // where vectors are not numbered
+    Duration pause{};       // the same: to the next question
+    Time again_at{};        // the same: nothing is sent again before
     bool averaged = false;  // with it, at least once
     bool late = false;      // its patience ran out; nobody waits until it is heard again
     double weight = 0;
@@ -99,24 +117,41 @@ class Exchange {
   bool was_offered(const Link& link) const;
   bool waits_for(const Link& link, Time now) const;
   Time waits_until(const Neighbor& neighbor) const;
-  const Vector* vector_for(const Neighbor& neighbor) const;
+  Vector* vector_for(Neighbor& neighbor) const;
+  Payload offer_for(const Link& link) const;
+  bool is_in_quorum(Time now, const Links& links) const;
+  bool may_step(Time now, const Links& links) const;
+  void ask(Time now, const Link& link, Outbox& out);
+  void say(const Link& link, Round::Word word, Outbox& out);
+  void reply(Time now, const Link& link, const Round& message, Outbox& out);
+  Time answers_until(const Neighbor& neighbor) const;
+  void mark_late(Time now, const Links& links);
+  std::uint64_t next_round(const Links& links) const;
+  std::uint64_t rounds_in_step() const;
+  const Link* find_asker(const Links& links) const;
+  void propose(Time now, const Links& links, Outbox& out);
+  bool sits_out(const Link& link, const Neighbor& neighbor) const;
   void send_offer(Time now, const Link& link, Outbox& out);
   void add_heard(const Links& links, std::vector<optim::MixTerm>& terms);
   void tell_first(const Links& links, Outbox& out);
   std::uint64_t furthest_round(const Links& links) const;
 
   Options options_;
+  Prng prng_;
   std::uint64_t round_ = 0;
   std::uint32_t degree_ = 0;
   std::uint32_t offered_degree_ = 0;  // when the current offer was sent
   Payload offer_;
+  std::map<std::uint64_t, Payload> edge_offers_;  // by the life of the edge
   std::uint64_t offered_round_ = 0;
   Time wait_since_{};
   Duration waited_{};
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
-  Sessions sessions_;                                 // of the edges whose vectors are numbered
+  Recent answers_;                                    // pairwise: how long they took
+  Time next_ask_ = kNever;
+  Sessions sessions_;  // of the edges whose vectors are numbered
   bool is_resting_ = false;
   std::vector<NodeId> late_;
   Aggregate aggregate_;

@@ -14,8 +14,8 @@ constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
 
 Links::Links(const Options& options)
     : options_(options),
-      agreement_(options.algorithm +
-                 " with exchange.missing=" + std::string(name(options.missing))) {}
+      agreement_(fmt::format("{} with exchange.schedule={} and exchange.missing={}",
+                             options.algorithm, name(options.schedule), name(options.missing))) {}
 
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
                  Outbox& out) {

@@ -171,7 +171,7 @@ void Node::Parts::on(Time now, const LeaveCommand&) {
 void Node::Parts::leave(Time now) {
   gate.tick(now);
   membership.tick(now, outbox);
-  exchange.tick(now, outbox);
+  exchange.tick(now, links, outbox);
   if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
   membership.leave(outbox);
   gone = true;
@@ -211,10 +211,10 @@ void Node::Parts::settle(Time now) {
     outbox.event(Event::Kind::started, startup.round() > 0
                                            ? fmt::format("training from round {}", startup.round())
                                            : "training");
-    training.start(now, startup.round(), exchange, outbox);
+    training.start(now, startup.round(), exchange, links, outbox);
   }
   exchange.links_changed(now, links, membership, outbox);
-  exchange.tick(now, outbox);
+  exchange.tick(now, links, outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId late : exchange.take_late()) membership.doubt(now, late);

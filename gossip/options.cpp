@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
-constexpr std::array kSchedules = {"rounds"sv};
+constexpr std::array kSchedules = {"rounds"sv, "ssp"sv, "async"sv, "pairwise"sv};
 
 std::optional<double> read_optional(Reader& reader, std::string_view name, double high) {
   if (reader.text(name).empty()) return std::nullopt;
@@ -70,7 +70,15 @@ void describe(Schema& schema) {
               "start after ten seconds all the same"});
   schema.add({"exchange.schedule", "rounds",
               "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
-              "same round, no longer than its patience)"});
+              "same round, no longer than its patience), ssp (runs ahead by up to "
+              "exchange.staleness rounds), async (never waits: averages what has come), pairwise "
+              "(two at a time, for adpsgd and pairwise-ed, whose default it is)"});
+  schema.add({"exchange.quorum", "1",
+              "part of its neighbours, above 0, up to 1, that a node of schedule rounds waits for; "
+              "smaller waits less for the slow, whose vectors are averaged late"});
+  schema.add({"exchange.staleness", "3",
+              "rounds that a node of schedule ssp may be ahead of its slowest neighbour; larger "
+              "waits less and averages older vectors"});
   schema.add({"exchange.missing", "late",
               "for a vector that did not come in time: late (both ends mix each pair exactly once, "
               "when it is whole: the mean of all stays), reuse (the last one heard stands in: a "
@@ -83,6 +91,14 @@ void describe(Schema& schema) {
       {"stop.accuracy", "", "finish when the evaluation accuracy, 0 to 1, is at least this"});
   schema.add({"eval.every", "10",
               "rounds between two evaluations; fewer sees more and takes time from training"});
+}
+
+std::string_view name(Schedule schedule) {
+  return kSchedules[static_cast<std::size_t>(schedule)];
+}
+
+bool counts_pairs(const Options& options) {
+  return options.missing == Missing::late && !options.traits.tells_each;
 }
 
 std::string_view name(Missing missing) {
@@ -100,7 +116,10 @@ Options read_options(Reader& reader) {
   }
   options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
   options.expect = static_cast<std::size_t>(reader.integer("cluster.expect", 0, 4096));
-  reader.choice("exchange.schedule", kSchedules);
+  options.schedule = static_cast<Schedule>(reader.choice("exchange.schedule", kSchedules));
+  options.quorum = reader.number("exchange.quorum", 1e-9, 1);
+  options.staleness =
+      static_cast<std::uint64_t>(reader.integer("exchange.staleness", 0, 1'000'000));
   options.missing = static_cast<Missing>(reader.choice("exchange.missing", kMissing));
   options.goal.rounds =
       static_cast<std::uint64_t>(reader.integer("stop.rounds", 0, INT64_C(1) << 40));

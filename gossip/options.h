@@ -10,9 +10,19 @@
 #include "base/endpoint.h"
 #include "base/settings.h"
 #include "base/time.h"
+#include "optim/options.h"
 #include "topology/options.h"
 
 namespace starling::gossip {
+
+// Who exchanges when: all with their neighbours round by round; the same, up to `staleness` rounds
+// apart; everybody at its own speed, with what has come; two at a time, at their own speeds.
+enum class Schedule { rounds, ssp, async, pairwise };
+std::string_view name(Schedule schedule);
+// Whether vectors of different rounds meet as a matter of course.
+inline bool is_loose(Schedule schedule) {
+  return schedule == Schedule::ssp || schedule == Schedule::async;
+}
 
 // What becomes of a vector that did not come in time: it is mixed when it comes, as a pair with the
 // one it answers; the last one heard stands in; its weight stays with the node.
@@ -55,14 +65,18 @@ struct Options {
   // training
   topology::Options topology;
   std::string algorithm;  // its name, for hellos and the status
-  bool overlaps = false;  // offers before it computes
-  bool is_exact = false;  // averages vectors of the same round only
+  optim::Traits traits;   // of it
+  Schedule schedule = Schedule::rounds;
+  double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
+  std::uint64_t staleness = 0;  // of ssp
   Missing missing = Missing::late;
   Goal goal;
   std::uint64_t evaluate_every = 10;
 };
 
 void describe(Schema& schema);
+// Whether pairs of vectors are numbered, so that each is averaged exactly once at both its ends.
+bool counts_pairs(const Options& options);
 // Reads cluster.*, exchange.*, stop.*, eval.every and topology.*; who the node is and what it
 // trains is the caller's to fill in.
 Options read_options(Reader& reader);

@@ -14,12 +14,43 @@
 
 namespace starling::gossip {
 
+// The last sixteen of what took time.
+class Recent {
+ public:
+  void add(Duration duration) { values_[count_++ % values_.size()] = duration; }
+  // Fewer say little.
+  bool is_measured() const { return count_ >= 3; }
+  // REQUIRES one.
+  Duration median() const { return sorted()[size() / 2]; }
+  // Mean absolute deviation from the median.
+  Duration deviation() const {
+    const Duration middle = median();
+    Duration sum{};
+    for (std::size_t i = 0; i < size(); ++i)
+      sum += std::chrono::abs(values_[i] - middle) / static_cast<Duration::rep>(size());
+    return sum;
+  }
+
+ private:
+  using Values = std::array<Duration, 16>;
+
+  std::size_t size() const { return std::min(count_, values_.size()); }
+  Values sorted() const {
+    Values sorted = values_;
+    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size()));
+    return sorted;
+  }
+
+  Values values_{};
+  std::size_t count_ = 0;
+};
+
 class Patience {
  public:
   void arrived(Time now) {
     if (last_) {
-      intervals_[count_++ % intervals_.size()] = now - *last_;
-      measured_ = measure();
+      intervals_.add(now - *last_);
+      measured_ = 4 * intervals_.median() + 4 * intervals_.deviation();
     }
     last_ = now;
   }
@@ -27,25 +58,12 @@ class Patience {
   void restart() { last_.reset(); }
 
   Duration value(Duration least, Duration initial) const {
-    constexpr std::size_t kEnough = 3;
-    if (count_ < kEnough) return initial;
+    if (!intervals_.is_measured()) return initial;
     return std::clamp<Duration>(measured_, least, std::chrono::minutes(1));
   }
 
  private:
-  Duration measure() const {
-    const std::size_t size = std::min(count_, intervals_.size());
-    auto sorted = intervals_;
-    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size));
-    const Duration median = sorted[size / 2];
-    Duration deviation{};
-    for (std::size_t i = 0; i < size; ++i)
-      deviation += std::chrono::abs(sorted[i] - median) / static_cast<Duration::rep>(size);
-    return 4 * median + 4 * deviation;
-  }
-
-  std::array<Duration, 16> intervals_{};
-  std::size_t count_ = 0;
+  Recent intervals_;
   Duration measured_{};
   std::optional<Time> last_;
 };

@@ -22,14 +22,15 @@ double relative_distance(const Aggregate& aggregate) {
 
 }  // namespace
 
-void Training::start(Time now, std::uint64_t round, Exchange& exchange, Outbox& out) {
+void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Links& links,
+                     Outbox& out) {
   started_ = true;
   started_at_ = now;
   run_.round = round;
   exchange.start_from(round + 1);
   // The model of another has been judged by that one, and the neighbours wait for an offer.
   if (round > 0) evaluated_round_ = round;
-  begin_round(now, {}, false, exchange, out);
+  begin_round(now, {}, false, exchange, links, out);
 }
 
 void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out) {
@@ -47,12 +48,12 @@ void Training::set_workload(const optim::Workload& workload) {
 }
 
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb,
-                           Exchange& exchange, Outbox& out) {
+                           Exchange& exchange, const Links& links, Outbox& out) {
   optim::Job job;
   job.round = exchange.round();
   job.absorb = absorb;
   job.mix = std::move(mix);
-  job.edges = exchange.edges();
+  job.edges = exchange.edges(links);
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
@@ -62,17 +63,29 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
       last_round_ || !evaluated_round_ || completed >= *evaluated_round_ + options_.evaluate_every;
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = !last_round_;
-  job.local = !last_round_ && !options_.overlaps;
+  job.local = !last_round_ && !options_.traits.overlaps;
   offered_ = false;
   jobs_in_flight_ = 1;
   const std::uint64_t round = job.round;
   out.train(std::move(job));
-  if (last_round_ || !options_.overlaps) return;
+  if (last_round_ || !options_.traits.overlaps) return;
   optim::Job step;
   step.round = round;
   step.local = true;
   ++jobs_in_flight_;
   out.train(std::move(step));
+}
+
+void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out) {
+  optim::Job job;
+  job.round = exchange.round();
+  job.absorb = true;
+  job.mix = exchange.take_pairs();
+  job.edges = exchange.edges(links);
+  job.offer = true;
+  answers_ = true;
+  jobs_in_flight_ = 1;
+  out.train(std::move(job));
 }
 
 void Training::trained(Time now, optim::Done done, Exchange& exchange, const Links& links,
@@ -82,8 +95,10 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   if (done.workload) set_workload(*done.workload);
   exchange.note(done);
   record(now, done, exchange);
-  if (!done.offer.empty()) {
-    exchange.offer(now, std::move(done.offer), links, out);
+  if (std::exchange(answers_, false))
+    return exchange.answer(now, std::move(done.offer), links, out);
+  if (done.is_offer) {
+    exchange.offer(now, done, links, out);
     offered_ = true;
   }
   if (jobs_in_flight_ > 0) return;
@@ -146,8 +161,9 @@ bool Training::goal_reached() const {
 
 void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox& out) {
   if (!started_ || finished_ || jobs_in_flight_ > 0 || !offered_) return;
+  if (exchange.is_asked(links)) return begin_answer(exchange, links, out);
   if (!exchange.complete(now, links)) return;
-  begin_round(now, exchange.finish_round(now, links, out), true, exchange, out);
+  begin_round(now, exchange.finish_round(now, links, out), true, exchange, links, out);
 }
 
 bool Training::wind_up(Exchange& exchange, Outbox& out) {

@@ -1,5 +1,6 @@
 // Training: the order of jobs. A round is: absorb what the round before brought, step, offer; where
-// the algorithm overlaps, offer first and step while the vectors travel.
+// the algorithm overlaps, offer first and step while the vectors travel. Between rounds of the
+// schedule `pairwise`, neighbours that wait for an answer get one: absorb, offer.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ class Training {
   explicit Training(const Options& options) : options_(options) {}
 
   // Rounds go on behind `round`, that of an adopted model or 0.
-  void start(Time now, std::uint64_t round, Exchange& exchange, Outbox& out);
+  void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out);
   void trained(Time now, optim::Done done, Exchange& exchange, const Links& links, Outbox& out);
   // Begins the next round when this one needs nobody any more.
   void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
@@ -47,7 +48,8 @@ class Training {
 
  private:
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Exchange& exchange,
-                   Outbox& out);
+                   const Links& links, Outbox& out);
+  void begin_answer(Exchange& exchange, const Links& links, Outbox& out);
   void record(Time now, const optim::Done& done, Exchange& exchange);
   void report(Outbox& out);
   bool goal_reached() const;
@@ -56,6 +58,7 @@ class Training {
   bool started_ = false, finished_ = false;
   std::size_t jobs_in_flight_ = 0;
   bool offered_ = false;  // in this round
+  bool answers_ = false;  // the job in flight is for a neighbour
   bool last_round_ = false;
   bool snapshot_wanted_ = false;
   Time started_at_{};

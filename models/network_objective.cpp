@@ -15,6 +15,9 @@ constexpr std::size_t kBlockRows = 256;
 constexpr std::size_t kBlockNumbers = std::size_t{1} << 20;
 constexpr std::size_t kLeastBlockRows = 16;
 
+// A closed form of d parameters costs d^2 numbers of memory and d^3 / 3 operations.
+constexpr std::size_t kClosedFormLimit = 1024;
+
 std::size_t block_rows(std::size_t width) {
   return std::clamp(kBlockNumbers / width, kLeastBlockRows, kBlockRows);
 }
@@ -73,6 +76,7 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
   const Assignment assignment = share_.assign(shard);
   const Source source = share_.options().source;
   optimum_.clear();
+  equations_.reset();
   if (model_.kind != ModelKind::linear || (source != Source::houses && source != Source::reference))
     return;
   const std::vector<double> best = least_squares(share_.train(), assignment.parts,
@@ -133,6 +137,35 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
     score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
   });
   return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+}
+
+template <class S>
+NormalEquations NetworkObjective<S>::normal_equations() {
+  const std::size_t width = map_.width();
+  NormalEquations equations(dimension());
+  Eigen::VectorXd row = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(dimension()));
+  for_each_block(share_.batch({}), [&](const Block<S>& block, bool) {
+    for (std::size_t r = 0; r < block.rows; ++r) {
+      const S* const values = block.inputs + r * width;
+      std::copy(values, values + width, row.begin());
+      equations.add(row, static_cast<double>(block.truth.targets[r]));
+    }
+  });
+  equations.finish(model_.l2, width);
+  return equations;
+}
+
+template <class S>
+bool NetworkObjective<S>::minimize(std::span<const S> c, double mu, std::span<S> x) {
+  if (model_.kind != ModelKind::linear || dimension() > kClosedFormLimit) return false;
+  if (!equations_) equations_ = normal_equations();
+  const auto size = static_cast<Eigen::Index>(c.size());
+  const Eigen::VectorXd linear =
+      Eigen::Map<const Eigen::Vector<S, Eigen::Dynamic>>(c.data(), size).template cast<double>();
+  Eigen::VectorXd best;
+  if (!equations_->minimize(linear, mu, best)) return false;
+  std::ranges::transform(best, x.begin(), [](double value) { return static_cast<S>(value); });
+  return true;
 }
 
 template <class S>

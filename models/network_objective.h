@@ -10,6 +10,7 @@
 #include "models/feature_map.h"
 #include "models/model_options.h"
 #include "models/network.h"
+#include "models/normal_equations.h"
 #include "models/share.h"
 #include "optim/objective.h"
 
@@ -33,6 +34,8 @@ class NetworkObjective final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t seed) const override;
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
+  // Of linear models, up to kClosedFormLimit parameters.
+  bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
   // Of linear models on data drawn by the program, over what all members hold now.
   std::span<const S> optimum() const override { return optimum_; }
@@ -40,6 +43,7 @@ class NetworkObjective final : public optim::Objective<S> {
  private:
   bool needs_survey() const;
   NetworkShape shape() const;
+  NormalEquations normal_equations();
   // Calls visit(block, is_first) for every block of the selection.
   template <class Visit>
   void for_each_block(const Selection& selection, Visit visit);
@@ -49,7 +53,8 @@ class NetworkObjective final : public optim::Objective<S> {
   FeatureMap map_;
   std::optional<Network<S>> network_;  // once the features are known
   std::vector<S> optimum_;
-  std::vector<S> inputs_;  // buffers of one block
+  std::optional<NormalEquations> equations_;  // of the samples of now; when asked for
+  std::vector<S> inputs_;                     // buffers of one block
   std::vector<S> targets_;
   std::vector<std::int32_t> labels_;
 };

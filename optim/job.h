@@ -8,13 +8,14 @@
 //   snapshot  the state in which the rounds before this one left the node, for a newcomer
 //   evaluate  loss and accuracy of x on held-out data
 //   local     the local step, or steps, of the algorithm on one's own data
-//   offer     encode what the neighbours shall average with
+//   offer     encode what the neighbours shall average with, or what each of them is told
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -43,8 +44,8 @@ struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   std::optional<Payload> adopt;
   bool absorb = false;
-  // The lives of this node's edges, in any order, as of this round; with `absorb`. What an exact
-  // algorithm remembers of an edge ends with its life, at both ends.
+  // The lives of this node's edges, in any order, as of this round; with `absorb` or `offer`. What
+  // an exact algorithm remembers of an edge ends with its life, at both ends.
   std::vector<std::uint64_t> edges;
   std::vector<MixTerm> mix;
   bool snapshot = false;
@@ -102,7 +103,10 @@ struct Done {
   std::uint64_t round = 0;
   std::optional<Workload> workload;  // after a job that assigned a shard or laid a foundation
   Payload offer;                     // empty when none was asked for
-  Payload snapshot;                  // the same; see optim/snapshot.h
+  // In its place, where each neighbour is told something else: by the life of the edge.
+  std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
+  bool is_offer = false;  // one was asked for
+  Payload snapshot;       // the same; see optim/snapshot.h
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;

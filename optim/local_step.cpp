@@ -31,6 +31,7 @@ bool LocalStep<S>::gradient(std::span<const S> x, std::span<S> g) {
   if (objective_->samples() == 0) {
     std::ranges::fill(g, S{0});
     loss_ = gradient_norm_ = 0;
+    add_extra(x, g);
     return true;
   }
   const std::span<const std::uint32_t> batch = next_batch();
@@ -66,11 +67,26 @@ std::span<const std::uint32_t> LocalStep<S>::next_batch() {
 template <class S>
 void LocalStep<S>::add_terms(std::span<const S> x, std::span<S> g) const {
   if (options_.weight_decay > 0) axpy(static_cast<S>(options_.weight_decay), x, g);
+  add_extra(x, g);
+}
+
+template <class S>
+void LocalStep<S>::add_extra(std::span<const S> x, std::span<S> g) const {
   if (!terms_.linear.empty()) axpy(S{1}, std::span<const S>(terms_.linear), g);
-  if (!terms_.anchor.empty()) {
-    axpy(terms_.mu, x, g);
-    axpy(-terms_.mu, std::span<const S>(terms_.anchor), g);
-  }
+  if (terms_.mu > 0) axpy(terms_.mu, x, g);
+  if (!terms_.anchor.empty()) axpy(-terms_.mu, std::span<const S>(terms_.anchor), g);
+}
+
+template <class S>
+bool LocalStep<S>::minimize(std::span<S> x) {
+  const double mu = static_cast<double>(terms_.mu) + options_.weight_decay;
+  c_.assign(x.size(), S{0});
+  if (!terms_.linear.empty()) std::ranges::copy(terms_.linear, c_.begin());
+  if (!terms_.anchor.empty()) axpy(-terms_.mu, std::span<const S>(terms_.anchor), std::span(c_));
+  if (objective_->samples() > 0) return objective_->minimize(c_, mu, x);
+  if (!(mu > 0)) return false;
+  std::ranges::transform(c_, x.begin(), [&](S c) { return static_cast<S>(-c / mu); });
+  return true;
 }
 
 template class LocalStep<float>;

@@ -15,14 +15,6 @@
 
 namespace starling::optim {
 
-// The terms that ADMM, FedProx and drift corrections add to any objective.
-template <class S>
-struct ExtraTerms {
-  std::vector<S> linear;  // c; empty: none
-  std::vector<S> anchor;  // v; empty: none
-  S mu = 0;
-};
-
 template <class S>
 class LocalStep {
  public:
@@ -42,6 +34,10 @@ class LocalStep {
   bool gradient(std::span<const S> x, std::span<S> g);
   void turn(std::span<S> g) { optimizer_->step(g, static_cast<S>(gamma_)); }
 
+  // x = argmin of the objective with its extra terms, over all samples, where it has a closed form;
+  // else false, and x stays.
+  bool minimize(std::span<S> x);
+
   // The node starts from somebody else's parameters: forget momentum.
   void reset() { optimizer_->reset(); }
   State<S> save() const { return optimizer_->save(); }
@@ -58,11 +54,13 @@ class LocalStep {
  private:
   std::span<const std::uint32_t> next_batch();
   void add_terms(std::span<const S> x, std::span<S> g) const;
+  void add_extra(std::span<const S> x, std::span<S> g) const;
 
   Options options_;
   Objective<S>* objective_;
   std::unique_ptr<LocalOptimizer<S>> optimizer_;
   ExtraTerms<S> terms_;
+  std::vector<S> c_;  // of minimize()
   Prng prng_;
   std::vector<std::uint32_t> order_;  // a shuffled pass over the samples
   std::size_t position_ = 0;

@@ -14,6 +14,14 @@
 
 namespace starling::optim {
 
+// <c, x> + (mu / 2) ||x - v||^2, which ADMM, FedProx and drift corrections add to any objective.
+template <class S>
+struct ExtraTerms {
+  std::vector<S> linear;  // c; empty: zero
+  std::vector<S> anchor;  // v; empty: zero
+  S mu = 0;
+};
+
 template <class S>  // float or double
 class Objective {
  public:
@@ -47,6 +55,12 @@ class Objective {
   // holds indices below samples(); empty means all samples. REQUIRES samples() > 0.
   virtual double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                                    std::span<S> gradient) = 0;
+  // x = argmin F_i(x) + <c, x> + (mu / 2) ||x||^2 over all own samples. False, with x as it was,
+  // where there is no closed form or the minimum is not unique. REQUIRES samples() > 0.
+  virtual bool minimize(std::span<const S> c, double mu, std::span<S> x) {
+    static_cast<void>(c), static_cast<void>(mu), static_cast<void>(x);
+    return false;
+  }
   // On the held-out set, or on the node's own samples where there is none; `limit` samples at
   // most, 0 for all.
   virtual Evaluation evaluate(std::span<const S> x, std::size_t limit) = 0;

@@ -7,7 +7,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv, "ed"sv, "gt"sv};
+constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv,          "ed"sv,
+                                    "gt"sv,    "adpsgd"sv,          "pairwise-ed"sv, "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
@@ -20,7 +21,8 @@ void describe(Schema& schema) {
        "dpsgd-pipelined (average while the gradient is computed; overlaps the network, "
        "larger bias), qg (momentum of the whole network; smaller bias), ed (exact however "
        "data differ, at the same traffic), gt (exact too, also with adam; twice the "
-       "traffic)"});
+       "traffic), admm (exact, and indifferent to loss, delay and unequal speeds), adpsgd (two "
+       "at a time, nobody waits; the faster count for more), pairwise-ed (the same, exact)"});
   schema.add({"optim.learning-rate", "0.1",
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it"});
@@ -36,6 +38,12 @@ void describe(Schema& schema) {
   schema.add({"optim.local-optimizer", "sgd", "sgd, momentum, nesterov, adam"});
   schema.add({"optim.local-steps", "1",
               "local steps between two exchanges; more saves traffic and adds drift"});
+  schema.add({"optim.admm-penalty", "0.1",
+              "rho of admm: how much the neighbours pull; about a tenth of the largest curvature "
+              "on dense graphs, the curvature itself on sparse ones"});
+  schema.add({"optim.admm-relaxation", "0.5",
+              "alpha of admm, above 0, up to 1: how far each message is followed; .9 where rounds "
+              "are in step, .5 where messages come late"});
   schema.add({"optim.batch-size", "32",
               "samples a local step, drawn without repetition until all were seen; 0 takes all"});
   schema.add({"exchange.codec", "auto",
@@ -56,6 +64,8 @@ Options read_options(Reader& reader, Codec precision) {
   options.momentum = reader.number("optim.momentum", 0, 0.999999);
   options.weight_decay = reader.number("optim.weight-decay", 0, 1e6);
   options.local_steps = static_cast<std::size_t>(reader.integer("optim.local-steps", 1, 1'000'000));
+  options.penalty = reader.number("optim.admm-penalty", 1e-12, 1e12);
+  options.relaxation = reader.number("optim.admm-relaxation", 1e-6, 1);
   options.batch_size =
       static_cast<std::size_t>(reader.integer("optim.batch-size", 0, 1'000'000'000));
   const std::size_t codec = reader.choice("exchange.codec", kCodecs);
@@ -68,6 +78,16 @@ Options read_options(Reader& reader, Codec precision) {
 
 std::string_view name(Algorithm algorithm) {
   return kAlgorithms[static_cast<std::size_t>(algorithm)];
+}
+
+Traits traits(Algorithm algorithm) {
+  Traits traits;
+  traits.overlaps = algorithm == Algorithm::dpsgd_pipelined;
+  traits.counts_flows = algorithm == Algorithm::ed || algorithm == Algorithm::gt ||
+                        algorithm == Algorithm::pairwise_ed;
+  traits.tells_each = algorithm == Algorithm::admm;
+  traits.is_pairwise = algorithm == Algorithm::adpsgd || algorithm == Algorithm::pairwise_ed;
+  return traits;
 }
 
 std::string_view name(LocalOptimizerKind kind) {

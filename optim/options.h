@@ -12,7 +12,7 @@
 
 namespace starling::optim {
 
-enum class Algorithm { dpsgd, dpsgd_pipelined, qg, ed, gt };
+enum class Algorithm { dpsgd, dpsgd_pipelined, qg, ed, gt, adpsgd, pairwise_ed, admm };
 enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
 
 struct Options {
@@ -23,6 +23,8 @@ struct Options {
   double momentum = 0.9;
   double weight_decay = 0;
   std::size_t local_steps = 1;
+  double penalty = 0.1;         // rho of ADMM
+  double relaxation = 0.5;      // alpha of ADMM
   std::size_t batch_size = 32;  // 0: all samples
   Codec codec = Codec::f32;
   std::uint64_t seed = 1;              // of the initial parameters: the same on every node
@@ -35,16 +37,20 @@ Options read_options(Reader& reader, Codec precision);
 
 std::string_view name(Algorithm algorithm);
 std::string_view name(LocalOptimizerKind kind);
-// Whether the limit is the optimum of all data together, however they differ from node to node.
-// Such an algorithm counts what came over each edge, so every pair of vectors must be averaged at
-// both ends or at neither.
-inline bool is_exact(Algorithm algorithm) {
-  return algorithm == Algorithm::ed || algorithm == Algorithm::gt;
-}
-// Whether a node offers its parameters before the local step of a round, so that computing and
-// communicating overlap.
-inline bool overlaps(Algorithm algorithm) {
-  return algorithm == Algorithm::dpsgd_pipelined;
-}
+
+// What the protocol must know of an algorithm.
+struct Traits {
+  // A node offers its parameters before the local step of a round, so that computing and
+  // communicating overlap.
+  bool overlaps = false;
+  // What came over each edge is counted, so that every pair of vectors must be averaged at both
+  // ends or at neither.
+  bool counts_flows = false;
+  // Each neighbour is told something else, and takes of it what is newest, once.
+  bool tells_each = false;
+  // Two nodes at a time exchange.
+  bool is_pairwise = false;
+};
+Traits traits(Algorithm algorithm);
 
 }  // namespace starling::optim

@@ -1,8 +1,11 @@
 #include "optim/strategy.h"
 
+#include "optim/admm.h"
+#include "optim/adpsgd.h"
 #include "optim/dpsgd.h"
 #include "optim/exact_diffusion.h"
 #include "optim/gradient_tracking.h"
+#include "optim/pairwise_ed.h"
 #include "optim/qg.h"
 
 namespace starling::optim {
@@ -22,6 +25,12 @@ std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<con
       return std::make_unique<ExactDiffusion<S>>(x, std::move(pool), options.local_steps);
     case Algorithm::gt:
       return std::make_unique<GradientTracking<S>>(x, std::move(pool), options.local_steps);
+    case Algorithm::adpsgd:
+      return std::make_unique<Adpsgd<S>>(x, std::move(pool), options.local_steps);
+    case Algorithm::pairwise_ed:
+      return std::make_unique<PairwiseEd<S>>(x, std::move(pool), options.local_steps);
+    case Algorithm::admm:
+      return std::make_unique<Admm<S>>(x, std::move(pool), options);
   }
   return nullptr;
 }

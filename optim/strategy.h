@@ -14,6 +14,8 @@ namespace starling::optim {
 
 template <class S>
 class Flows;
+template <class S>
+class Duals;
 
 template <class S>
 class Strategy {
@@ -35,6 +37,8 @@ class Strategy {
   // Where what comes over each edge is counted, of the last numbers of the offered vector; null
   // where it is not.
   virtual Flows<S>* flows() { return nullptr; }
+  // Where each neighbour is told something else, by this: then nothing is mixed. Else null.
+  virtual Duals<S>* duals() { return nullptr; }
   // What a newcomer takes over of it beside x, and how it goes on from that. As in LocalOptimizer.
   // What belongs to edges is not of it.
   virtual State<S> save() const { return {}; }

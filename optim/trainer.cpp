@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "optim/duals.h"
 #include "optim/flows.h"
 #include "optim/kernels.h"
 #include "optim/local_step.h"
@@ -54,6 +55,7 @@ class TypedTrainer final : public Trainer {
     if (job.adopt) adopt(*job.adopt, done);
     if (!is_initialized_ && !uses_model(job)) return done;
     initialize();
+    if (job.absorb || job.offer) follow_edges(job);
     if (job.absorb) absorb(job, done);
     if (job.snapshot)
       done.snapshot = encode_snapshot(schema_hash(), state_kind(), strategy_->model(), state());
@@ -62,7 +64,7 @@ class TypedTrainer final : public Trainer {
     if (job.evaluate) evaluate(job, done);
     if (job.local) local(job, done);
     const Time computed = clock_();
-    if (job.offer) done.offer = sent_ = encode(options_.codec, strategy_->offered(), *pool_);
+    if (job.offer) offer(done);
     done.stats.compute = computed - mixed;
     done.stats.mix = (mixed - started) + (clock_() - computed);
     return done;
@@ -163,7 +165,27 @@ class TypedTrainer final : public Trainer {
         fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
   }
 
+  void follow_edges(const Job& job) {
+    if (Flows<S>* const flows = strategy_->flows()) flows->keep(job.edges);
+    if (Duals<S>* const duals = strategy_->duals()) duals->keep(job.edges, strategy_->model());
+  }
+
+  void offer(Done& done) {
+    done.is_offer = true;
+    if (const Duals<S>* const duals = strategy_->duals())
+      done.edge_offers = duals->tell(strategy_->model(), options_.codec, *pool_);
+    else
+      done.offer = sent_ = encode(options_.codec, strategy_->offered(), *pool_);
+  }
+
   void absorb(const Job& job, Done& done) {
+    if (Duals<S>* const duals = strategy_->duals())
+      done.rejections = duals->hear(job.mix, options_.codec).rejections;
+    else
+      average(job, done);
+  }
+
+  void average(const Job& job, Done& done) {
     std::span<const MixTerm> terms = job.mix;
     if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
     Flows<S>* const flows = strategy_->flows();
@@ -173,10 +195,8 @@ class TypedTrainer final : public Trainer {
       shared.back().weight *= strategy_->share();
     }
     // What belongs to an edge that has ended is nobody's concern any more.
-    if (flows) {
-      flows->keep(job.edges);
+    if (flows)
       std::erase_if(shared, [&](const MixTerm& term) { return flows->of(term.edge).empty(); });
-    }
     MixResult mixed =
         mix(strategy_->offered(), sent_, std::span<const MixTerm>(shared), options_.codec);
     if (flows)

@@ -36,14 +36,38 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
   refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adam"}}, "biased", "gt");
   for (const std::string algorithm : {"ed", "gt"}) {
     refuses({{"optim.algorithm", algorithm}, {"exchange.missing", "reuse"}}, algorithm, "use late");
+    for (const std::string schedule : {"ssp", "async"})
+      refuses({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}}, "diverges",
+              "admm");
+  }
+  for (const std::string algorithm : {"ed", "gt", "adpsgd", "pairwise-ed", "admm"})
     refuses({{"optim.algorithm", algorithm}, {"topology.kind", "exponential"}}, "one way",
             "hypercube");
-  }
+  for (const std::string algorithm : {"dpsgd", "qg", "ed", "gt", "admm"})
+    refuses({{"optim.algorithm", algorithm}, {"exchange.schedule", "pairwise"}}, "at once",
+            "use rounds");
+  for (const std::string schedule : {"rounds", "ssp", "async"})
+    refuses({{"optim.algorithm", "adpsgd"}, {"exchange.schedule", schedule}}, "two at a time",
+            "use pairwise");
+  refuses({{"optim.algorithm", "pairwise-ed"}, {"optim.local-optimizer", "adam"}}, "biased", "gt");
+  refuses({{"optim.algorithm", "admm"}, {"optim.local-optimizer", "momentum"}}, "of its own",
+          "use sgd");
+  refuses({{"optim.algorithm", "admm"}, {"exchange.missing", "reuse"}}, "once", "late");
+  refuses({{"optim.algorithm", "adpsgd"}, {"exchange.missing", "reuse"}}, "same vectors", "late");
+  refuses({{"exchange.schedule", "async"}, {"exchange.missing", "self"}}, "heard last", "reuse");
+  refuses({{"exchange.schedule", "async"}, {"exchange.quorum", ".5"}}, "no quorum", "rounds");
+  refuses({{"optim.algorithm", "dpsgd-pipelined"}, {"exchange.schedule", "async"}}, "gradient",
+          "dpsgd");
 }
 
 TEST_CASE("What goes together is not refused") {
-  for (const std::string algorithm : {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt"})
+  for (const std::string algorithm :
+       {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "adpsgd", "pairwise-ed", "admm"})
     CHECK(verdict({{"optim.algorithm", algorithm}}).empty());
+  for (const std::string algorithm : {"dpsgd", "qg", "admm"})
+    for (const std::string schedule : {"rounds", "ssp", "async"})
+      CHECK(verdict({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}}).empty());
+  CHECK(verdict({{"optim.algorithm", "ed"}, {"exchange.quorum", ".5"}}).empty());
   CHECK(verdict({{"optim.algorithm", "gt"}, {"optim.local-optimizer", "adam"}}).empty());
   CHECK(verdict({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "momentum"}}).empty());
   CHECK(verdict({{"optim.algorithm", "dpsgd"}, {"topology.kind", "exponential"}}).empty());

@@ -22,7 +22,10 @@ struct Trader : Party {
   }
   void offer(std::uint64_t round, Time now) {
     exchange.start_from(round);
-    exchange.offer(now, Payload::copy_of(std::as_bytes(std::span("vector"))), links, outbox);
+    optim::Done done;
+    done.is_offer = true;
+    done.offer = Payload::copy_of(std::as_bytes(std::span("vector")));
+    exchange.offer(now, done, links, outbox);
   }
   void take(Time now, std::vector<Send> sends) {
     for (Send& send : sends) {

@@ -156,6 +156,28 @@ TEST_CASE("Quasi-global momentum follows the reference round by round") {
               {1000, 6.841201075e-03}});
 }
 
+TEST_CASE("ADMM follows the reference round by round") {
+  optim::Options training = training_by(optim::Algorithm::admm, 0.1);
+  training.relaxation = 0.5;
+  training.penalty = 0.5;
+  expect_row(topology::Kind::ring, training,
+             {{1, 1.592726589e+00},
+              {10, 6.128121053e-01},
+              {100, 1.082367216e-04},
+              {1000, 6.453111036e-16}});
+  expect_row(topology::Kind::torus, training,
+             {{1, 1.702186690e+00},
+              {10, 4.471019597e-01},
+              {100, 2.183631523e-06},
+              {1000, 1.013321707e-15}});
+  training.penalty = 0.1;
+  expect_row(topology::Kind::ring, training,
+             {{1, 1.479446804e+00},
+              {10, 9.959113236e-01},
+              {100, 1.468726917e-01},
+              {1000, 1.263351692e-07}});
+}
+
 TEST_CASE("Local heavy ball on a ring follows the reference round by round") {
   optim::Options training = reference_training(0.01);
   training.local_optimizer = optim::LocalOptimizerKind::momentum;

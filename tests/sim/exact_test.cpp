@@ -20,6 +20,7 @@ Cluster cluster_of(optim::Algorithm algorithm, topology::Kind kind, double loss,
                    std::uint64_t seed = 1) {
   optim::Options training = reference_training(0.1);
   training.algorithm = algorithm;
+  if (algorithm == optim::Algorithm::admm) training.penalty = 0.5;
   sim::Options options = reference_world(16, kind, training);
   options.base.expect = 16;
   options.seed = seed;
@@ -82,12 +83,60 @@ void expect_exact_under_churn(optim::Algorithm algorithm) {
 
 }  // namespace
 
+TEST_CASE("D-PSGD that reuses what it heard keeps its floor whatever is lost") {
+  struct Case {
+    double loss;
+    Duration time;  // edges open late and rounds are slow where much is lost
+  };
+  for (const auto& [loss, time] : {Case{0, 30s}, {.01, 30s}, {.1, 60s}, {.3, 120s}, {.5, 400s}}) {
+    CAPTURE(loss);
+    const optim::Options training = reference_training(0.1);
+    sim::Options options = reference_world(16, topology::Kind::torus, training);
+    options.base.expect = 16;
+    options.base.missing = gossip::Missing::reuse;
+    options.network.loss = loss;
+    Cluster cluster(options, training);
+    cluster.start_all();
+    cluster.world.run_until(Time(time));
+    CHECK(cluster.error() == doctest::Approx(.0630557).epsilon(.01));
+  }
+}
+
 TEST_CASE("Exact diffusion is exact whatever is lost") {
   expect_exact_under_loss(optim::Algorithm::ed);
 }
 
 TEST_CASE("Gradient tracking is exact whatever is lost") {
   expect_exact_under_loss(optim::Algorithm::gt);
+}
+
+TEST_CASE("ADMM is exact whatever is lost") {
+  expect_exact_under_loss(optim::Algorithm::admm);
+}
+
+TEST_CASE("ADMM forgets who crashed and takes in who comes back") {
+  expect_exact_under_churn(optim::Algorithm::admm);
+}
+
+TEST_CASE("ADMM is exact whatever is late or comes twice and however unequal the speeds") {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    CAPTURE(seed);
+    optim::Options training = reference_training(0.1);
+    training.algorithm = optim::Algorithm::admm;
+    training.penalty = 0.5;
+    sim::Options options = reference_world(16, topology::Kind::torus, training);
+    options.base.schedule = gossip::Schedule::async;
+    options.base.expect = 16;
+    options.seed = seed;
+    options.network.jitter = 10 * options.compute;
+    options.network.reorder = .3;
+    options.network.duplicate = .2;
+    Cluster cluster(options, training);
+    cluster.start_all();
+    for (const std::size_t slow : {2, 5, 11}) cluster.world.slow(slow, 10);
+    CHECK(becomes_exact(cluster, 600s));
+    expect_sound(cluster);
+  }
 }
 
 TEST_CASE("Exact diffusion forgets who crashed and takes in who comes back") {

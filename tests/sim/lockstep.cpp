@@ -10,7 +10,7 @@
 namespace starling::test {
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : overlaps_(optim::overlaps(training.algorithm)) {
+    : traits_(optim::traits(training.algorithm)) {
   std::vector<topology::Site> sites;
   for (std::size_t k = 0; k < shape.n; ++k) {
     const std::string name = fmt::format("node-{}", k);
@@ -32,39 +32,50 @@ Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, Referenc
 void Lockstep::run(std::uint64_t rounds) {
   for (std::uint64_t k = 0; k < rounds; ++k) {
     ++round_;
-    std::vector<Payload> offers;
-    for (const auto& trainer : trainers_) offers.push_back(offer_of(*trainer));
+    std::vector<optim::Done> offers;
+    for (std::size_t node = 0; node < trainers_.size(); ++node) offers.push_back(offer_of(node));
     for (std::size_t node = 0; node < trainers_.size(); ++node) absorb(node, offers);
   }
 }
 
-Payload Lockstep::offer_of(optim::Trainer& trainer) const {
+// Each edge is called after the node at its other end, from 1.
+std::vector<std::uint64_t> Lockstep::edges(std::size_t node) const {
+  std::vector<std::uint64_t> edges;
+  for (const int from : graph_.in[node]) edges.push_back(static_cast<std::uint64_t>(from) + 1);
+  return edges;
+}
+
+optim::Done Lockstep::offer_of(std::size_t node) {
   optim::Job job;
   job.round = round_;
+  job.edges = edges(node);
   job.offer = true;
-  job.local = !overlaps_;
-  Payload offer = trainer.run(job).offer;
-  if (!overlaps_) return offer;
+  job.local = !traits_.overlaps;
+  optim::Done done = trainers_[node]->run(job);
+  if (!traits_.overlaps) return done;
   optim::Job step;
   step.round = round_;
   step.local = true;
-  trainer.run(step);
-  return offer;
+  trainers_[node]->run(step);
+  return done;
 }
 
-void Lockstep::absorb(std::size_t node, const std::vector<Payload>& offers) {
+void Lockstep::absorb(std::size_t node, const std::vector<optim::Done>& offers) {
   optim::Job job;
   job.round = round_ + 1;
   job.absorb = true;
+  job.edges = edges(node);
   const std::vector<int>& in = graph_.in[node];
   for (std::size_t k = 0; k < in.size(); ++k) {
     const auto from = static_cast<std::size_t>(in[k]);
+    const optim::Done& offer = offers[from];
     optim::MixTerm term;
     term.peer = NodeId{from + 1};
     term.weight = weights_.from[node][k];
-    term.theirs = offers[from];
     term.edge = from + 1;
-    job.edges.push_back(term.edge);
+    term.theirs = offer.offer;
+    for (const auto& [edge, payload] : offer.edge_offers)
+      if (edge == node + 1) term.theirs = payload;
     job.mix.push_back(std::move(term));
   }
   trainers_[node]->run(job);

@@ -23,10 +23,11 @@ class Lockstep {
   double error() const;
 
  private:
-  Payload offer_of(optim::Trainer& trainer) const;
-  void absorb(std::size_t node, const std::vector<Payload>& offers);
+  optim::Done offer_of(std::size_t node);
+  void absorb(std::size_t node, const std::vector<optim::Done>& offers);
+  std::vector<std::uint64_t> edges(std::size_t node) const;
 
-  bool overlaps_;
+  optim::Traits traits_;
   topology::Graph graph_;
   topology::Weights weights_;
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;

@@ -77,6 +77,16 @@ class Reference final : public optim::Objective<double> {
         local_.a.transpose() * residual / static_cast<double>(shape_.m);
     return residual.squaredNorm() / (2.0 * static_cast<double>(shape_.m));
   }
+  bool minimize(std::span<const double> c, double mu, std::span<double> x) override {
+    const auto size = static_cast<Eigen::Index>(shape_.d);
+    const double m = static_cast<double>(shape_.m);
+    const Eigen::MatrixXd matrix =
+        local_.a.transpose() * local_.a / m + mu * Eigen::MatrixXd::Identity(size, size);
+    const Eigen::VectorXd right =
+        local_.a.transpose() * local_.b / m - Eigen::Map<const Eigen::VectorXd>(c.data(), size);
+    Eigen::Map<Eigen::VectorXd>(x.data(), size) = matrix.ldlt().solve(right);
+    return true;
+  }
   optim::Evaluation evaluate(std::span<const double> x, std::size_t) override {
     optim::Evaluation evaluation;
     evaluation.loss = residual_at(x).squaredNorm() / (2.0 * static_cast<double>(shape_.m));
@@ -124,8 +134,8 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.nodes = nodes;
   options.base.topology.kind = kind;
   options.base.algorithm = std::string(optim::name(training.algorithm));
-  options.base.overlaps = optim::overlaps(training.algorithm);
-  options.base.is_exact = optim::is_exact(training.algorithm);
+  options.base.traits = optim::traits(training.algorithm);
+  if (options.base.traits.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
   return options;
 }
 

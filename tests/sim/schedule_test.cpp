@@ -1,0 +1,176 @@
+// Nodes of unequal speed: what each schedule makes of them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+
+namespace {
+
+using optim::Algorithm;
+
+constexpr std::size_t kNodes = 16;
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += std::pow(a[k] - b[k], 2);
+  return std::sqrt(sum);
+}
+
+std::vector<double> mean_model(const sim::World& world) {
+  std::vector<double> mean(10);
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    const std::vector<double> x = world.trainer(node).parameters();
+    for (std::size_t k = 0; k < mean.size(); ++k) mean[k] += x[k] / kNodes;
+  }
+  return mean;
+}
+
+// Largest distance of a node from a point.
+double furthest(const sim::World& world, const std::vector<double>& from) {
+  double most = 0;
+  for (std::size_t node = 0; node < kNodes; ++node)
+    most = std::max(most, distance(world.trainer(node).parameters(), from));
+  return most;
+}
+
+struct Run {
+  optim::Options training;
+  sim::Options options;
+
+  Run(Algorithm algorithm, double rate, gossip::Schedule schedule,
+      topology::Kind kind = topology::Kind::torus) {
+    training = reference_training(rate);
+    training.algorithm = algorithm;
+    training.penalty = 0.5;
+    options = reference_world(kNodes, kind, training);
+    options.base.schedule = schedule;
+    options.base.expect = kNodes;
+  }
+};
+
+// Every second node takes four steps where the others take one.
+void slow_every_second(Cluster& cluster) {
+  for (std::size_t node = 1; node < kNodes; node += 2) cluster.world.slow(node, 4);
+}
+
+// The optimum of sum_i r_i F_i, r_i being the steps that node i has taken.
+std::vector<double> rate_weighted_optimum(const Cluster& cluster) {
+  std::vector<std::size_t> parts;
+  for (std::size_t node = 0; node < kNodes; ++node)
+    parts.insert(parts.end(), (cluster.round(node) + 50) / 100, node);
+  return reference_optimum({}, parts);
+}
+
+std::vector<double> true_optimum() {
+  std::vector<std::size_t> parts(kNodes);
+  std::iota(parts.begin(), parts.end(), 0U);
+  return reference_optimum({}, parts);
+}
+
+struct Row {
+  std::string name;
+  Algorithm algorithm;
+  gossip::Schedule schedule;
+  double quorum;
+};
+
+constexpr std::size_t kStraggler = 5;
+
+// Virtual time until the mean training loss of all nodes but one is at the level, s; that one takes
+// ten times as long for each step if it is a straggler.
+double time_to_level(const Row& row, bool has_straggler, double level) {
+  Run run(row.algorithm, 0.02, row.schedule);
+  run.options.base.quorum = row.quorum;
+  Cluster cluster(run.options, run.training);
+  cluster.start_all();
+  if (has_straggler) cluster.world.slow(kStraggler, 10);
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 0; }, 10s));
+  const Time from = cluster.world.now();
+  const auto is_there = [&] {
+    double sum = 0;
+    for (std::size_t node = 0; node < kNodes; ++node)
+      if (node != kStraggler) sum += cluster.world.status(node).run.loss;
+    return sum / (kNodes - 1) < level;
+  };
+  if (!cluster.comes_true(is_there, 120s)) return INFINITY;
+  return seconds(cluster.world.now() - from);
+}
+
+// By which a straggler slows the others down.
+double slowdown(const Row& row) {
+  constexpr double kLevel = 0.65;  // from 2.1; the least for all nodes is .625
+  const double without = time_to_level(row, false, kLevel);
+  const double with = time_to_level(row, true, kLevel);
+  MESSAGE(row.name, ": ", without, " s, with a straggler ", with, " s");
+  return with / without;
+}
+
+}  // namespace
+
+TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
+  Run run(Algorithm::adpsgd, 0.005, gossip::Schedule::pairwise);
+  Cluster cluster(run.options, run.training);
+  cluster.start_all();
+  slow_every_second(cluster);
+  cluster.world.run_until(Time(200s));
+  const std::vector<double> weighted = rate_weighted_optimum(cluster), optimum = true_optimum();
+  const std::vector<double> mean = mean_model(cluster.world);
+  const double apart = distance(weighted, optimum);
+  CAPTURE(apart);
+  CHECK(apart > .1);
+  CHECK(distance(mean, weighted) < .1 * apart);
+  CHECK(distance(mean, optimum) > .9 * apart);
+}
+
+TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the speeds") {
+  const std::vector<double> optimum = true_optimum();
+  Run run(Algorithm::pairwise_ed, 0.1, gossip::Schedule::pairwise);
+  Cluster cluster(run.options, run.training);
+  cluster.start_all();
+  slow_every_second(cluster);
+  cluster.world.run_until(Time(2s));
+  CHECK(cluster.comes_true([&] { return furthest(cluster.world, optimum) < 1e-10; }, 120s));
+  MESSAGE("rounds ", cluster.round(0), " and ", cluster.round(1));
+}
+
+TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no more") {
+  for (const std::uint64_t staleness : {0, 1, 3}) {
+    CAPTURE(staleness);
+    Run run(Algorithm::dpsgd, 0.05, gossip::Schedule::ssp, topology::Kind::ring);
+    run.options.base.staleness = staleness;
+    Cluster cluster(run.options, run.training);
+    cluster.start_all();
+    cluster.world.run_until(Time(2s));
+    cluster.world.slow(5, 10);
+    std::uint64_t most = 0;
+    for (int step = 0; step < 2000; ++step) {
+      cluster.world.run_until(cluster.world.now() + 10ms);
+      most = std::max(most, cluster.round_spread());
+    }
+    CHECK(most == (staleness + 1) * kNodes / 2);
+  }
+}
+
+TEST_CASE("A straggler costs the others little where nobody waits for it") {
+  const Row rounds{"rounds, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds, 1};
+  const Row quorum{"rounds with quorum 3/4, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds,
+                   .75};
+  const Row async{"async, dpsgd", Algorithm::dpsgd, gossip::Schedule::async, 1};
+  const Row pairwise{"pairwise, adpsgd", Algorithm::adpsgd, gossip::Schedule::pairwise, 1};
+  // Ideal pairs, exchanged in no time, give 1.46: who steps seldom corrects seldom.
+  const Row pairwise_ed{"pairwise, pairwise-ed", Algorithm::pairwise_ed, gossip::Schedule::pairwise,
+                        1};
+  CHECK(slowdown(rounds) > 5);
+  CHECK(slowdown(quorum) < slowdown(rounds) / 2);
+  CHECK(slowdown(async) < 1.15);
+  CHECK(slowdown(pairwise) < 1.15);
+  CHECK(slowdown(pairwise_ed) < 1.5);
+}
