@@ -32,7 +32,7 @@ class GradientTracking final : public Strategy<S> {
       if (!step.gradient(model(), y_)) return false;
       flows_.add_to(y_);
       std::ranges::copy(y_, u_.begin());
-      step.turn(u_);
+      if (!step.turn(model(), u_)) return false;
       const std::span<S> s = offered_.edit();
       axpy(S{1}, std::span<const S>(u_), s.first(size_));
       std::ranges::copy(y_, s.subspan(size_).begin());

@@ -110,7 +110,8 @@ struct Done {
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;
-  // Why training cannot go on (a number that is not finite, say); parameters are as before the job.
+  // What is wrong with the training, in words for people: why a local step of this job or of one of
+  // the last rounds was refused, or a model or foundation. What was refused left no trace.
   std::optional<std::string> trouble;
 };
 

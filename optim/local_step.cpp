@@ -7,6 +7,14 @@
 #include "optim/kernels.h"
 
 namespace starling::optim {
+namespace {
+
+template <class S>
+double norm(std::span<const S> x) {
+  return std::sqrt(squared_norm(x));
+}
+
+}  // namespace
 
 template <class S>
 LocalStep<S>::LocalStep(const Options& options, Objective<S>& objective, std::uint64_t stream)
@@ -14,6 +22,7 @@ LocalStep<S>::LocalStep(const Options& options, Objective<S>& objective, std::ui
       objective_(&objective),
       optimizer_(make_local_optimizer<S>(options.local_optimizer, options.momentum,
                                          objective.dimension())),
+      guard_(objective, options.seed),
       prng_(Prng::derive(options.seed, stream)) {
   set_round(1);
 }
@@ -21,8 +30,38 @@ LocalStep<S>::LocalStep(const Options& options, Objective<S>& objective, std::ui
 template <class S>
 bool LocalStep<S>::direction(std::span<const S> x, std::span<S> u) {
   if (!gradient(x, u)) return false;
-  if (batch_samples_ > 0) turn(u);
-  return true;
+  if (batch_samples_ == 0) return true;
+  optimizer_->step(u, static_cast<S>(gamma_));
+  // As long as the gradient, where that saves a pass over memory.
+  const bool is_scaled = options_.local_optimizer == LocalOptimizerKind::sgd;
+  return is_taken(x, u, is_scaled ? gamma_ * gradient_norm_ : norm<S>(u));
+}
+
+template <class S>
+bool LocalStep<S>::turn(std::span<const S> x, std::span<S> g) {
+  optimizer_->step(g, static_cast<S>(gamma_));
+  return is_taken(x, g, norm<S>(g));
+}
+
+template <class S>
+bool LocalStep<S>::is_taken(std::span<const S> x, std::span<S> u, double length) {
+  if (passes({.x = x, .u = u, .length = length, .loss = loss_})) return true;
+  std::ranges::fill(u, S{0});
+  optimizer_->reset();
+  return false;
+}
+
+template <class S>
+bool LocalStep<S>::accepts(std::span<const S> x, std::span<const S> u, S a) {
+  const double length = std::abs(static_cast<double>(a)) * norm<S>(u);
+  return passes({.x = x, .u = u, .factor = a, .length = length, .loss = loss_});
+}
+
+template <class S>
+bool LocalStep<S>::passes(const typename Guard<S>::Step& step) {
+  const Result<void> checked = guard_.check(step);
+  if (!checked) refusal_ = checked.error().text;
+  return checked.has_value();
 }
 
 template <class S>
@@ -37,9 +76,10 @@ bool LocalStep<S>::gradient(std::span<const S> x, std::span<S> g) {
   const std::span<const std::uint32_t> batch = next_batch();
   loss_ = objective_->loss_and_gradient(x, batch, g);
   add_terms(x, g);
-  gradient_norm_ = std::sqrt(squared_norm(std::span<const S>(g)));
+  gradient_norm_ = norm<S>(g);
   if (!std::isfinite(gradient_norm_) || !std::isfinite(loss_)) {
     std::ranges::fill(g, S{0});
+    refusal_ = "the gradient holds a number that is not finite";
     return false;
   }
   batch_samples_ = batch.empty() ? objective_->samples() : batch.size();

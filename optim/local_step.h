@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/prng.h"
+#include "optim/guard.h"
 #include "optim/local_optimizer.h"
 #include "optim/objective.h"
 #include "optim/options.h"
@@ -26,20 +28,29 @@ class LocalStep {
     gamma_ = options_.learning_rate * factor(options_.schedule, round);
   }
 
-  // Writes u for the point x. False when the gradient holds a number that is not finite: then u is
-  // zero and the optimizer's state is as before. Without samples u is zero too.
+  // Writes u for the point x. False when it is refused: then u is zero, and refusal() says why.
+  // Without samples u is zero too.
   bool direction(std::span<const S> x, std::span<S> u);
-  // The same in two halves, for algorithms that put something else between them: the gradient with
-  // its extra terms, and the optimizer's step, u in place of g.
+  // The same in two halves, for algorithms that put something else between them. The gradient with
+  // its extra terms, refused when a number of it is not finite; the optimizer's state stays.
   bool gradient(std::span<const S> x, std::span<S> g);
-  void turn(std::span<S> g) { optimizer_->step(g, static_cast<S>(gamma_)); }
+  // The optimizer's step from x, u in place of g, refused by the guard. Then the optimizer forgets
+  // its momentum, which may be what led astray.
+  bool turn(std::span<const S> x, std::span<S> g);
+  // What the guard says of a step a u from x that was made otherwise.
+  bool accepts(std::span<const S> x, std::span<const S> u, S a);
+  // Why the last step was refused.
+  const std::string& refusal() const { return refusal_; }
 
   // x = argmin of the objective with its extra terms, over all samples, where it has a closed form;
   // else false, and x stays.
   bool minimize(std::span<S> x);
 
   // The node starts from somebody else's parameters: forget momentum.
-  void reset() { optimizer_->reset(); }
+  void reset() {
+    optimizer_->reset();
+    guard_.reset();
+  }
   State<S> save() const { return optimizer_->save(); }
   void load(const State<S>& state) { optimizer_->load(state); }
   // The node's samples changed: start a new pass over them.
@@ -52,6 +63,8 @@ class LocalStep {
   std::size_t batch_samples() const { return batch_samples_; }
 
  private:
+  bool is_taken(std::span<const S> x, std::span<S> u, double length);
+  bool passes(const typename Guard<S>::Step& step);
   std::span<const std::uint32_t> next_batch();
   void add_terms(std::span<const S> x, std::span<S> g) const;
   void add_extra(std::span<const S> x, std::span<S> g) const;
@@ -59,6 +72,8 @@ class LocalStep {
   Options options_;
   Objective<S>* objective_;
   std::unique_ptr<LocalOptimizer<S>> optimizer_;
+  Guard<S> guard_;
+  std::string refusal_;
   ExtraTerms<S> terms_;
   std::vector<S> c_;  // of minimize()
   Prng prng_;

@@ -34,6 +34,7 @@ class QuasiGlobal final : public Strategy<S> {
     for (std::size_t k = 0; k < local_steps_; ++k) {
       if (!step.gradient(x_.values(), g_)) return false;
       axpy(beta_, std::span<const S>(m_), std::span<S>(g_));
+      if (!step.accepts(x_.values(), g_, -gamma_)) return false;
       axpy(-gamma_, std::span<const S>(g_), x_.edit());
     }
     return true;

@@ -24,7 +24,8 @@ class Strategy {
 
   // x: what the node would predict with.
   virtual std::span<const S> model() const = 0;
-  // The local step, or steps, of one round. False when a gradient was not finite: x stays.
+  // The local step, or steps, of one round. False when one was refused, and step.refusal() says
+  // why: x stays but for what an exact algorithm owes its neighbours, as without samples.
   virtual bool local(LocalStep<S>& step) = 0;
   // The vector neighbours average with; mixing replaces it by s + delta before absorbed(). It may
   // be longer than the model.

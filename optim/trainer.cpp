@@ -20,6 +20,10 @@ namespace {
 // Above this many parameters the sketch is drawn only when the model is evaluated anyway.
 constexpr std::size_t kSketchAlwaysLimit = 200'000;
 
+// How long a step that was refused counts as trouble: where a few are taken in between, the node is
+// no better for it.
+constexpr std::uint64_t kTroubledRounds = 10;
+
 template <class S>
 class TypedTrainer final : public Trainer {
  public:
@@ -128,6 +132,7 @@ class TypedTrainer final : public Trainer {
     strategy_->adopt(snapshot->x);
     is_initialized_ = true;
     step_->reset();
+    refusal_ = {};
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
     if (snapshot->kind == state_kind()) load(*snapshot);
@@ -226,10 +231,10 @@ class TypedTrainer final : public Trainer {
   void local(const Job& job, Done& done) {
     step_->set_round(job.round);
     if (!strategy_->local(*step_))
-      done.trouble = fmt::format(
-          "the gradient holds a number that is not finite in round {}; lower optim.learning-rate "
-          "(now {})",
-          job.round, step_->learning_rate());
+      refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
+                                         step_->refusal(), job.round, step_->learning_rate())};
+    if (job.round < refusal_.round + kTroubledRounds && !refusal_.text.empty())
+      done.trouble = refusal_.text;
     done.stats.steps = options_.local_steps;
     done.stats.samples = step_->batch_samples() * options_.local_steps;
     done.stats.loss = step_->loss();
@@ -246,6 +251,11 @@ class TypedTrainer final : public Trainer {
   std::unique_ptr<Strategy<S>> strategy_;
   bool is_initialized_ = false;  // x is the initial model, or that of another
   std::optional<LocalStep<S>> step_;
+  // Of the last step that was refused.
+  struct {
+    std::uint64_t round = 0;
+    std::string text;
+  } refusal_;
 };
 
 }  // namespace
