@@ -25,12 +25,14 @@ class ExactDiffusion final : public Strategy<S> {
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
     const S part = S{1} / static_cast<S>(local_steps_);
+    bool is_taken = true;
+    // Refused, u is zero: one that did not subtract its y would make the others solve for it.
     for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (!step.direction(x_.values(), u_)) return false;
+      is_taken &= step.direction(x_.values(), u_);
       flows_.add_to(u_, part);
       axpy(S{1}, std::span<const S>(u_), x_.edit());
     }
-    return true;
+    return is_taken;
   }
   SharedVector<S>& offered() override { return x_; }
   void absorbed() override {}

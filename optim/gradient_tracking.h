@@ -28,16 +28,18 @@ class GradientTracking final : public Strategy<S> {
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   bool local(LocalStep<S>& step) override {
+    bool is_taken = true;
+    // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
     for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (!step.gradient(model(), y_)) return false;
+      is_taken &= step.gradient(model(), y_);
       flows_.add_to(y_);
       std::ranges::copy(y_, u_.begin());
-      if (!step.turn(model(), u_)) return false;
+      is_taken &= step.turn(model(), u_);
       const std::span<S> s = offered_.edit();
       axpy(S{1}, std::span<const S>(u_), s.first(size_));
       std::ranges::copy(y_, s.subspan(size_).begin());
     }
-    return true;
+    return is_taken;
   }
   SharedVector<S>& offered() override { return offered_; }
   void absorbed() override {}

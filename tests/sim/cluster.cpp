@@ -6,7 +6,10 @@
 namespace starling::test {
 
 Cluster::Cluster(const sim::Options& options, const optim::Options& training)
-    : world(options, reference_trainers(training)), checker(world), progress(world.size()) {
+    : Cluster(options, reference_trainers(training)) {}
+
+Cluster::Cluster(const sim::Options& options, const sim::TrainerFactory& trainers)
+    : world(options, trainers), checker(world), progress(world.size()) {
   world.observe([this](std::size_t node, const gossip::Output& output) {
     if (const auto* point = std::get_if<gossip::Progress>(&output))
       progress[node].push_back({world.now(), *point});

@@ -22,6 +22,7 @@ struct Seen {
 class Cluster {
  public:
   Cluster(const sim::Options& options, const optim::Options& training);
+  Cluster(const sim::Options& options, const sim::TrainerFactory& trainers);
 
   void start_all();
   std::uint64_t round(std::size_t node) const;

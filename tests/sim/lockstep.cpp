@@ -10,9 +10,14 @@
 namespace starling::test {
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : traits_(optim::traits(training.algorithm)) {
+    : Lockstep(kind, shape.n, optim::traits(training.algorithm).overlaps,
+               reference_trainers(training, shape)) {}
+
+Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, bool overlaps,
+                   const sim::TrainerFactory& make_trainer)
+    : overlaps_(overlaps), troubles_(nodes) {
   std::vector<topology::Site> sites;
-  for (std::size_t k = 0; k < shape.n; ++k) {
+  for (std::size_t k = 0; k < nodes; ++k) {
     const std::string name = fmt::format("node-{}", k);
     sites.push_back({node_id(name), name});
   }
@@ -20,9 +25,8 @@ Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, Referenc
   options.kind = kind;
   graph_ = *topology::build(options, sites);
   weights_ = topology::metropolis_weights(graph_);
-  const sim::TrainerFactory make = reference_trainers(training, shape);
-  for (std::size_t k = 0; k < shape.n; ++k) {
-    trainers_.push_back(make(k));
+  for (std::size_t k = 0; k < nodes; ++k) {
+    trainers_.push_back(make_trainer(k));
     optim::Job job;
     job.shard = std::make_shared<optim::Shard>();
     trainers_.back()->run(job);
@@ -50,13 +54,14 @@ optim::Done Lockstep::offer_of(std::size_t node) {
   job.round = round_;
   job.edges = edges(node);
   job.offer = true;
-  job.local = !traits_.overlaps;
+  job.local = !overlaps_;
   optim::Done done = trainers_[node]->run(job);
-  if (!traits_.overlaps) return done;
+  troubles_[node] = done.trouble;
+  if (!overlaps_) return done;
   optim::Job step;
   step.round = round_;
   step.local = true;
-  trainers_[node]->run(step);
+  troubles_[node] = trainers_[node]->run(step).trouble;
   return done;
 }
 

@@ -1,0 +1,266 @@
+// One node, or all of them, with a learning rate that diverges or data that give no numbers: the
+// node says so, and the others train on.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/cluster.h"
+#include "tests/sim/lockstep.h"
+
+using namespace starling;
+using namespace starling::test;
+
+namespace {
+
+constexpr std::size_t kNodes = 16, kSick = 5;
+constexpr double kOptimumNorm = 1.91677854441;  // ||x*||
+
+// The reference problem in the numbers of S; where `is_broken` its losses and gradients are none.
+template <class S>
+class Reference final : public optim::Objective<S> {
+ public:
+  using Broken = std::function<bool(std::span<const double> x)>;
+  Reference(std::size_t node, Broken is_broken)
+      : exact_(reference_objective({}, node)), is_broken_(std::move(is_broken)) {
+    for (const double value : exact_->optimum()) optimum_.push_back(static_cast<S>(value));
+  }
+  void assign(const optim::Shard&) override {}
+  std::size_t dimension() const override { return exact_->dimension(); }
+  std::size_t samples() const override { return exact_->samples(); }
+  std::string shard_description() const override { return exact_->shard_description(); }
+  std::string schema() const override { return exact_->schema(); }
+  void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
+  double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                           std::span<S> gradient) override {
+    const std::vector<double> at(x.begin(), x.end());
+    std::vector<double> g(x.size());
+    const double loss = exact_->loss_and_gradient(at, batch, g);
+    for (std::size_t k = 0; k < g.size(); ++k)
+      gradient[k] = static_cast<S>(g[k] * broken_factor(at));
+    return loss * broken_factor(at);
+  }
+  optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
+    const std::vector<double> at(x.begin(), x.end());
+    optim::Evaluation evaluation = exact_->evaluate(at, limit);
+    evaluation.loss *= broken_factor(at);
+    return evaluation;
+  }
+  std::span<const S> optimum() const override { return optimum_; }
+
+ private:
+  double broken_factor(std::span<const double> x) const {
+    return is_broken_ && is_broken_(x) ? std::numeric_limits<double>::quiet_NaN() : 1;
+  }
+
+  std::unique_ptr<optim::Objective<double>> exact_;
+  Broken is_broken_;
+  std::vector<S> optimum_;
+};
+
+struct Case {
+  optim::Algorithm algorithm = optim::Algorithm::dpsgd;
+  double rate = 0.1;
+  double sick_rate = 0.1;
+  Reference<double>::Broken is_broken = nullptr;  // of the sick one
+};
+
+template <class S>
+sim::TrainerFactory trainers_of(const Case& c) {
+  optim::Options training = reference_training(c.rate);
+  training.algorithm = c.algorithm;
+  training.codec = sizeof(S) == sizeof(float) ? optim::Codec::f32 : optim::Codec::f64;
+  return [=](std::size_t node) {
+    const bool is_sick = node == kSick;
+    optim::Options own = training;
+    if (is_sick) own.learning_rate = c.sick_rate;
+    return optim::make_trainer<S>(
+        own, std::make_unique<Reference<S>>(node, is_sick ? c.is_broken : nullptr), node,
+        [] { return Time{}; });
+  };
+}
+
+std::vector<std::size_t> all_but(std::size_t left_out) {
+  std::vector<std::size_t> nodes(kNodes);
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  std::erase(nodes, left_out);
+  return nodes;
+}
+
+std::vector<std::size_t> all() {
+  return all_but(kNodes);
+}
+
+double distance_between(const std::vector<double>& a, const std::vector<double>& b) {
+  double squared = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) squared += std::pow(a[k] - b[k], 2);
+  return std::sqrt(squared);
+}
+
+// max_i ||x_i - x*|| of `nodes`; infinite where a number is none.
+template <class World>  // or Lockstep
+double farthest(const World& world, const std::vector<std::size_t>& nodes,
+                const std::vector<double>& optimum) {
+  double most = 0;
+  for (const std::size_t node : nodes) {
+    const double distance = distance_between(world.trainer(node).parameters(), optimum);
+    if (!std::isfinite(distance)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, distance);
+  }
+  return most;
+}
+
+template <class S>
+Lockstep lockstep_of(const Case& c) {
+  return {topology::Kind::torus, kNodes, optim::overlaps(c.algorithm), trainers_of<S>(c)};
+}
+
+// max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500
+// rounds, and at worst.
+struct Distance {
+  double last = 0, worst = 0;
+};
+
+Distance train(Lockstep& lockstep) {
+  const std::vector<std::size_t> others = all_but(kSick);
+  Distance distance;
+  for (int round = 0; round < 500; ++round) {
+    lockstep.run(1);
+    distance.last = farthest(lockstep, others, reference_optimum({}, all()));
+    distance.worst = std::max(distance.worst, distance.last);
+  }
+  return distance;
+}
+
+bool says(const Lockstep& lockstep, std::size_t node, const std::string& part) {
+  const std::optional<std::string>& trouble = lockstep.trouble(node);
+  return trouble && trouble->find(part) != std::string::npos;
+}
+
+template <class S>
+Distance train_sick(const Case& c, const std::string& trouble) {
+  Lockstep lockstep = lockstep_of<S>(c);
+  const Distance distance = train(lockstep);
+  CHECK(says(lockstep, kSick, trouble));
+  for (const std::size_t node : all_but(kSick)) CHECK_FALSE(lockstep.trouble(node));
+  return distance;
+}
+
+constexpr optim::Algorithm kAlgorithms[] = {optim::Algorithm::dpsgd,
+                                            optim::Algorithm::dpsgd_pipelined, optim::Algorithm::qg,
+                                            optim::Algorithm::ed, optim::Algorithm::gt};
+
+Cluster cluster_of(optim::Algorithm algorithm, const sim::TrainerFactory& trainers) {
+  optim::Options training = reference_training(0.1);
+  training.algorithm = algorithm;
+  sim::Options options = reference_world(kNodes, topology::Kind::torus, training);
+  options.base.expect = kNodes;
+  return {options, trainers};
+}
+
+bool is_anything(std::span<const double>) {
+  return true;
+}
+
+bool is_far_away(std::span<const double> x) {
+  return std::inner_product(x.begin(), x.end(), x.begin(), 0.0) > 1;
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("A node that diverges hinders the others no more than one without data", S,
+                   float, double) {
+  for (const optim::Algorithm algorithm : kAlgorithms) {
+    CAPTURE(optim::name(algorithm));
+    Lockstep sound = lockstep_of<S>({.algorithm = algorithm});
+    const Distance without = train(sound);
+    const Distance with = train_sick<S>({.algorithm = algorithm, .sick_rate = 1e6},
+                                        "; lower optim.learning-rate (now 1000000)");
+    // What the data of the sick one are worth.
+    const double worth =
+        distance_between(reference_optimum({}, all_but(kSick)), reference_optimum({}, all()));
+    CHECK(with.last < 1.1 * without.last + worth);
+    CHECK(with.worst < 1.5 * kOptimumNorm);
+  }
+}
+
+TEST_CASE_TEMPLATE("A node that diverges slowly keeps the others within the size of the problem", S,
+                   float, double) {
+  for (const optim::Algorithm algorithm : kAlgorithms)
+    for (const double rate : {5.0, 8.0, 20.0}) {
+      CAPTURE(optim::name(algorithm));
+      CAPTURE(rate);
+      Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .sick_rate = rate});
+      const Distance distance = train(lockstep);
+      CHECK(distance.last < 2 * kOptimumNorm);
+      CHECK(distance.worst < 3 * kOptimumNorm);
+      CHECK(farthest(lockstep, {kSick}, reference_optimum({}, all())) < 10 * kOptimumNorm);
+      // Its neighbours hold most algorithms at the smaller rates.
+      if (rate > 8) CHECK(says(lockstep, kSick, "the loss would rise from "));
+    }
+}
+
+TEST_CASE_TEMPLATE("Nodes that all diverge stay at bounded numbers and say so", S, float, double) {
+  for (const optim::Algorithm algorithm : kAlgorithms)
+    for (const double rate : {5.0, 30.0, 1e6}) {
+      CAPTURE(optim::name(algorithm));
+      CAPTURE(rate);
+      Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .rate = rate, .sick_rate = rate});
+      CHECK(train(lockstep).worst < 50 * kOptimumNorm);
+      const auto troubled = std::ranges::count_if(
+          all(), [&](std::size_t node) { return says(lockstep, node, "the loss "); });
+      // At 5 some would get along if it were not for the others.
+      CHECK(troubled >= (rate > 5 ? kNodes : 1));
+    }
+}
+
+TEST_CASE("A node without numbers hinders the others no more than one without data") {
+  for (const optim::Algorithm algorithm : kAlgorithms) {
+    CAPTURE(optim::name(algorithm));
+    const std::string trouble = "; lower optim.learning-rate (now 0.1)";
+    CHECK(train_sick<double>({.algorithm = algorithm, .is_broken = is_anything}, trouble).last <
+          kOptimumNorm / 5);
+    CHECK(train_sick<float>({.algorithm = algorithm, .is_broken = is_far_away}, trouble).last <
+          kOptimumNorm / 5);
+  }
+}
+
+TEST_CASE("The exact algorithms solve for the others when a node is refused") {
+  using optim::Algorithm;
+  for (const Case& c : {Case{.algorithm = Algorithm::ed, .is_broken = is_anything},
+                        Case{.algorithm = Algorithm::gt, .is_broken = is_anything},
+                        Case{.algorithm = Algorithm::ed, .sick_rate = 1e6}}) {
+    CAPTURE(optim::name(c.algorithm));
+    Lockstep lockstep = lockstep_of<double>(c);
+    lockstep.run(3000);
+    CHECK(farthest(lockstep, all(), reference_optimum({}, all_but(kSick))) < 1e-10);
+  }
+}
+
+TEST_CASE("A node that diverges is degraded and says why and the others are not") {
+  for (const optim::Algorithm algorithm : kAlgorithms) {
+    CAPTURE(optim::name(algorithm));
+    Cluster cluster =
+        cluster_of(algorithm, trainers_of<double>({.algorithm = algorithm, .sick_rate = 1e6}));
+    cluster.start_all();
+    CHECK(cluster.comes_true([&] { return cluster.round(kSick) >= 50; }, 5s));
+    for (const std::size_t node : all_but(kSick))
+      CHECK(cluster.world.status(node).state == gossip::State::training);
+    const gossip::Status status = cluster.world.status(kSick);
+    CHECK(status.state == gossip::State::degraded);
+    REQUIRE(status.reasons.size() == 1);
+    CAPTURE(status.reasons.front());
+    CHECK(status.reasons.front().find("the loss would rise from ") == 0);
+    CHECK(status.reasons.front().find("lower optim.learning-rate (now 1000000)") !=
+          std::string::npos);
+    CHECK(cluster.checker.violations().empty());
+  }
+}
