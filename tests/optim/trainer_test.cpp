@@ -56,7 +56,8 @@ std::unique_ptr<Trainer> trainer(double target, const Options& options, bool poi
                                    [] { return Time{}; });
   Job job;
   job.shard = std::make_shared<Shard>();
-  CHECK(made->run(job).workload->payload_bytes == 16);
+  const std::size_t vectors = options.algorithm == Algorithm::gt ? 2 : 1;
+  CHECK(made->run(job).workload->payload_bytes == 16 * vectors);
   return made;
 }
 
@@ -66,6 +67,7 @@ Done run(Trainer& trainer, bool absorb, bool local, bool offer, std::vector<MixT
   job.absorb = absorb;
   job.local = local;
   job.offer = offer;
+  for (const MixTerm& term : mix) job.edges.push_back(term.edge);
   job.mix = std::move(mix);
   return trainer.run(job);
 }
@@ -116,6 +118,26 @@ TEST_CASE("A gradient that is not finite changes nothing and says so") {
   CHECK(done.trouble->find("learning-rate") != std::string::npos);
   CHECK(sick->parameters() == std::vector<double>{0, 0});
   CHECK(done.offer.size() == 16);  // it still averages with its neighbours
+}
+
+TEST_CASE("A vector that is not finite is not counted in what came over its edge") {
+  using Limits = std::numeric_limits<double>;
+  for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt})
+    for (const double poison : {Limits::quiet_NaN(), Limits::infinity(), 1e300}) {
+      const auto one = trainer(1, options_for(algorithm));
+      const auto other = trainer(1, options_for(algorithm));
+      BufferPool pool;
+      for (int round = 0; round < 5; ++round) {
+        std::vector<double> numbers(run(*one, false, true, true).offer.size() / 8, 0.5);
+        run(*other, false, true, true);
+        const MixTerm good{NodeId{2}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 7};
+        numbers.back() = poison;
+        const MixTerm bad{NodeId{3}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 8};
+        run(*one, true, false, false, {good});
+        CHECK(run(*other, true, false, false, {good, bad}).rejections.size() == 1);
+        CHECK(one->parameters() == other->parameters());
+      }
+    }
 }
 
 TEST_CASE("The linear and the proximal term move the minimum as they should") {

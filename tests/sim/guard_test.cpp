@@ -158,6 +158,27 @@ constexpr optim::Algorithm kAlgorithms[] = {optim::Algorithm::dpsgd,
                                             optim::Algorithm::dpsgd_pipelined, optim::Algorithm::qg,
                                             optim::Algorithm::ed, optim::Algorithm::gt};
 
+// Offers what is no number in some rounds, and believes it offered its own.
+class Liar final : public optim::Trainer {
+ public:
+  explicit Liar(std::unique_ptr<optim::Trainer> honest) : honest_(std::move(honest)) {}
+  optim::Workload workload() const override { return honest_->workload(); }
+  optim::Done run(const optim::Job& job) override {
+    optim::Done done = honest_->run(job);
+    if (done.offer.empty() || job.round < 10 || job.round >= 20) return done;
+    const std::vector<double> lie(done.offer.size() / sizeof(double),
+                                  std::numeric_limits<double>::quiet_NaN());
+    optim::BufferPool pool;
+    done.offer = optim::encode<double>(optim::Codec::f64, lie, pool);
+    return done;
+  }
+  std::vector<double> parameters() const override { return honest_->parameters(); }
+  std::vector<double> optimum() const override { return honest_->optimum(); }
+
+ private:
+  std::unique_ptr<optim::Trainer> honest_;
+};
+
 Cluster cluster_of(optim::Algorithm algorithm, const sim::TrainerFactory& trainers) {
   optim::Options training = reference_training(0.1);
   training.algorithm = algorithm;
@@ -261,6 +282,26 @@ TEST_CASE("A node that diverges is degraded and says why and the others are not"
     CHECK(status.reasons.front().find("the loss would rise from ") == 0);
     CHECK(status.reasons.front().find("lower optim.learning-rate (now 1000000)") !=
           std::string::npos);
+    CHECK(cluster.checker.violations().empty());
+  }
+}
+
+TEST_CASE("Who sends what is no number leaves nothing behind with the others") {
+  for (const optim::Algorithm algorithm : {optim::Algorithm::ed, optim::Algorithm::gt}) {
+    CAPTURE(optim::name(algorithm));
+    const sim::TrainerFactory honest = trainers_of<double>({.algorithm = algorithm});
+    Cluster cluster = cluster_of(algorithm, [=](std::size_t node) {
+      if (node == kSick) return std::unique_ptr<optim::Trainer>(new Liar(honest(node)));
+      return honest(node);
+    });
+    cluster.start_all();
+    CHECK(cluster.comes_true([&] { return cluster.round(0) >= 500; }, 20s));
+    // What the liar averaged and the others did not is between them until their edges end.
+    CHECK(farthest(cluster.world, all(), reference_optimum({}, all())) < kOptimumNorm);
+    cluster.world.crash(kSick);
+    const std::vector<double> optimum = reference_optimum({}, all_but(kSick));
+    const auto is_exact = [&] { return farthest(cluster.world, all_but(kSick), optimum) < 1e-10; };
+    CHECK(cluster.comes_true(is_exact, 120s));
     CHECK(cluster.checker.violations().empty());
   }
 }
