@@ -37,6 +37,7 @@ class Admm final : public Strategy<S> {
     const S eta = static_cast<S>(1 / (1 / step.learning_rate() + mu));
     for (std::size_t k = 0; k < local_steps_; ++k) {
       if (k > 0 && !step.gradient(x_.values(), g_)) return false;
+      if (!step.accepts(x_.values(), g_, -eta)) return false;
       axpy(-eta, std::span<const S>(g_), x_.edit());
     }
     return true;

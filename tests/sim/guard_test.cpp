@@ -120,7 +120,8 @@ double farthest(const World& world, const std::vector<std::size_t>& nodes,
 
 template <class S>
 Lockstep lockstep_of(const Case& c) {
-  return {topology::Kind::torus, kNodes, optim::overlaps(c.algorithm), trainers_of<S>(c)};
+  const bool overlaps = optim::traits(c.algorithm).overlaps;
+  return {topology::Kind::torus, kNodes, overlaps, trainers_of<S>(c)};
 }
 
 // max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500
