@@ -14,22 +14,11 @@ namespace {
 // Beyond it, nobody waits and it jumps. Larger: a slow or lossy neighbour holds others up longer.
 constexpr std::uint64_t kRoundsInStep = 8;
 
-// Pairwise: with this many proposals unanswered the next step waits. More: less time lost with slow
-// neighbours, and averaging with older vectors, each of which pulls by a half; flows diverge then.
-constexpr std::ptrdiff_t kProposalsLimit = 2;
-constexpr std::ptrdiff_t kFlowProposalsLimit = 1;
-// Waits no longer for an answer than this many times what half of them take.
-constexpr int kAnswerPatience = 4;
-
 // Vectors that are not numbered and may be lost: first question, and most between two.
 constexpr Duration kAskFirst = std::chrono::milliseconds(10);
 constexpr Duration kAskLimit = std::chrono::seconds(1);
 // Up to this size one that may be under way is sent again.
 constexpr std::size_t kSmallBytes = 32 << 10;
-
-bool is_two_way(const Link& link) {
-  return link.active && link.wish.brings && link.wish.takes;
-}
 
 // The life of an edge whose vectors are not numbered.
 std::uint64_t life_of(const Link& link) {
@@ -37,9 +26,6 @@ std::uint64_t life_of(const Link& link) {
 }
 
 }  // namespace
-
-Exchange::Exchange(const Options& options)
-    : options_(options), prng_(Prng::derive(options.seed, stable_hash("pair " + options.name))) {}
 
 std::uint64_t Exchange::rounds_in_step() const {
   return kRoundsInStep + (options_.schedule == Schedule::ssp ? options_.staleness : 0);
@@ -96,29 +82,22 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
     if (link.active) send_offer(now, link, out);
 }
 
-// To a neighbour whose edge is free of pairs that are not whole.
 void Exchange::propose(Time now, const Links& links, Outbox& out) {
   offered_degree_ = 1;  // so that the weight is 1/2
-  std::vector<const Link*> free;
-  for (const auto& [peer, link] : links.all())
-    if (is_two_way(link) && !sessions_.is_waiting(peer) && !sessions_.is_asked(peer))
-      free.push_back(&link);
-  if (free.empty()) return;
-  const Link& link = *free[prng_.below(free.size())];
-  send_offer(now, link, out);
-  neighbors_[link.wish.peer].proposed_at = now;
+  const Link* link = pairing_.choose(links, sessions_);
+  if (!link) return;
+  send_offer(now, *link, out);
+  pairing_.proposed(now, link->wish.peer);
 }
 
-const Link* Exchange::find_asker(const Links& links) const {
-  if (options_.schedule != Schedule::pairwise || is_resting_) return nullptr;
-  for (const auto& [peer, link] : links.all())
-    if (is_two_way(link) && sessions_.is_asked(peer)) return &link;
-  return nullptr;
+bool Exchange::is_asked(const Links& links) const {
+  return options_.schedule == Schedule::pairwise && !is_resting_ &&
+         pairing_.find_asker(links, sessions_);
 }
 
 void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out) {
   offer_ = std::move(payload);
-  if (const Link* asker = find_asker(links)) send_offer(now, *asker, out);
+  if (is_asked(links)) send_offer(now, *pairing_.find_asker(links, sessions_), out);
 }
 
 Payload Exchange::offer_for(const Link& link) const {
@@ -229,7 +208,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (found == links.all().end()) return;
   const Link& link = found->second;
   Neighbor& neighbor = neighbors_[from.sender];
-  if (is_answer && !sessions_.is_waiting(from.sender)) answers_.add(now - neighbor.proposed_at);
+  if (is_answer && !sessions_.is_waiting(from.sender)) pairing_.answered(now, from.sender);
   neighbor.received_bytes += bytes;
   // The other end is active a moment before this one: its epoch is what counts.
   if (link.peer_epoch != message.epoch || link.peer_incarnation != from.incarnation ||
@@ -284,7 +263,7 @@ Time Exchange::waits_until(const Neighbor& neighbor) const {
 
 bool Exchange::complete(Time now, const Links& links) const {
   if (options_.schedule == Schedule::async) return true;
-  if (options_.schedule == Schedule::pairwise) return may_step(now, links);
+  if (options_.schedule == Schedule::pairwise) return pairing_.may_step(now, links, sessions_);
   const auto waits = [&](const auto& item) { return waits_for(item.second, now); };
   return is_in_quorum(now, links) || std::ranges::none_of(links.all(), waits);
 }
@@ -301,31 +280,9 @@ bool Exchange::is_in_quorum(Time now, const Links& links) const {
   return static_cast<double>(asked - waited_for) >= options_.quorum * static_cast<double>(asked);
 }
 
-// Pairwise: whether so few proposals are young and unanswered.
-bool Exchange::may_step(Time now, const Links& links) const {
-  const auto waits = [&](const auto& item) {
-    const auto found = neighbors_.find(item.first);
-    return is_two_way(item.second) && found != neighbors_.end() &&
-           sessions_.is_waiting(item.first) && now < answers_until(found->second);
-  };
-  const auto limit = options_.traits.counts_flows ? kFlowProposalsLimit : kProposalsLimit;
-  return std::ranges::count_if(links.all(), waits) < limit;
-}
-
-Time Exchange::answers_until(const Neighbor& neighbor) const {
-  const bool is_measured = answers_.is_measured();
-  return neighbor.proposed_at +
-         (is_measured ? kAnswerPatience * answers_.median() : options_.timing.patience_initial);
-}
-
 Time Exchange::deadline(const Links& links) const {
+  if (options_.schedule == Schedule::pairwise) return pairing_.deadline(links, sessions_);
   Time next = kNever;
-  if (options_.schedule == Schedule::pairwise) {
-    for (const auto& [peer, neighbor] : neighbors_)
-      if (links.active(peer) && sessions_.is_waiting(peer))
-        next = std::min(next, answers_until(neighbor));
-    return next;
-  }
   for (const auto& [peer, link] : links.all()) {
     if (!waits_for(link, wait_since_)) continue;
     const auto found = neighbors_.find(peer);

@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
 #include "base/time.h"
 #include "gossip/aggregate.h"
 #include "gossip/links.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
+#include "gossip/pairing.h"
 #include "gossip/patience.h"
 #include "gossip/sessions.h"
 #include "gossip/status.h"
@@ -34,7 +34,7 @@ namespace starling::gossip {
 
 class Exchange {
  public:
-  explicit Exchange(const Options& options);
+  explicit Exchange(const Options& options) : options_(options), pairing_(options) {}
 
   // Rounds go on from `round`; the next one is round + 1. Only forward.
   void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
@@ -46,7 +46,7 @@ class Exchange {
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
   // Pairwise: whether a neighbour waits for an answer, which is to be offered when all pairs that
   // are whole have been averaged; and the answer.
-  bool is_asked(const Links& links) const { return find_asker(links) != nullptr; }
+  bool is_asked(const Links& links) const;
   void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, Outbox& out);
@@ -100,7 +100,6 @@ class Exchange {
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
-    Time proposed_at{};     // pairwise
     Time ask_at = kNever;   // where vectors are not numbered
     Duration pause{};       // the same: to the next question
     Time again_at{};        // the same: nothing is sent again before
@@ -120,15 +119,12 @@ class Exchange {
   Vector* vector_for(Neighbor& neighbor) const;
   Payload offer_for(const Link& link) const;
   bool is_in_quorum(Time now, const Links& links) const;
-  bool may_step(Time now, const Links& links) const;
   void ask(Time now, const Link& link, Outbox& out);
   void say(const Link& link, Round::Word word, Outbox& out);
   void reply(Time now, const Link& link, const Round& message, Outbox& out);
-  Time answers_until(const Neighbor& neighbor) const;
   void mark_late(Time now, const Links& links);
   std::uint64_t next_round(const Links& links) const;
   std::uint64_t rounds_in_step() const;
-  const Link* find_asker(const Links& links) const;
   void propose(Time now, const Links& links, Outbox& out);
   bool sits_out(const Link& link, const Neighbor& neighbor) const;
   void send_offer(Time now, const Link& link, Outbox& out);
@@ -137,7 +133,6 @@ class Exchange {
   std::uint64_t furthest_round(const Links& links) const;
 
   Options options_;
-  Prng prng_;
   std::uint64_t round_ = 0;
   std::uint32_t degree_ = 0;
   std::uint32_t offered_degree_ = 0;  // when the current offer was sent
@@ -149,8 +144,8 @@ class Exchange {
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
-  Recent answers_;                                    // pairwise: how long they took
   Time next_ask_ = kNever;
+  Pairing pairing_;
   Sessions sessions_;  // of the edges whose vectors are numbered
   bool is_resting_ = false;
   std::vector<NodeId> late_;

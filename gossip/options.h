@@ -10,7 +10,7 @@
 #include "base/endpoint.h"
 #include "base/settings.h"
 #include "base/time.h"
-#include "optim/options.h"
+#include "optim/job.h"
 #include "topology/options.h"
 
 namespace starling::gossip {

@@ -24,6 +24,20 @@
 
 namespace starling::optim {
 
+// What the protocol must know of an algorithm.
+struct Traits {
+  // A node offers its parameters before the local step of a round, so that computing and
+  // communicating overlap.
+  bool overlaps = false;
+  // What came over each edge is counted, so that every pair of vectors must be averaged at both
+  // ends or at neither.
+  bool counts_flows = false;
+  // Each neighbour is told something else, and takes of it what is newest, once.
+  bool tells_each = false;
+  // Two nodes at a time exchange.
+  bool is_pairwise = false;
+};
+
 struct MixTerm {
   NodeId peer;
   double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1

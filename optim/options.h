@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 #include "optim/codec.h"
+#include "optim/job.h"
 #include "optim/learning_rate.h"
 
 namespace starling::optim {
@@ -38,19 +39,6 @@ Options read_options(Reader& reader, Codec precision);
 std::string_view name(Algorithm algorithm);
 std::string_view name(LocalOptimizerKind kind);
 
-// What the protocol must know of an algorithm.
-struct Traits {
-  // A node offers its parameters before the local step of a round, so that computing and
-  // communicating overlap.
-  bool overlaps = false;
-  // What came over each edge is counted, so that every pair of vectors must be averaged at both
-  // ends or at neither.
-  bool counts_flows = false;
-  // Each neighbour is told something else, and takes of it what is newest, once.
-  bool tells_each = false;
-  // Two nodes at a time exchange.
-  bool is_pairwise = false;
-};
 Traits traits(Algorithm algorithm);
 
 }  // namespace starling::optim
