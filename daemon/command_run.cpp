@@ -120,7 +120,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
                      config.node.bulk,
                      config.node.http,
                      config.node.algorithm,
-                     "rounds",
+                     std::string(name(config.node.schedule)),
                      std::string(topology::to_string(config.node.topology.kind))};
   return {};
 }
@@ -131,6 +131,8 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
   log::info("{}", data->description);
   for (const std::string& note : data->notes) log::info("{}", note);
+  if (!config.algorithm_reason.empty())
+    log::info("algorithm {}: {}", config.node.algorithm, config.algorithm_reason);
   daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
   return {};
 }

@@ -227,6 +227,8 @@ int command_up(std::span<const std::string> arguments) {
   if (!as_json) {
     fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
                n == 1 ? "s" : "", plan->description);
+    if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
+      fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
     std::fflush(stdout);
   }
   auto fleet = Fleet::start(plan->fleet);

@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "daemon/algorithm_choice.h"
 #include "daemon/edge_list.h"
 #include "daemon/legality.h"
 #include "optim/options.h"
@@ -86,8 +87,14 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.learner = models::read_learner_options(reader);
   config.node.name = reader.text("node.name");
   config.node.seed = config.learner.optim.seed;
-  config.node.algorithm = optim::name(config.learner.optim.algorithm);
-  config.node.traits = optim::traits(config.learner.optim.algorithm);
+  optim::Algorithm& algorithm = config.learner.optim.algorithm;
+  if (algorithm == optim::Algorithm::automatic) {
+    AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
+    algorithm = choice.algorithm;
+    config.algorithm_reason = std::move(choice.reason);
+  }
+  config.node.algorithm = optim::name(algorithm);
+  config.node.traits = optim::traits(algorithm);
   if (config.node.traits.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::Schedule::pairwise;
   config.data_dir = reader.text("node.data-dir");

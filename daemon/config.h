@@ -22,6 +22,7 @@ struct Config {
   std::string advertise;  // host; empty: that of the listening address
   std::string token_file;
   std::string data_dir;  // what outlives the process; empty: nothing does
+  std::string algorithm_reason;  // why it is this one; empty: it was named
   bool stays = false;    // keep serving after the goal
   log::Level log_level = log::Level::info;
 };

@@ -39,6 +39,7 @@ const Schema& simulation_schema() {
 
 struct Setup {
   sim::Options options;
+  std::string algorithm_reason;
   sim::TrainerFactory make_trainer;
 };
 
@@ -79,6 +80,7 @@ Result<Setup> make_setup(const CommandLine& line) {
   setup.options.nodes = static_cast<std::size_t>(nodes);
   setup.options.seed = static_cast<std::uint64_t>(seed);
   setup.options.base = config.node;
+  setup.algorithm_reason = config.algorithm_reason;
   TRY_DO(validate_cluster(config, setup.options.nodes));
   TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
   return setup;
@@ -98,6 +100,8 @@ int command_simulate(std::span<const std::string> arguments) {
   if (line->has("timeline") || line->has("shrink"))
     return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
   const auto started = std::chrono::steady_clock::now();
+  if (!line->has("json") && !setup->algorithm_reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup->options.base.algorithm, setup->algorithm_reason);
   gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   summary.wall_s = wall.count();

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv,          "ed"sv,
+constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv,          "ed"sv,
                                     "gt"sv,    "adpsgd"sv,          "pairwise-ed"sv, "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
@@ -16,8 +16,8 @@ constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
 void describe(Schema& schema) {
   schema.add(
-      {"optim.algorithm", "dpsgd",
-       "how nodes agree: dpsgd (local step, then average; a bias where data differ by node), "
+      {"optim.algorithm", "auto",
+       "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias where data differ by node), "
        "dpsgd-pipelined (average while the gradient is computed; overlaps the network, "
        "larger bias), qg (momentum of the whole network; smaller bias), ed (exact however "
        "data differ, at the same traffic), gt (exact too, also with adam; twice the "

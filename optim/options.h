@@ -13,7 +13,8 @@
 
 namespace starling::optim {
 
-enum class Algorithm { dpsgd, dpsgd_pipelined, qg, ed, gt, adpsgd, pairwise_ed, admm };
+// `automatic` is for whoever knows the cluster to replace, before anything is made of it.
+enum class Algorithm { automatic, dpsgd, dpsgd_pipelined, qg, ed, gt, adpsgd, pairwise_ed, admm };
 enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
 
 struct Options {

@@ -14,6 +14,8 @@ template <class S>
 std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x,
                                            std::shared_ptr<BufferPool> pool) {
   switch (options.algorithm) {
+    case Algorithm::automatic:
+      break;
     case Algorithm::dpsgd:
       return std::make_unique<Dpsgd<S>>(x, std::move(pool), options.local_steps);
     case Algorithm::dpsgd_pipelined:

@@ -97,7 +97,7 @@ TEST_CASE("Processes and the simulator walk to the same place on the reference p
 }
 
 TEST_CASE("Exact algorithms are exact in real processes") {
-  for (const std::string algorithm : {"ed", "gt"}) {
+  for (const std::string algorithm : {"ed", "gt", "admm --optim.admm-penalty=0.5"}) {
     CAPTURE(algorithm);
     const testing::Outcome real =
         run("up -n 8 -c configs/reference.ini --stop.rounds=1500 --listen.http=127.0.0.1:0 --json"

@@ -1,0 +1,22 @@
+// Algorithm choice: what `optim.algorithm = auto` stands for. It follows from settings that all
+// nodes share, so that all choose alike without asking each other.
+#pragma once
+
+#include <string>
+
+#include "base/settings.h"
+#include "gossip/options.h"
+#include "models/learner.h"
+
+namespace starling::daemon {
+
+struct AlgorithmChoice {
+  optim::Algorithm algorithm = optim::Algorithm::dpsgd;
+  std::string reason;  // as a person reads it: "data differ by node (…)"
+};
+
+// The decision table of docs/algorithms.md.
+AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
+                                 const Reader& reader);
+
+}  // namespace starling::daemon

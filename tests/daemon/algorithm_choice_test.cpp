@@ -1,0 +1,64 @@
+#include "daemon/algorithm_choice.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/config.h"
+
+using namespace starling;
+
+namespace {
+
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+// "ed", and why.
+std::pair<std::string, std::string> choice(const Keys& keys) {
+  const auto settings = load_settings(daemon::schema(), {}, keys);
+  REQUIRE(settings);
+  const auto config = daemon::read_config(*settings, {});
+  REQUIRE(config);  // what is chosen is legal
+  return {config->node.algorithm, config->algorithm_reason};
+}
+
+void expect(Keys keys, const std::string& algorithm, const std::string& reason) {
+  const auto [chosen, why] = choice(keys);
+  CAPTURE(why);
+  CHECK(chosen == algorithm);
+  CHECK(why.find(reason) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("Where all draw from the same data the simplest algorithm is chosen") {
+  expect({}, "dpsgd", "same data");
+  expect({{"exchange.schedule", "async"}}, "dpsgd", "same data");
+  expect({{"exchange.schedule", "pairwise"}}, "adpsgd", "same data");
+  expect({{"optim.local-optimizer", "adam"}}, "dpsgd", "same data");
+}
+
+TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the rest") {
+  const auto with = [](Keys keys) {
+    keys.emplace_back("data.partition", "by-label");
+    return keys;
+  };
+  expect(with({}), "ed", "by-label");
+  expect(with({{"optim.local-optimizer", "momentum"}}), "ed", "by-label");
+  expect(with({{"optim.local-optimizer", "adam"}}), "gt", "adam");
+  expect(with({{"cluster.preset", "wan"}}), "admm", "wan");
+  expect(with({{"exchange.schedule", "async"}}), "admm", "nobody waits");
+  expect(with({{"exchange.schedule", "ssp"}, {"optim.local-optimizer", "adam"}}), "dpsgd", "admm");
+  expect(with({{"exchange.schedule", "pairwise"}}), "pairwise-ed", "two at a time");
+  expect(with({{"topology.kind", "complete"}}), "dpsgd", "neighbours");
+  expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "5"}}), "ed", "by-label");
+  expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
+  expect(with({{"exchange.missing", "reuse"}}), "dpsgd", "reuse");
+  expect({{"data.source", "reference"}}, "ed", "reference");
+  expect({{"data.shard", "0/4"}}, "ed", "shard");
+}
+
+TEST_CASE("An algorithm that is named is not explained") {
+  CHECK(choice({{"optim.algorithm", "gt"}}).second.empty());
+}
