@@ -42,8 +42,8 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
                ? AlgorithmChoice{Algorithm::dpsgd, "admm brings an optimizer of its own"}
                : AlgorithmChoice{Algorithm::ed, because};
   if (is_loose(node.schedule))
-    return {Algorithm::admm, fmt::format("{}, and nobody waits (exchange.schedule={})", because,
-                                         name(node.schedule))};
+    return {Algorithm::admm, fmt::format("{}, and nobody waits for the slow (exchange.schedule={})",
+                                         because, name(node.schedule))};
   if (reader.text("cluster.preset") == "wan")
     return {Algorithm::admm, because + ", and the network is wide (cluster.preset=wan)"};
   return {Algorithm::ed, fmt::format("{}, and the network is near (cluster.preset={})", because,

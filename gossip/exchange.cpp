@@ -20,11 +20,6 @@ constexpr Duration kAskLimit = std::chrono::seconds(1);
 // Up to this size one that may be under way is sent again.
 constexpr std::size_t kSmallBytes = 32 << 10;
 
-// The life of an edge whose vectors are not numbered.
-std::uint64_t life_of(const Link& link) {
-  return mix64(mix64(mix64(link.epoch) ^ link.peer_epoch) ^ link.peer_incarnation);
-}
-
 }  // namespace
 
 std::uint64_t Exchange::rounds_in_step() const {
@@ -32,9 +27,9 @@ std::uint64_t Exchange::rounds_in_step() const {
 }
 
 std::vector<std::uint64_t> Exchange::edges(const Links& links) const {
-  std::vector<std::uint64_t> edges = sessions_.edges();
+  std::vector<std::uint64_t> edges;
   for (const auto& [peer, link] : links.all())
-    if (link.active && !is_numbered(link)) edges.push_back(life_of(link));
+    if (link.active) edges.push_back(link.life());
   return edges;
 }
 
@@ -103,7 +98,7 @@ void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out
 Payload Exchange::offer_for(const Link& link) const {
   if (!link.wish.takes) return {};
   if (!options_.traits.tells_each) return offer_;
-  const auto found = edge_offers_.find(life_of(link));
+  const auto found = edge_offers_.find(link.life());
   return found == edge_offers_.end() ? Payload() : found->second;
 }
 
@@ -158,8 +153,7 @@ void Exchange::tick(Time now, const Links& links, Outbox& out) {
 // For the vector that this round waits for: it may be lost.
 void Exchange::ask(Time now, const Link& link, Outbox& out) {
   Neighbor& neighbor = neighbors_.at(link.wish.peer);
-  const bool waits = options_.schedule != Schedule::async && waits_for(link, now);
-  if (!waits) neighbor.ask_at = kNever;
+  if (!waits_for(link, now)) neighbor.ask_at = kNever;
   if (now < neighbor.ask_at) return;
   say(link, Round::Word::question, out);
   neighbor.ask_at = now + neighbor.pause;
@@ -217,8 +211,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     return;
   }
   if (message.echo == 0 && message.word != Round::Word::none) {
-    if (message.word == Round::Word::question && options_.schedule != Schedule::async)
-      say(link, Round::Word::answer, out);
+    if (message.word == Round::Word::question) say(link, Round::Word::answer, out);
     return reply(now, link, message, out);
   }
   if (message.round == 0) return;  // only says what came
@@ -227,7 +220,8 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   neighbor.last_heard = now;
-  const bool in_step = message.round + rounds_in_step() >= round_;
+  const bool in_step =
+      options_.schedule == Schedule::async || message.round + rounds_in_step() >= round_;
   if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
   neighbor.late = neighbor.late && !in_step;
@@ -237,6 +231,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 }
 
 bool Exchange::lacks_vector(const Link& link, const Neighbor& neighbor) const {
+  if (options_.schedule == Schedule::async) return !has_news(link, neighbor);
   const std::uint64_t slack = options_.schedule == Schedule::ssp ? options_.staleness : 0;
   if (!neighbor.latest || neighbor.latest->round + slack < offered_round_) return true;
   // Whoever has spoken in this round waits itself: nothing comes of it but what was lost.
@@ -261,8 +256,13 @@ Time Exchange::waits_until(const Neighbor& neighbor) const {
   return wait_since_ + neighbor.patience.value(timing.patience_least, timing.patience_initial);
 }
 
+// Async: there is something to average with.
+bool Exchange::has_news(const Link& link, const Neighbor& neighbor) const {
+  if (is_numbered(link)) return !sessions_.is_waiting(link.wish.peer);
+  return neighbor.latest && !neighbor.latest->is_taken;
+}
+
 bool Exchange::complete(Time now, const Links& links) const {
-  if (options_.schedule == Schedule::async) return true;
   if (options_.schedule == Schedule::pairwise) return pairing_.may_step(now, links, sessions_);
   const auto waits = [&](const auto& item) { return waits_for(item.second, now); };
   return is_in_quorum(now, links) || std::ranges::none_of(links.all(), waits);
@@ -270,13 +270,15 @@ bool Exchange::complete(Time now, const Links& links) const {
 
 // Whether enough of those that were offered to have spoken.
 bool Exchange::is_in_quorum(Time now, const Links& links) const {
-  if (options_.quorum >= 1) return false;
+  const bool one_will_do = options_.schedule == Schedule::async;
+  if (options_.quorum >= 1 && !one_will_do) return false;
   std::size_t asked = 0, waited_for = 0;
   for (const auto& [peer, link] : links.all()) {
     if (!link.active || !link.wish.brings || !was_offered(link)) continue;
     ++asked;
     waited_for += waits_for(link, now);
   }
+  if (one_will_do) return waited_for < asked;
   return static_cast<double>(asked - waited_for) >= options_.quorum * static_cast<double>(asked);
 }
 
@@ -309,8 +311,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   waited_ += now - wait_since_;
   for (auto& [peer, neighbor] : neighbors_)
     if (const Link* link = links.active(peer); link && link->wish.brings) neighbor.weight = 0;
-  if (options_.schedule == Schedule::rounds || options_.schedule == Schedule::ssp)
-    mark_late(now, links);
+  if (options_.schedule != Schedule::pairwise) mark_late(now, links);
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   add_heard(links, terms);
@@ -372,7 +373,7 @@ void Exchange::add_heard(const Links& links, std::vector<optim::MixTerm>& terms)
       continue;
     Vector* vector = vector_for(found->second);
     if (vector && !vector->payload.empty())
-      heard.push_back({peer, life_of(link), &found->second, vector});
+      heard.push_back({peer, link.life(), &found->second, vector});
   }
   // More than were wanted at the time of the offer, when edges opened since: the weights must still
   // add up to less than one.

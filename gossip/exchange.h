@@ -4,8 +4,9 @@
 //             round goes on without, and the pair is mixed late (missing=late), with the vector
 //             heard last (reuse) or without any (self)
 //   ssp       the same, but a neighbour's vector may be `staleness` rounds old
-//   async     nothing: it averages the pairs that are whole, or with what it heard last. Here and
-//             in ssp pairs weigh half, and an edge with one that is not whole takes no other
+//   async     news of any one neighbour, whoever is first: it averages the pairs that are whole, or
+//             with what it heard last. Here and in ssp pairs weigh half, and an edge with one that
+//             is not whole takes no other
 //   pairwise  a vector goes to one neighbour, by chance, which answers with one of its own; both
 //             are averaged with weight 1/2. The next local step waits for it where flows are
 //             counted, else the one after it, and for as long as answers take
@@ -112,6 +113,7 @@ class Exchange {
   };
 
   bool is_numbered(const Link& link) const;
+  bool has_news(const Link& link, const Neighbor& neighbor) const;
   bool lacks_vector(const Link& link, const Neighbor& neighbor) const;
   bool was_offered(const Link& link) const;
   bool waits_for(const Link& link, Time now) const;

@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prng.h"
+
 namespace starling::gossip {
 namespace {
 
 constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
 
 }  // namespace
+
+std::uint64_t Link::life() const {
+  return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
+}
 
 Links::Links(const Options& options)
     : options_(options),

@@ -36,6 +36,9 @@ struct Link {
   Duration pause{};
   Time hello_sent{};
   std::optional<double> rtt_s;  // of the first hello that was answered
+
+  // Another one whenever the edge begins anew; of this node's making.
+  std::uint64_t life() const;
 };
 
 class Links {

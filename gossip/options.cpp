@@ -71,7 +71,8 @@ void describe(Schema& schema) {
   schema.add({"exchange.schedule", "rounds",
               "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
               "same round, no longer than its patience), ssp (runs ahead by up to "
-              "exchange.staleness rounds), async (never waits: averages what has come), pairwise "
+              "exchange.staleness rounds), async (waits for any one neighbour, whoever is first), "
+              "pairwise "
               "(two at a time, for adpsgd and pairwise-ed, whose default it is)"});
   schema.add({"exchange.quorum", "1",
               "part of its neighbours, above 0, up to 1, that a node of schedule rounds waits for; "
@@ -98,7 +99,9 @@ std::string_view name(Schedule schedule) {
 }
 
 bool counts_pairs(const Options& options) {
-  return options.missing == Missing::late && !options.traits.tells_each;
+  // What each is told anew all the time need not come every time.
+  const bool takes_newest = options.traits.tells_each && is_loose(options.schedule);
+  return options.missing == Missing::late && !takes_newest;
 }
 
 std::string_view name(Missing missing) {

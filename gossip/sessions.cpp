@@ -37,7 +37,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   Session& session = item->second;
   if (!is_new) return session;
   session.peer = link.wish.peer;
-  session.number = ++last_number_;
+  session.edge = link.life();
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
@@ -126,16 +126,10 @@ std::vector<Sessions::Mixable> Sessions::take() {
   for_each([&](Session& session) {
     for (EdgeLedger::Pair& pair : session.ledger.take()) {
       const bool is_current = pair.index == session.current;
-      mixables.push_back({session.peer, session.number, std::move(pair), is_current});
+      mixables.push_back({session.peer, session.edge, std::move(pair), is_current});
     }
   });
   return mixables;
-}
-
-std::vector<std::uint64_t> Sessions::edges() const {
-  std::vector<std::uint64_t> numbers;
-  for (const auto& [peer, session] : open_) numbers.push_back(session.number);
-  return numbers;
 }
 
 bool Sessions::is_waiting(NodeId peer) const {

@@ -23,7 +23,7 @@ class Sessions {
  public:
   struct Mixable {
     NodeId peer;
-    std::uint64_t edge = 0;  // the session's number
+    std::uint64_t edge = 0;  // its life
     EdgeLedger::Pair pair;
     bool is_current = false;  // its own vector is that of the last offer
   };
@@ -44,8 +44,6 @@ class Sessions {
   bool has_gap(NodeId peer) const;
   // Whole pairs of all sessions, each given once.
   std::vector<Mixable> take();
-  // The numbers of the open sessions. Each session has another, of this node's making.
-  std::vector<std::uint64_t> edges() const;
   // Whether an open session waits for the other end's half of a pair, or that one for this end's.
   bool is_waiting(NodeId peer) const;
   bool is_asked(NodeId peer) const;
@@ -71,7 +69,7 @@ class Sessions {
  private:
   struct Session {
     NodeId peer;
-    std::uint64_t number = 0;
+    std::uint64_t edge = 0;
     std::uint64_t incarnation = 0;  // of the peer
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
@@ -102,7 +100,6 @@ class Sessions {
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;  // and settled ones, which still answer
   std::uint64_t abandoned_ = 0;
-  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace starling::gossip
