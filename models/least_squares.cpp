@@ -2,10 +2,10 @@
 
 #include <Eigen/Cholesky>
 
+#include "models/normal_equations.h"
+
 namespace starling::models {
 namespace {
-
-constexpr double kLeastCondition = 1e-13;  // reciprocal; below, the normal equations are singular
 
 // The normal equations, summed node by node.
 struct Normal {
@@ -42,7 +42,7 @@ std::vector<double> least_squares(const Dataset& set, std::span<const Rows> part
   if (normal.nodes == 0) return {};
   normal.matrix.diagonal().head(columns).array() += options.l2 * normal.nodes;
   const Eigen::LDLT<Eigen::MatrixXd> factors(normal.matrix);
-  if (factors.info() != Eigen::Success || factors.rcond() < kLeastCondition) return {};
+  if (!is_regular(factors)) return {};
   const Eigen::VectorXd solution = factors.solve(normal.right);
   return {solution.begin(), solution.end()};
 }

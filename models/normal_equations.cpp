@@ -3,9 +3,15 @@
 namespace starling::models {
 namespace {
 
-constexpr double kLeastCondition = 1e-13;  // reciprocal; below, the equations are singular
+constexpr double kLeastPivot = 1e-13;  // of the largest; below, the equations are singular
 
 }  // namespace
+
+bool is_regular(const Eigen::LDLT<Eigen::MatrixXd>& factors) {
+  if (factors.info() != Eigen::Success) return false;
+  const auto pivots = factors.vectorD().array();
+  return pivots.minCoeff() > kLeastPivot * pivots.maxCoeff();
+}
 
 void NormalEquations::add(const Eigen::VectorXd& row, double target) {
   matrix_.selfadjointView<Eigen::Lower>().rankUpdate(row);
@@ -29,7 +35,7 @@ bool NormalEquations::minimize(const Eigen::VectorXd& c, double mu, Eigen::Vecto
     factors_.emplace(shifted);
     mu_ = mu;
   }
-  if (factors_->info() != Eigen::Success || factors_->rcond() < kLeastCondition) return false;
+  if (!is_regular(*factors_)) return false;
   x = factors_->solve(right_ - c);
   return true;
 }

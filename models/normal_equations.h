@@ -9,6 +9,10 @@
 
 namespace starling::models {
 
+// Whether the factors are those of a matrix that is not singular. (What LDLT estimates of the
+// condition leaves out pivots that are zero.)
+bool is_regular(const Eigen::LDLT<Eigen::MatrixXd>& factors);
+
 class NormalEquations {
  public:
   // Rows of `size` numbers, the last of which belongs to the bias if there is one.

@@ -125,6 +125,45 @@ TEST_CASE("Every gradient agrees with finite differences and float with double")
   }
 }
 
+TEST_CASE("A closed form is where the gradient with its extra terms vanishes") {
+  const Folder folder("closed-forms");
+  std::size_t count = 0;
+  for (const Case& each : every_model(folder)) {
+    CAPTURE(to_string(each.model.kind));
+    CAPTURE(to_string(each.data.source));
+    const auto objective =
+        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
+    constexpr double kMu = 0.7;
+    const std::vector<double> c = random_point(objective->dimension());
+    std::vector<double> x(c.size(), 5), gradient(c.size());
+    const bool is_solved = objective->minimize(c, kMu, x);
+    CHECK(is_solved == (each.model.kind == ModelKind::linear));
+    if (!is_solved) {
+      CHECK(x == std::vector<double>(c.size(), 5));
+      continue;
+    }
+    ++count;
+    objective->loss_and_gradient(x, {}, gradient);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      CHECK(gradient[k] + c[k] + kMu * x[k] == doctest::Approx(0).scale(1).epsilon(1e-9));
+  }
+  CHECK(count == 3);
+}
+
+TEST_CASE("A closed form that is not unique is none") {
+  // Two columns are the same: nothing says which weight is whose.
+  const Folder folder("closed-form-not-unique");
+  DataOptions csv{.source = Source::csv, .path = folder.write("a.csv", "a,b,y\n1,1,1\n2,2,3\n3,3,3\n")};
+  csv.target = "y";
+  csv.holdout = 0;
+  const auto objective =
+      make<double>({.kind = ModelKind::linear}, csv, load_shared(csv), shard_of(1, 0));
+  std::vector<double> x(objective->dimension(), 5);
+  CHECK_FALSE(objective->minimize(std::vector<double>(x.size()), 0, x));
+  CHECK(x == std::vector<double>(x.size(), 5));
+  CHECK(objective->minimize(std::vector<double>(x.size()), 0.1, x));
+}
+
 TEST_CASE("Blocks of a large batch add up to its mean") {
   const DataOptions options{.source = Source::houses, .samples = 1000};
   const auto all = make<double>({}, options, load_shared(options), shard_of(1, 0));
