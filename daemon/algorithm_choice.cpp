@@ -35,15 +35,14 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
     return {Algorithm::dpsgd, because + ", but an exact algorithm needs edges that lead both ways"};
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
     return {Algorithm::dpsgd, fmt::format("exchange.missing={}", name(node.missing))};
-  if (learner.optim.local_optimizer == optim::LocalOptimizerKind::adam && !is_loose(node.schedule))
+  const bool mixes = gossip::mixes_rounds(node);
+  if (learner.optim.local_optimizer == optim::LocalOptimizerKind::adam)
     return {Algorithm::gt, because + ", and gt is exact with adam"};
   if (learner.optim.local_optimizer != optim::LocalOptimizerKind::sgd)
-    return is_loose(node.schedule)
-               ? AlgorithmChoice{Algorithm::dpsgd, "admm brings an optimizer of its own"}
-               : AlgorithmChoice{Algorithm::ed, because};
-  if (is_loose(node.schedule))
-    return {Algorithm::admm, fmt::format("{}, and nobody waits for the slow (exchange.schedule={})",
-                                         because, name(node.schedule))};
+    return {mixes ? Algorithm::gt : Algorithm::ed, because};
+  if (mixes)
+    return {Algorithm::admm,
+            because + ", and nobody waits for the slow (exchange.schedule, quorum)"};
   if (reader.text("cluster.preset") == "wan")
     return {Algorithm::admm, because + ", and the network is wide (cluster.preset=wan)"};
   return {Algorithm::ed, fmt::format("{}, and the network is near (cluster.preset={})", because,

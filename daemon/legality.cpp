@@ -33,17 +33,20 @@ void check_schedule(const gossip::Options& node, Algorithm algorithm, Reader& re
   if (!node.traits.is_pairwise && is_pairwise)
     refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
                        name(algorithm), algorithm == Algorithm::ed ? "pairwise-ed" : "adpsgd"));
-  const bool is_loose = gossip::is_loose(node.schedule);
-  if (is_loose && (algorithm == Algorithm::ed || algorithm == Algorithm::gt))
+  if (algorithm == Algorithm::ed && is_loose(node.schedule))
     refuse(
-        fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
-                    "use rounds, or algorithm admm",
-                    name(algorithm), name(node.schedule)));
-  if (is_loose && node.traits.overlaps)
+        fmt::format("ed diverges where vectors of different rounds are averaged, as {} does; "
+                    "use rounds, or algorithm gt or admm",
+                    name(node.schedule)));
+  if (node.traits.overlaps && is_loose(node.schedule))
     refuse(
-        fmt::format("{} hides the network behind the gradient, and {} does not wait for it; use "
-                    "rounds, or algorithm dpsgd",
+        fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
+                    "use rounds, or algorithm dpsgd",
                     name(algorithm), name(node.schedule)));
+  if (algorithm == Algorithm::ed && node.quorum < 1)
+    reader.mistake("exchange.quorum",
+                   "ed diverges where vectors of different rounds are averaged, as with those that "
+                   "a quorum leaves behind; use 1, or algorithm gt or admm");
   if (node.quorum < 1 && node.schedule != Schedule::rounds)
     reader.mistake("exchange.quorum",
                    fmt::format("{} waits for no quorum; use schedule rounds, or quorum 1",

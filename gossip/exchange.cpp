@@ -60,6 +60,8 @@ bool Exchange::is_numbered(const Link& link) const {
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   offer_ = std::move(done.offer);
   edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
+  // Who is behind others that go on with a quorum would never count for them again.
+  if (options_.quorum < 1) round_ = std::max(round_, furthest_round(links));
   offered_round_ = round_;
   // Edges that are about to close are offered to as well, and count: the weights of a round must
   // add up to less than one.
@@ -67,8 +69,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
       links.all(), [](const auto& item) { return item.second.active && item.second.wish.brings; });
   offered_degree_ = std::max(degree_, static_cast<std::uint32_t>(active));
   // Pairs that are averaged a step late make models swing, if they pull by more than a half.
-  if (is_loose(options_.schedule) && counts_pairs(options_))
-    offered_degree_ = 2 * offered_degree_ + 1;
+  if (mixes_rounds(options_) && counts_pairs(options_)) offered_degree_ = 2 * offered_degree_ + 1;
   wait_since_ = now;
   offered_to_.clear();
   aggregate_.update();
@@ -117,8 +118,10 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
     const Timing& timing = options_.timing;
     const Duration pause =
         2 * neighbor.patience.value(timing.patience_least, timing.patience_initial);
+    // An edge that is younger than the job was offered nothing.
+    const bool has_nothing = link.wish.takes && payload.empty();
     if (!sessions_.offer(now, link, {offered_round_, offered_degree_, payload},
-                         sits_out(link, neighbor), pause, message))
+                         has_nothing || sits_out(link, neighbor), pause, message))
       payload = {};
   } else {
     const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
@@ -133,7 +136,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
 }
 
 bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {
-  if (is_loose(options_.schedule)) return sessions_.is_waiting(link.wish.peer);
+  if (mixes_rounds(options_)) return sessions_.is_waiting(link.wish.peer);
   // Who is behind in rounds catches up first: the others wait for it.
   return options_.schedule == Schedule::rounds && neighbor.latest &&
          neighbor.latest->round > offered_round_;
@@ -341,7 +344,8 @@ std::uint64_t Exchange::next_round(const Links& links) const {
 
 std::vector<optim::MixTerm> Exchange::take_pairs() {
   const bool is_pairwise = options_.schedule == Schedule::pairwise;
-  const bool skips_mixed_rounds = options_.traits.counts_flows && !is_pairwise;
+  const bool skips_mixed_rounds =
+      options_.traits.counts_flows && !is_pairwise && !mixes_rounds(options_);
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
     // Both ends see that, so both do without.

@@ -98,6 +98,10 @@ std::string_view name(Schedule schedule) {
   return kSchedules[static_cast<std::size_t>(schedule)];
 }
 
+bool mixes_rounds(const Options& options) {
+  return is_loose(options.schedule) || options.quorum < 1;
+}
+
 bool counts_pairs(const Options& options) {
   // What each is told anew all the time need not come every time.
   const bool takes_newest = options.traits.tells_each && is_loose(options.schedule);

@@ -19,7 +19,7 @@ namespace starling::gossip {
 // apart; everybody at its own speed, with what has come; two at a time, at their own speeds.
 enum class Schedule { rounds, ssp, async, pairwise };
 std::string_view name(Schedule schedule);
-// Whether vectors of different rounds meet as a matter of course.
+// Whether nodes are of different rounds as a matter of course.
 inline bool is_loose(Schedule schedule) {
   return schedule == Schedule::ssp || schedule == Schedule::async;
 }
@@ -75,6 +75,8 @@ struct Options {
 };
 
 void describe(Schema& schema);
+// Whether vectors of different rounds are averaged as a matter of course.
+bool mixes_rounds(const Options& options);
 // Whether pairs of vectors are numbered, so that each is averaged exactly once at both its ends.
 bool counts_pairs(const Options& options);
 // Reads cluster.*, exchange.*, stop.*, eval.every and topology.*; who the node is and what it

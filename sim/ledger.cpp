@@ -71,7 +71,7 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   Book& book = book_of(node);
   book.expected.reset();
   if (!job.absorb) return;
-  if (world_->options().base.missing == gossip::Missing::late)
+  if (gossip::counts_pairs(world_->options().base))
     for (const optim::MixTerm& term : job.mix) enter(node, book, term);
   // Others offer something else than their model, or mix with other weights.
   if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job);

@@ -49,7 +49,10 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect(with({{"optim.local-optimizer", "adam"}}), "gt", "adam");
   expect(with({{"cluster.preset", "wan"}}), "admm", "wan");
   expect(with({{"exchange.schedule", "async"}}), "admm", "for the slow");
-  expect(with({{"exchange.schedule", "ssp"}, {"optim.local-optimizer", "adam"}}), "dpsgd", "admm");
+  expect(with({{"exchange.quorum", ".7"}}), "admm", "for the slow");
+  expect(with({{"exchange.schedule", "ssp"}, {"optim.local-optimizer", "adam"}}), "gt", "adam");
+  expect(with({{"exchange.schedule", "async"}, {"optim.local-optimizer", "momentum"}}), "gt",
+         "by-label");
   expect(with({{"exchange.schedule", "pairwise"}}), "pairwise-ed", "two at a time");
   expect(with({{"topology.kind", "complete"}}), "dpsgd", "neighbours");
   expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "5"}}), "ed", "by-label");
