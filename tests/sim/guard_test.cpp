@@ -30,9 +30,7 @@ class Reference final : public optim::Objective<S> {
  public:
   using Broken = std::function<bool(std::span<const double> x)>;
   Reference(std::size_t node, Broken is_broken)
-      : exact_(reference_objective({}, node)), is_broken_(std::move(is_broken)) {
-    for (const double value : exact_->optimum()) optimum_.push_back(static_cast<S>(value));
-  }
+      : exact_(reference_objective_in<S>({}, node)), is_broken_(std::move(is_broken)) {}
   void assign(const optim::Shard&) override {}
   std::size_t dimension() const override { return exact_->dimension(); }
   std::size_t samples() const override { return exact_->samples(); }
@@ -41,29 +39,25 @@ class Reference final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override {
-    const std::vector<double> at(x.begin(), x.end());
-    std::vector<double> g(x.size());
-    const double loss = exact_->loss_and_gradient(at, batch, g);
-    for (std::size_t k = 0; k < g.size(); ++k)
-      gradient[k] = static_cast<S>(g[k] * broken_factor(at));
-    return loss * broken_factor(at);
+    const double loss = exact_->loss_and_gradient(x, batch, gradient);
+    for (S& value : gradient) value *= static_cast<S>(broken_factor(x));
+    return loss * broken_factor(x);
   }
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
-    const std::vector<double> at(x.begin(), x.end());
-    optim::Evaluation evaluation = exact_->evaluate(at, limit);
-    evaluation.loss *= broken_factor(at);
+    optim::Evaluation evaluation = exact_->evaluate(x, limit);
+    evaluation.loss *= broken_factor(x);
     return evaluation;
   }
-  std::span<const S> optimum() const override { return optimum_; }
+  std::span<const S> optimum() const override { return exact_->optimum(); }
 
  private:
-  double broken_factor(std::span<const double> x) const {
-    return is_broken_ && is_broken_(x) ? std::numeric_limits<double>::quiet_NaN() : 1;
+  double broken_factor(std::span<const S> x) const {
+    const std::vector<double> at(x.begin(), x.end());
+    return is_broken_ && is_broken_(at) ? std::numeric_limits<double>::quiet_NaN() : 1;
   }
 
-  std::unique_ptr<optim::Objective<double>> exact_;
+  std::unique_ptr<optim::Objective<S>> exact_;
   Broken is_broken_;
-  std::vector<S> optimum_;
 };
 
 struct Case {
@@ -120,8 +114,7 @@ double farthest(const World& world, const std::vector<std::size_t>& nodes,
 
 template <class S>
 Lockstep lockstep_of(const Case& c) {
-  const bool overlaps = optim::traits(c.algorithm).overlaps;
-  return {topology::Kind::torus, kNodes, overlaps, trainers_of<S>(c)};
+  return {topology::Kind::torus, kNodes, optim::traits(c.algorithm), trainers_of<S>(c)};
 }
 
 // max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500

@@ -2,20 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
+#include "base/check.h"
 #include "topology/build.h"
 
 namespace starling::test {
+namespace {
 
-Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : Lockstep(kind, shape.n, optim::traits(training.algorithm).overlaps,
-               reference_trainers(training, shape)) {}
-
-Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, bool overlaps,
-                   const sim::TrainerFactory& make_trainer)
-    : overlaps_(overlaps), troubles_(nodes) {
+topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
   std::vector<topology::Site> sites;
   for (std::size_t k = 0; k < nodes; ++k) {
     const std::string name = fmt::format("node-{}", k);
@@ -23,76 +21,167 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, bool overlaps,
   }
   topology::Options options;
   options.kind = kind;
-  graph_ = *topology::build(options, sites);
-  weights_ = topology::metropolis_weights(graph_);
-  for (std::size_t k = 0; k < nodes; ++k) {
-    trainers_.push_back(make_trainer(k));
-    optim::Job job;
-    job.shard = std::make_shared<optim::Shard>();
-    trainers_.back()->run(job);
+  return *topology::build(options, sites);
+}
+
+}  // namespace
+
+Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
+    : Lockstep(kind, shape.n, optim::traits(training.algorithm),
+               reference_trainers(training, shape)) {}
+
+Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Traits traits,
+                   const sim::TrainerFactory& make_trainer)
+    : traits_(traits),
+      make_trainer_(make_trainer),
+      whole_(graph_of(kind, nodes)),
+      births_(nodes),
+      trainers_(nodes),
+      offers_(nodes),
+      troubles_(nodes) {
+  for (std::size_t node = 0; node < nodes; ++node) {
+    start(node);
+    come_back(node);
   }
+}
+
+void Lockstep::start(std::size_t node) {
+  trainers_[node] = make_trainer_(node);
+  optim::Job job;
+  job.shard = std::make_shared<optim::Shard>();
+  trainers_[node]->run(job);
+}
+
+void Lockstep::follow_present() {
+  topology::Edges edges;
+  for (const std::size_t node : present_)
+    for (const int from : whole_.in[node])
+      if (std::ranges::binary_search(present_, static_cast<std::size_t>(from)))
+        edges.emplace_back(from, static_cast<int>(node));
+  graph_ = topology::directed(whole_.size(), edges);
+  weights_ = topology::metropolis_weights(graph_);
+}
+
+void Lockstep::crash(std::size_t node) {
+  std::erase(present_, node);
+  follow_present();
+}
+
+void Lockstep::come_back(std::size_t node) {
+  ++births_[node];
+  present_.push_back(node);
+  std::ranges::sort(present_);
+  follow_present();
+}
+
+void Lockstep::come_back(std::size_t node, std::size_t donor) {
+  const Payload state = snapshot(donor);
+  start(node);
+  adopt(node, state);
+  come_back(node);
+}
+
+Payload Lockstep::snapshot(std::size_t node) {
+  optim::Job job;
+  job.round = round_;
+  job.snapshot = true;
+  return trainers_[node]->run(job).snapshot;
+}
+
+void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
+  optim::Job job;
+  job.round = round_;
+  job.adopt = snapshot;
+  const optim::Done done = trainers_[node]->run(job);
+  ENSURE(!done.trouble, "the snapshot was made for its trainer");
 }
 
 void Lockstep::run(std::uint64_t rounds) {
   for (std::uint64_t k = 0; k < rounds; ++k) {
     ++round_;
-    std::vector<optim::Done> offers;
-    for (std::size_t node = 0; node < trainers_.size(); ++node) offers.push_back(offer_of(node));
-    for (std::size_t node = 0; node < trainers_.size(); ++node) absorb(node, offers);
+    if (!traits_.is_pairwise)
+      exchange_all();
+    else
+      for (std::size_t exchange = 0; exchange < present_.size(); ++exchange) exchange_two();
   }
 }
 
-// Each edge is called after the node at its other end, from 1.
-std::vector<std::uint64_t> Lockstep::edges(std::size_t node) const {
-  std::vector<std::uint64_t> edges;
-  for (const int from : graph_.in[node]) edges.push_back(static_cast<std::uint64_t>(from) + 1);
-  return edges;
+void Lockstep::exchange_all() {
+  for (const std::size_t node : present_) make_offer(node, true);
+  for (const std::size_t node : present_) {
+    std::vector<optim::MixTerm> mix;
+    for (std::size_t k = 0; k < graph_.in[node].size(); ++k)
+      mix.push_back(
+          term(node, static_cast<std::size_t>(graph_.in[node][k]), weights_.from[node][k]));
+    absorb(node, std::move(mix));
+  }
 }
 
-optim::Done Lockstep::offer_of(std::size_t node) {
+void Lockstep::exchange_two() {
+  const std::size_t one = present_[prng_.below(present_.size())];
+  const std::vector<int>& in = graph_.in[one];
+  const auto other = static_cast<std::size_t>(in[prng_.below(in.size())]);
+  make_offer(one, true);
+  make_offer(other, false);
+  absorb(one, {term(one, other, 0.5)});
+  absorb(other, {term(other, one, 0.5)});
+}
+
+void Lockstep::make_offer(std::size_t node, bool has_step) {
   optim::Job job;
   job.round = round_;
   job.edges = edges(node);
   job.offer = true;
-  job.local = !overlaps_;
-  optim::Done done = trainers_[node]->run(job);
-  troubles_[node] = done.trouble;
-  if (!overlaps_) return done;
+  job.local = has_step && !traits_.overlaps;
+  offers_[node] = trainers_[node]->run(job);
+  if (!has_step) return;
+  troubles_[node] = offers_[node].trouble;
+  if (!traits_.overlaps) return;
   optim::Job step;
   step.round = round_;
   step.local = true;
   troubles_[node] = trainers_[node]->run(step).trouble;
-  return done;
 }
 
-void Lockstep::absorb(std::size_t node, const std::vector<optim::Done>& offers) {
+optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight) const {
+  optim::MixTerm term;
+  term.peer = NodeId{from + 1};
+  term.weight = weight;
+  term.edge = edge(node, from);
+  term.theirs = offers_[from].offer;
+  for (const auto& [life, payload] : offers_[from].edge_offers)
+    if (life == edge(from, node)) term.theirs = payload;
+  return term;
+}
+
+void Lockstep::absorb(std::size_t node, std::vector<optim::MixTerm> mix) {
   optim::Job job;
   job.round = round_ + 1;
   job.absorb = true;
   job.edges = edges(node);
-  const std::vector<int>& in = graph_.in[node];
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    const auto from = static_cast<std::size_t>(in[k]);
-    const optim::Done& offer = offers[from];
-    optim::MixTerm term;
-    term.peer = NodeId{from + 1};
-    term.weight = weights_.from[node][k];
-    term.edge = from + 1;
-    term.theirs = offer.offer;
-    for (const auto& [edge, payload] : offer.edge_offers)
-      if (edge == node + 1) term.theirs = payload;
-    job.mix.push_back(std::move(term));
-  }
+  job.mix = std::move(mix);
   trainers_[node]->run(job);
 }
 
-double Lockstep::error() const {
+// The life of an edge, as `node` calls it, ends with either of its ends.
+std::uint64_t Lockstep::edge(std::size_t node, std::size_t peer) const {
+  return (births_[node] + births_[peer]) * births_.size() + peer;
+}
+
+std::vector<std::uint64_t> Lockstep::edges(std::size_t node) const {
+  std::vector<std::uint64_t> edges;
+  for (const int peer : graph_.in[node])
+    edges.push_back(edge(node, static_cast<std::size_t>(peer)));
+  return edges;
+}
+
+double Lockstep::error(const std::vector<double>& optimum) const {
   double sum = 0;
-  for (const auto& trainer : trainers_) {
-    const std::vector<double> x = trainer->parameters(), optimum = trainer->optimum();
+  for (const std::size_t node : present_) {
+    const std::vector<double> x = trainers_[node]->parameters();
     for (std::size_t k = 0; k < x.size(); ++k) sum += std::pow(x[k] - optimum[k], 2);
   }
-  return std::sqrt(sum / static_cast<double>(trainers_.size()));
+  return std::sqrt(sum / static_cast<double>(present_.size()));
 }
 
 }  // namespace starling::test

@@ -1,5 +1,6 @@
-// Lockstep: trainers that exchange their offers by hand, every round on every edge. The mathematics
-// of an algorithm without messages, a hundred times as fast as the simulator.
+// Lockstep: trainers that exchange their offers by hand, every round on every edge, or two at a
+// time where the algorithm is pairwise. The mathematics of an algorithm without messages, a hundred
+// times as fast as the simulator.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/payload.h"
+#include "base/prng.h"
 #include "tests/sim/reference.h"
 #include "topology/graph.h"
 #include "topology/options.h"
@@ -19,28 +22,59 @@ class Lockstep {
  public:
   // Node i holds the i-th part of the reference problem.
   Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape = {});
-  // `nodes` trainers of any kind, of an algorithm that overlaps or not.
-  Lockstep(topology::Kind kind, std::size_t nodes, bool overlaps,
+  // `nodes` trainers of any kind, of an algorithm with these traits.
+  Lockstep(topology::Kind kind, std::size_t nodes, optim::Traits traits,
            const sim::TrainerFactory& make_trainer);
 
+  // Of a pairwise algorithm a round is as many exchanges as nodes are present: one of them, by
+  // chance, steps and exchanges with one of its neighbours, by chance.
   void run(std::uint64_t rounds);
-  // sqrt(mean_i ||x_i - x*||^2)
-  double error() const;
+  // From now on chance is drawn from this seed; before it is 1.
+  void draw_from(std::uint64_t seed) { prng_ = Prng(seed); }
+
+  // Its edges end at the others, and the weights are those of the graph without it.
+  void crash(std::size_t node);
+  // As it was, on its former edges, which begin another life.
+  void come_back(std::size_t node);
+  // The same as another trainer, which adopts a snapshot of `donor`, or its own of before.
+  void come_back(std::size_t node, std::size_t donor);
+  // The snapshot was made for its trainer.
+  void adopt(std::size_t node, const Payload& snapshot);
+
+  const std::vector<std::size_t>& present() const { return present_; }
+  // sqrt(mean_i ||x_i - x*||^2) of those present, x* being the optimum of all.
+  double error() const { return error(trainers_.at(0)->optimum()); }
+  // The same with any point for x*.
+  double error(const std::vector<double>& optimum) const;
   const optim::Trainer& trainer(std::size_t node) const { return *trainers_.at(node); }
-  // Of its last local step.
+  // The last that it made, and what became of its last local step.
+  const optim::Done& offer(std::size_t node) const { return offers_.at(node); }
   const std::optional<std::string>& trouble(std::size_t node) const { return troubles_.at(node); }
 
  private:
-  optim::Done offer_of(std::size_t node);
-  void absorb(std::size_t node, const std::vector<optim::Done>& offers);
+  void start(std::size_t node);
+  void follow_present();
+  Payload snapshot(std::size_t node);
+  void exchange_all();
+  void exchange_two();
+  void make_offer(std::size_t node, bool has_step);
+  optim::MixTerm term(std::size_t node, std::size_t from, double weight) const;
+  void absorb(std::size_t node, std::vector<optim::MixTerm> mix);
+  std::uint64_t edge(std::size_t node, std::size_t peer) const;
   std::vector<std::uint64_t> edges(std::size_t node) const;
 
-  bool overlaps_;
-  topology::Graph graph_;
+  optim::Traits traits_;
+  sim::TrainerFactory make_trainer_;
+  topology::Graph whole_;  // with all nodes
+  topology::Graph graph_;  // the absent have no edges in it
   topology::Weights weights_;
+  std::vector<std::size_t> present_;
+  std::vector<std::uint64_t> births_;
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
+  std::vector<optim::Done> offers_;
   std::vector<std::optional<std::string>> troubles_;
   std::uint64_t round_ = 0;
+  Prng prng_{1};
 };
 
 }  // namespace starling::test

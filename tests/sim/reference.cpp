@@ -106,7 +106,61 @@ class Reference final : public optim::Objective<double> {
   std::vector<double> optimum_;
 };
 
+// All is computed in double, and only what comes of it is rounded.
+template <class S>
+class Rounded final : public optim::Objective<S> {
+ public:
+  Rounded(const ReferenceShape& shape, std::size_t i, bool has_closed_form)
+      : exact_(shape, i),
+        has_closed_form_(has_closed_form),
+        optimum_(exact_.optimum().begin(), exact_.optimum().end()) {}
+
+  void assign(const optim::Shard&) override {}
+  std::size_t dimension() const override { return exact_.dimension(); }
+  std::size_t samples() const override { return exact_.samples(); }
+  std::string shard_description() const override { return exact_.shard_description(); }
+  std::string schema() const override { return exact_.schema(); }
+  void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
+  double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                           std::span<S> gradient) override {
+    std::vector<double> exact(x.size());
+    const double loss = exact_.loss_and_gradient(widened(x), batch, exact);
+    round(exact, gradient);
+    return loss;
+  }
+  bool minimize(std::span<const S> c, double mu, std::span<S> x) override {
+    std::vector<double> exact(x.size());
+    if (!has_closed_form_ || !exact_.minimize(widened(c), mu, exact)) return false;
+    round(exact, x);
+    return true;
+  }
+  optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
+    return exact_.evaluate(widened(x), limit);
+  }
+  std::span<const S> optimum() const override { return optimum_; }
+
+ private:
+  static std::vector<double> widened(std::span<const S> x) { return {x.begin(), x.end()}; }
+  static void round(std::span<const double> from, std::span<S> to) {
+    std::ranges::transform(from, to.begin(), [](double value) { return static_cast<S>(value); });
+  }
+
+  Reference exact_;
+  bool has_closed_form_;
+  std::vector<S> optimum_;
+};
+
 }  // namespace
+
+template <class S>
+std::unique_ptr<optim::Objective<S>> reference_objective_in(const ReferenceShape& shape,
+                                                            std::size_t i, bool has_closed_form) {
+  return std::make_unique<Rounded<S>>(shape, i, has_closed_form);
+}
+template std::unique_ptr<optim::Objective<float>> reference_objective_in(const ReferenceShape&,
+                                                                         std::size_t, bool);
+template std::unique_ptr<optim::Objective<double>> reference_objective_in(const ReferenceShape&,
+                                                                          std::size_t, bool);
 
 std::unique_ptr<optim::Objective<double>> reference_objective(const ReferenceShape& shape,
                                                               std::size_t i) {

@@ -23,6 +23,12 @@ struct ReferenceShape {
 std::unique_ptr<optim::Objective<double>> reference_objective(const ReferenceShape& shape,
                                                               std::size_t i);
 
+// The same in the numbers of S: float or double. Where it has no closed form, minimize() says so.
+template <class S>
+std::unique_ptr<optim::Objective<S>> reference_objective_in(const ReferenceShape& shape,
+                                                            std::size_t i,
+                                                            bool has_closed_form = true);
+
 // Where the mean of what these nodes minimise is least.
 std::vector<double> reference_optimum(const ReferenceShape& shape,
                                       const std::vector<std::size_t>& nodes);
