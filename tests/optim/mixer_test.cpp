@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "optim/kernels.h"
 
 using namespace starling;
 using namespace starling::optim;
@@ -175,6 +176,27 @@ TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds"
   for (std::size_t i = 0; i < x.size(); ++i)
     drift = std::max(drift, std::abs(x.values()[i] + y.values()[i] - a[i] - b[i]));
   CHECK(drift < 1e-14);
+}
+
+TEST_CASE_TEMPLATE("Both ends of an edge count the same but for the sign", S, float, double) {
+  constexpr std::size_t kSize = 37;
+  for (const Codec codec : {Codec::f32, Codec::f64}) {
+    std::vector<S> flow(kSize), flow_of_peer(kSize);
+    for (std::uint64_t round = 0; round < 1000; ++round) {
+      // Of the last numbers of what was sent; every third pair is late.
+      const Payload sent = encoded(random_vector<S>(2 * kSize, 2 * round), codec);
+      const Payload theirs = encoded(random_vector<S>(2 * kSize, 2 * round + 1), codec);
+      const double weight = 1 / static_cast<double>(2 + round % 5);
+      const Payload own = round % 3 == 0 ? sent : Payload();
+      const Payload newer = encoded(random_vector<S>(2 * kSize, round), codec);
+      accumulate(std::span(flow), {NodeId{2}, weight, theirs, own}, own.empty() ? sent : newer,
+                 codec);
+      accumulate(std::span(flow_of_peer), {NodeId{1}, weight, sent}, theirs, codec);
+    }
+    CHECK(squared_norm(std::span<const S>(flow)) > 1000);
+    axpy(S{1}, std::span<const S>(flow_of_peer), std::span(flow));
+    CHECK(flow == std::vector<S>(kSize));
+  }
 }
 
 TEST_CASE("A vector survives its encoding") {
