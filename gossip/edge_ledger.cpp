@@ -52,6 +52,8 @@ bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
   const bool is_expected = index > 0 && index <= received_ + kWindow &&
                            (!closed_ || index <= last_) && (!their_last_ || index <= *their_last_);
   if (!is_expected || (has(index) && !PLANTED(pair_mixed_twice))) return false;
+  advanced_ = advanced_ || index > newest_;
+  newest_ = std::max(newest_, index);
   announced(index);
   theirs_[index] = std::move(theirs);
   beyond_.insert(index);
@@ -60,9 +62,7 @@ bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
 }
 
 void EdgeLedger::announced(std::uint64_t index) {
-  if (index <= newest_ || index > received_ + kWindow) return;
-  newest_ = index;
-  advanced_ = true;
+  if (index <= received_ + kWindow) announced_ = std::max(announced_, index);
 }
 
 std::vector<EdgeLedger::Pair> EdgeLedger::take() {

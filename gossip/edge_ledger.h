@@ -55,7 +55,9 @@ class EdgeLedger {
   bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
   // The other end has offered all up to `index`.
   void announced(std::uint64_t index);
-  // One that was offered has not come.
+  // One that was offered has not come; it may be of a round that this end has not begun.
+  bool lacks() const { return announced_ > received_; }
+  // A later one came before it.
   bool has_gap() const { return newest_ > received_; }
   // All up to this one have come.
   std::uint64_t received() const { return received_; }
@@ -96,7 +98,8 @@ class EdgeLedger {
   std::uint64_t received_ = 0;
   std::set<std::uint64_t> beyond_;          // received out of order
   std::map<std::uint64_t, Vector> theirs_;  // until mixed
-  std::uint64_t newest_ = 0;                // highest number offered, as far as is known
+  std::uint64_t newest_ = 0;                // highest number received
+  std::uint64_t announced_ = 0;             // highest number offered, as far as is known
   bool advanced_ = false;                   // newest_ grew since the last offer
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;

@@ -185,7 +185,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   else if (is_answered || session->ask_at == kNever)
     session->ask_at = now + session->pause;
   // It answers, but what it has offered does not come: no reason to ask less often.
-  if (ledger.has_gap()) {
+  if (ledger.lacks()) {
     session->pause = session->least_pause;
     session->ask_at = std::min(session->ask_at, now + session->pause);
   }

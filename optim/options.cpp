@@ -7,8 +7,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv,          "ed"sv,
-                                    "gt"sv,    "adpsgd"sv,          "pairwise-ed"sv, "admm"sv};
+constexpr std::array kAlgorithms = {
+    "auto"sv, "dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv, "ed"sv, "gt"sv, "adpsgd"sv, "pairwise-ed"sv,
+    "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
@@ -17,12 +18,13 @@ constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 void describe(Schema& schema) {
   schema.add(
       {"optim.algorithm", "auto",
-       "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias where data differ by node), "
-       "dpsgd-pipelined (average while the gradient is computed; overlaps the network, "
-       "larger bias), qg (momentum of the whole network; smaller bias), ed (exact however "
-       "data differ, at the same traffic), gt (exact too, also with adam; twice the "
-       "traffic), admm (exact, and indifferent to loss, delay and unequal speeds), adpsgd (two "
-       "at a time, nobody waits; the faster count for more), pairwise-ed (the same, exact)"});
+       "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias where "
+       "data differ by node), dpsgd-pipelined (average while the gradient is computed; overlaps "
+       "the network, larger bias), qg (momentum of the whole network; smaller bias), ed (exact "
+       "however data differ, at the same traffic), gt (exact too, also with adam and at unequal "
+       "speeds; twice the traffic), admm (exact, and indifferent to loss, delay and unequal "
+       "speeds), adpsgd (two at a time, nobody waits; the faster count for more), pairwise-ed "
+       "(the same, exact)"});
   schema.add({"optim.learning-rate", "0.1",
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it"});

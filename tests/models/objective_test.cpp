@@ -153,7 +153,8 @@ TEST_CASE("A closed form is where the gradient with its extra terms vanishes") {
 TEST_CASE("A closed form that is not unique is none") {
   // Two columns are the same: nothing says which weight is whose.
   const Folder folder("closed-form-not-unique");
-  DataOptions csv{.source = Source::csv, .path = folder.write("a.csv", "a,b,y\n1,1,1\n2,2,3\n3,3,3\n")};
+  DataOptions csv{.source = Source::csv,
+                  .path = folder.write("a.csv", "a,b,y\n1,1,1\n2,2,3\n3,3,3\n")};
   csv.target = "y";
   csv.holdout = 0;
   const auto objective =
