@@ -84,6 +84,7 @@ void Director::heal() {
 void Director::set_weather() {
   NetworkOptions options = world_->options().network;
   std::vector<double> slowness(world_->size(), 1.0);
+  slowness.back() = world_->options().straggler;
   world_->network().heal();
   const auto raise = [](double& value, double to) { value = std::max(value, to); };
   for (const Fault* fault : active_) {

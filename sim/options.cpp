@@ -13,6 +13,9 @@ void describe(Schema& schema) {
   schema.add({"sim.duplicate", "0", "probability, 0 to 1, that a message arrives twice"});
   schema.add({"sim.compute", "0.01",
               "time of one local step, s; larger spends more of a round on computing"});
+  schema.add({"sim.straggler", "1",
+              "factor by which the steps of the last node take longer; larger makes those wait "
+              "longer who wait for all"});
   schema.add({"sim.seconds", "3600", "virtual time after which the simulation stops, s"});
   schema.add({"sim.chaos", "480", "time of faults in a run with --chaos, s; larger finds more"});
   schema.add({"sim.healed", "120", "time after them in which none is left, s"});
@@ -29,6 +32,7 @@ Options read_options(Reader& reader) {
   options.network.loss = reader.number("sim.loss", 0, 1);
   options.network.duplicate = reader.number("sim.duplicate", 0, 1);
   options.compute = from_seconds(reader.number("sim.compute", 0, 1e6));
+  options.straggler = reader.number("sim.straggler", 1, 1000);
   options.limit = from_seconds(reader.number("sim.seconds", 0, 1e9));
   options.phases.chaos = from_seconds(reader.number("sim.chaos", 0, 1e6));
   options.phases.healed = from_seconds(reader.number("sim.healed", 0, 1e6));

@@ -27,7 +27,8 @@ struct Options {
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step
-  Duration limit = std::chrono::hours(1);            // of virtual time
+  double straggler = 1;                    // by which the steps of the last node take longer
+  Duration limit = std::chrono::hours(1);  // of virtual time
   Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.

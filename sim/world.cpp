@@ -33,6 +33,7 @@ World::World(Options options, TrainerFactory make_trainer)
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kNodesLimit, "a world has at most 10,000 nodes");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
+  if (!nodes_.empty()) slow(nodes_.size() - 1, options_.straggler);
 }
 
 gossip::Options World::node_options(std::size_t node) const {
