@@ -46,6 +46,13 @@ Json to_json(const gossip::GoalSummary& goal) {
 }
 
 template <class Items>
+Json to_array(const Items& items);
+
+Json to_json(const gossip::TraceRecord& record) {
+  return {{"time_s", record.time_s}, {"nodes", to_array(record.nodes)}};
+}
+
+template <class Items>
 Json to_array(const Items& items) {
   Json array = Json::array();
   for (const auto& item : items) array.push_back(to_json(item));
@@ -58,6 +65,7 @@ Json summary_json(const gossip::Summary& summary) {
   Json object;
   object["nodes"] = to_array(summary.nodes);
   object["series"] = to_array(summary.series);
+  if (!summary.trace.empty()) object["trace"] = to_array(summary.trace);
   object["goal"] = to_json(summary.goal);
   const gossip::MembersSummary& members = summary.members;
   object["members"] = {{"alive", members.alive},

@@ -20,6 +20,12 @@ struct NodeSummary {
   std::uint64_t sent_bytes = 0;                    // of parameters
 };
 
+// What all nodes say of themselves at one time.
+struct TraceRecord {
+  double time_s = 0;
+  std::vector<NodeSummary> nodes = {};
+};
+
 // As one node sees them at the end.
 struct MembersSummary {
   std::uint64_t alive = 0, suspect = 0, dead = 0, left = 0;
@@ -40,6 +46,7 @@ struct Summary {
   std::optional<double> wall_s = {}, virtual_s = {};
   // Of a simulation.
   std::optional<std::uint64_t> seed = {}, event_hash = {}, events = {};
+  std::vector<TraceRecord> trace = {};       // where one is wanted
   std::vector<std::string> violations = {};  // laws that did not hold; none is as it should be
 };
 

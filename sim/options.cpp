@@ -23,6 +23,9 @@ void describe(Schema& schema) {
               "time in which all must agree after the last fault, s; smaller asks for more"});
   schema.add({"sim.distance", "0.05",
               "largest ||x_i - mean|| / ||mean|| that is allowed at the end of such a run"});
+  schema.add({"sim.trace", "0",
+              "time between two records of all nodes, s; --json lists them as trace; 0: none; "
+              "smaller makes a longer document"});
 }
 
 Options read_options(Reader& reader) {
@@ -38,6 +41,7 @@ Options read_options(Reader& reader) {
   options.phases.healed = from_seconds(reader.number("sim.healed", 0, 1e6));
   options.phases.agree_within = from_seconds(reader.number("sim.agree-within", 0, 1e6));
   options.phases.distance_limit = reader.number("sim.distance", 0, 1e9);
+  options.trace = from_seconds(reader.number("sim.trace", 0, 1e6));
   return options;
 }
 

@@ -29,6 +29,7 @@ struct Options {
   Duration compute = std::chrono::milliseconds(10);  // of one local step
   double straggler = 1;                    // by which the steps of the last node take longer
   Duration limit = std::chrono::hours(1);  // of virtual time
+  Duration trace{};                        // between two records of all nodes; 0: no trace
   Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/checker.h"
+#include "sim/trace.h"
 
 namespace starling::sim {
 namespace {
@@ -76,7 +77,12 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
     if (event && event->kind == gossip::Event::Kind::finished) ++finished;
   });
   for (std::size_t node = 0; node < world.size(); ++node) world.start(node);
-  world.run_while([&] { return finished < world.size(); }, Time(options.limit));
+  Trace trace(world, options.trace);
+  const auto is_unfinished = [&] { return finished < world.size(); };
+  const Time end(options.limit);
+  trace.record();
+  while (!world.run_while(is_unfinished, std::min(trace.due(), end)) && world.now() < end)
+    trace.record();
   checker.expect_finite();
   std::vector<std::string> violations;
   for (const Violation& violation : checker.violations())
@@ -89,7 +95,24 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
           .seed = options.seed,
           .event_hash = world.event_hash(),
           .events = world.events(),
+          .trace = trace.take(),
           .violations = std::move(violations)};
+}
+
+gossip::NodeSummary report(const World& world, std::size_t node) {
+  const gossip::Status status = world.status(node);
+  gossip::NodeSummary report;
+  report.name = world.node_options(node).name;
+  report.round = status.run.round;
+  if (status.run.steps > 0) report.loss = status.run.loss;
+  if (status.run.evaluation) {
+    report.accuracy = status.run.evaluation->accuracy;
+    report.rmse = status.run.evaluation->rmse;
+  }
+  report.distance = status.consensus_distance;
+  report.distance_to_optimum = status.run.distance_to_optimum;
+  report.sent_bytes = status.sent_bytes;
+  return report;
 }
 
 std::vector<gossip::NodeSummary> summarize_nodes(const World& world) {
@@ -101,20 +124,13 @@ std::vector<gossip::NodeSummary> summarize_nodes(const World& world) {
 
   std::vector<gossip::NodeSummary> nodes;
   for (std::size_t k = 0; k < running.size(); ++k) {
-    const gossip::Status status = world.status(running[k]);
-    gossip::NodeSummary node;
-    node.name = world.node_options(running[k]).name;
-    node.round = status.run.round;
-    if (status.run.steps > 0) node.loss = status.run.loss;
-    if (status.run.evaluation) {
-      node.accuracy = status.run.evaluation->accuracy;
-      node.rmse = status.run.evaluation->rmse;
-    }
+    gossip::NodeSummary node = report(world, running[k]);
+    node.distance.reset();
+    node.distance_to_optimum.reset();
     if (norm > 0) node.distance = distance(models[k], mean) / norm;
     const std::vector<double> optimum = world.trainer(running[k]).optimum();
     if (!optimum.empty() && optimum.size() == models[k].size())
       node.distance_to_optimum = distance(models[k], optimum);
-    node.sent_bytes = status.sent_bytes;
     nodes.push_back(std::move(node));
   }
   return nodes;

@@ -13,7 +13,11 @@ namespace starling::sim {
 // finished, or at the limit of virtual time.
 gossip::Summary simulate(Options options, TrainerFactory make_trainer);
 
-// The nodes of a world as they are now.
+// What a node says of itself: the state after its last whole round, its distance from the mean as
+// it estimates that. REQUIRES that it runs.
+gossip::NodeSummary report(const World& world, std::size_t node);
+
+// The nodes of a world as they are now, measured on their models.
 std::vector<gossip::NodeSummary> summarize_nodes(const World& world);
 
 }  // namespace starling::sim

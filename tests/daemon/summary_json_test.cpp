@@ -25,6 +25,16 @@ TEST_CASE("A summary has the names of the interface and leaves out what does not
   CHECK(json["goal"]["rounds"] == 7);
   CHECK(json["members"]["alive"] == 2);
   CHECK(json["event_hash"] == "0000000000000abc");
-  for (const char* name : {"wall_s", "virtual_s", "seed", "violations"})
+  for (const char* name : {"wall_s", "virtual_s", "seed", "violations", "trace"})
     CHECK_FALSE(json.contains(name));
+}
+
+TEST_CASE("A summary lists the records of a trace with their nodes") {
+  gossip::Summary summary;
+  summary.trace.push_back({.time_s = 0.5, .nodes = {{.name = "node-0", .round = 3}}});
+  const auto json = daemon::summary_json(summary);
+  CHECK(json["trace"].size() == 1);
+  CHECK(json["trace"][0]["time_s"] == 0.5);
+  CHECK(json["trace"][0]["nodes"][0] ==
+        nlohmann::ordered_json{{"name", "node-0"}, {"round", 3}, {"sent_bytes", 0}});
 }
