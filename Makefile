@@ -2,8 +2,9 @@
 #   make up       train on 8 local nodes and watch them
 #   make test     build with sanitizers and run every test
 #   make bench    measure Starling beside its peers
+#   make curves   draw docs/curves from the simulator
 #   make format   format every source file
-.PHONY: up test bench format release deps
+.PHONY: up test bench curves format release deps
 .DEFAULT_GOAL := release
 
 deps:
@@ -26,6 +27,9 @@ bench:
 	@cmake --preset bench --log-level=WARNING
 	@cmake --build build/bench
 	@bench/run
+
+curves: release
+	@bench/curves.py
 
 format:
 	@deploy/install-packages format
