@@ -94,7 +94,9 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   --jobs_in_flight_;
   if (done.workload) set_workload(*done.workload);
   exchange.note(done);
+  const bool was_well = !trouble_;
   record(now, done, exchange);
+  if (was_well && trouble_) out.event(Event::Kind::trouble, *trouble_);
   if (std::exchange(answers_, false))
     return exchange.answer(now, std::move(done.offer), links, out);
   if (done.is_offer) {
@@ -116,7 +118,7 @@ void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
   run_.steps += stats.steps;
   run_.samples += stats.samples;
   if (stats.steps > 0) {
-    run_.loss = progress_.loss = stats.loss;
+    if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
     run_.learning_rate = stats.learning_rate;
     trouble_ = done.trouble;
   } else if (done.trouble) {

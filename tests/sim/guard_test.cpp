@@ -276,6 +276,10 @@ TEST_CASE("A node that diverges is degraded and says why and the others are not"
     CHECK(status.reasons.front().find("the loss would rise from ") == 0);
     CHECK(status.reasons.front().find("lower optim.learning-rate (now 1000000)") !=
           std::string::npos);
+    // Said once, and not in every round.
+    CHECK(std::ranges::count_if(cluster.events, [](const std::string& event) {
+            return event.find("lower optim.learning-rate") != std::string::npos;
+          }) == 1);
     CHECK(cluster.checker.violations().empty());
   }
 }
