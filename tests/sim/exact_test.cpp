@@ -113,7 +113,7 @@ TEST_CASE("D-PSGD that reuses what it heard keeps its floor whatever is lost") {
     double loss;
     Duration time;  // edges open late and rounds are slow where much is lost
   };
-  for (const auto& [loss, time] : {Case{0, 30s}, {.01, 30s}, {.1, 60s}, {.3, 120s}, {.5, 400s}}) {
+  for (const auto& [loss, time] : {Case{0, 15s}, {.01, 15s}, {.1, 30s}, {.3, 60s}, {.5, 400s}}) {
     CAPTURE(loss);
     const optim::Options training = reference_training(0.1);
     sim::Options options = reference_world(16, topology::Kind::torus, training);
@@ -149,7 +149,6 @@ TEST_CASE("ADMM is exact whatever is late or comes twice and however unequal the
 
 TEST_CASE("Gradient tracking is exact whatever is late and whoever is left behind") {
   expect_exact_at_all_speeds(optim::Algorithm::gt, gossip::Schedule::async, 1, 1);
-  expect_exact_at_all_speeds(optim::Algorithm::gt, gossip::Schedule::ssp, 1, 1);
   expect_exact_at_all_speeds(optim::Algorithm::gt, gossip::Schedule::rounds, 0.5, 1);
 }
 
