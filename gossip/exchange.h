@@ -5,11 +5,12 @@
 //             heard last (reuse) or without any (self)
 //   ssp       the same, but a neighbour's vector may be `staleness` rounds old
 //   async     news of any one neighbour, whoever is first: it averages the pairs that are whole, or
-//             with what it heard last. Here and in ssp pairs weigh half, and an edge with one that
-//             is not whole takes no other
+//             with what it heard last
 //   pairwise  a vector goes to one neighbour, by chance, which answers with one of its own; both
 //             are averaged with weight 1/2. The next local step waits for it where flows are
 //             counted, else the one after it, and for as long as answers take
+// Where vectors of different rounds are averaged (ssp, async, a quorum) pairs weigh half, and an
+// edge with one that is not whole takes no other.
 // The weight of an edge elsewhere, 1 / (1 + max(d_i, d_j)), uses the degrees the two ends had in
 // that round, which travel with the vectors: so both ends use the same weight without agreeing on a
 // view.
