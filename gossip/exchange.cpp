@@ -268,21 +268,21 @@ bool Exchange::has_news(const Link& link, const Neighbor& neighbor) const {
 bool Exchange::complete(Time now, const Links& links) const {
   if (options_.schedule == Schedule::pairwise) return pairing_.may_step(now, links, sessions_);
   const auto waits = [&](const auto& item) { return waits_for(item.second, now); };
-  return is_in_quorum(now, links) || std::ranges::none_of(links.all(), waits);
+  return is_in_quorum(links) || std::ranges::none_of(links.all(), waits);
 }
 
 // Whether enough of those that were offered to have spoken.
-bool Exchange::is_in_quorum(Time now, const Links& links) const {
+bool Exchange::is_in_quorum(const Links& links) const {
   const bool one_will_do = options_.schedule == Schedule::async;
   if (options_.quorum >= 1 && !one_will_do) return false;
-  std::size_t asked = 0, waited_for = 0;
+  std::size_t asked = 0, spoke = 0;
   for (const auto& [peer, link] : links.all()) {
     if (!link.active || !link.wish.brings || !was_offered(link)) continue;
     ++asked;
-    waited_for += waits_for(link, now);
+    spoke += !lacks_vector(link, neighbors_.at(peer));
   }
-  if (one_will_do) return waited_for < asked;
-  return static_cast<double>(asked - waited_for) >= options_.quorum * static_cast<double>(asked);
+  if (one_will_do) return spoke > 0;
+  return static_cast<double>(spoke) >= options_.quorum * static_cast<double>(asked);
 }
 
 Time Exchange::deadline(const Links& links) const {

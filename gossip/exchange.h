@@ -121,7 +121,7 @@ class Exchange {
   Time waits_until(const Neighbor& neighbor) const;
   Vector* vector_for(Neighbor& neighbor) const;
   Payload offer_for(const Link& link) const;
-  bool is_in_quorum(Time now, const Links& links) const;
+  bool is_in_quorum(const Links& links) const;
   void ask(Time now, const Link& link, Outbox& out);
   void say(const Link& link, Round::Word word, Outbox& out);
   void reply(Time now, const Link& link, const Round& message, Outbox& out);

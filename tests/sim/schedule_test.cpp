@@ -159,6 +159,29 @@ TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no m
   }
 }
 
+TEST_CASE("One who stopped does not count as having spoken") {
+  for (const gossip::Schedule schedule : {gossip::Schedule::async, gossip::Schedule::rounds}) {
+    CAPTURE(std::string(name(schedule)));
+    optim::Options training = reference_training(0.01);
+    sim::Options options = reference_world(3, topology::Kind::complete, training);
+    options.base.schedule = schedule;
+    options.base.quorum = schedule == gossip::Schedule::rounds ? .5 : 1;
+    options.base.expect = 3;
+    Cluster cluster(options, training);
+    cluster.start_all();
+    cluster.world.slow(1, 100);  // a second a step, longer than the patience with the others
+    cluster.world.run_until(Time(8s));
+    cluster.world.pause(2, Time(13s));
+    cluster.world.run_until(Time(10s));  // patience with it is over
+    // Steps, not the numbers of rounds: with a quorum those leap.
+    const std::size_t quick = cluster.progress[0].size(), slow = cluster.progress[1].size();
+    cluster.world.run_until(Time(12500ms));
+    CHECK(cluster.progress[1].size() > slow);
+    // The quick one waits for the slow one, the only one that speaks.
+    CHECK(cluster.progress[0].size() - quick <= cluster.progress[1].size() - slow + 2);
+  }
+}
+
 TEST_CASE("A straggler costs the others little where nobody waits for it") {
   const Row rounds{"rounds, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds, 1};
   const Row quorum{"rounds with quorum 3/4, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds,
