@@ -14,11 +14,8 @@ namespace {
 // Beyond it, nobody waits and it jumps. Larger: a slow or lossy neighbour holds others up longer.
 constexpr std::uint64_t kRoundsInStep = 8;
 
-// Vectors that are not numbered and may be lost: first question, and most between two.
-constexpr Duration kAskFirst = std::chrono::milliseconds(10);
-constexpr Duration kAskLimit = std::chrono::seconds(1);
-// Up to this size one that may be under way is sent again.
-constexpr std::size_t kSmallBytes = 32 << 10;
+// A vector that is not numbered is not sent again sooner.
+constexpr Duration kAgainLeast = std::chrono::milliseconds(10);
 
 }  // namespace
 
@@ -124,9 +121,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
                          has_nothing || sits_out(link, neighbor), pause, message))
       payload = {};
   } else {
-    const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
-    neighbor.pause = std::min<Duration>(
-        kAskFirst + std::chrono::duration_cast<Duration>(round_trips), kAskLimit);
+    neighbor.pause = first_pause(link);
     neighbor.ask_at = now + neighbor.pause;
     next_ask_ = std::min(next_ask_, neighbor.ask_at);
   }
@@ -160,7 +155,7 @@ void Exchange::ask(Time now, const Link& link, Outbox& out) {
   if (now < neighbor.ask_at) return;
   say(link, Round::Word::question, out);
   neighbor.ask_at = now + neighbor.pause;
-  neighbor.pause = std::min(neighbor.pause * 3 / 2, kAskLimit);
+  neighbor.pause = std::min(neighbor.pause * 3 / 2, kPauseLimit);
 }
 
 void Exchange::say(const Link& link, Round::Word word, Outbox& out) {
@@ -181,7 +176,7 @@ void Exchange::reply(Time now, const Link& link, const Round& message, Outbox& o
   Neighbor& neighbor = neighbors_[link.wish.peer];
   const bool is_certain = message.word == Round::Word::answer;
   if (now < neighbor.again_at) return;
-  neighbor.again_at = now + kAskFirst;
+  neighbor.again_at = now + kAgainLeast;
   if (!is_certain && payload.size() > kSmallBytes) return say(link, Round::Word::question, out);
   Round again;
   again.epoch = link.epoch;

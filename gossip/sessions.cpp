@@ -14,12 +14,13 @@ constexpr std::size_t kClosingLimit = 64;
 // a message, more small messages where all is well but slow.
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
-constexpr Duration kPauseLimit = std::chrono::seconds(1);
-
-// Up to this size a vector that may be under way is sent again without a question before.
-constexpr std::size_t kSmallBytes = 32 << 10;
 
 }  // namespace
+
+Duration first_pause(const Link& link) {
+  const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
+  return kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
+}
 
 bool Sessions::Session::is_of(const Link& link) const {
   return link.epoch == epoch && link.peer_epoch == peer_epoch &&
@@ -84,9 +85,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
                      Duration pause, Round& message) {
   Session& session = open(link);
   session.patience = std::min(pause, kPauseLimit);
-  const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
-  session.least_pause =
-      kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
+  session.least_pause = first_pause(link);
   session.pause = session.least_pause;
   const bool takes_part = !sits_out && session.ledger.takes_part();
   session.sat_out = takes_part ? 0 : own.round;

@@ -19,6 +19,15 @@
 
 namespace starling::gossip {
 
+// ---- asking for what may be lost
+// From the beginning of a wait over this link to the first question.
+Duration first_pause(const Link& link);
+// The longest between two. Larger: more time lost where much is; smaller: more small messages where
+// a neighbour is merely slow.
+inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
+// Up to this size a vector that may be under way is sent again without a question before.
+inline constexpr std::size_t kSmallBytes = 32 << 10;
+
 class Sessions {
  public:
   struct Mixable {

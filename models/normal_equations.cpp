@@ -5,13 +5,14 @@ namespace {
 
 constexpr double kLeastPivot = 1e-13;  // of the largest; below, the equations are singular
 
-}  // namespace
-
+// What LDLT estimates of the condition leaves out pivots that are zero.
 bool is_regular(const Eigen::LDLT<Eigen::MatrixXd>& factors) {
   if (factors.info() != Eigen::Success) return false;
   const auto pivots = factors.vectorD().array();
   return pivots.minCoeff() > kLeastPivot * pivots.maxCoeff();
 }
+
+}  // namespace
 
 void NormalEquations::add(const Eigen::VectorXd& row, double target) {
   matrix_.selfadjointView<Eigen::Lower>().rankUpdate(row);
@@ -26,6 +27,13 @@ void NormalEquations::finish(double l2, std::size_t penalized) {
   }
   matrix_.diagonal().head(index(penalized)).array() += l2;
   factors_.reset();
+}
+
+NormalEquations& NormalEquations::operator+=(const NormalEquations& other) {
+  matrix_ += other.matrix_;
+  right_ += other.right_;
+  factors_.reset();
+  return *this;
 }
 
 bool NormalEquations::minimize(const Eigen::VectorXd& c, double mu, Eigen::VectorXd& x) {

@@ -9,10 +9,6 @@
 
 namespace starling::models {
 
-// Whether the factors are those of a matrix that is not singular. (What LDLT estimates of the
-// condition leaves out pivots that are zero.)
-bool is_regular(const Eigen::LDLT<Eigen::MatrixXd>& factors);
-
 class NormalEquations {
  public:
   // Rows of `size` numbers, the last of which belongs to the bias if there is one.
@@ -24,6 +20,8 @@ class NormalEquations {
   void add(const Eigen::VectorXd& row, double target);
   // l2 is of the first `penalized` numbers of x.
   void finish(double l2, std::size_t penalized);
+  // F becomes the sum of both. REQUIRES two that are finished, or one that is empty.
+  NormalEquations& operator+=(const NormalEquations& other);
   // x = argmin F(x) + <c, x> + (mu / 2) ||x||^2. False, with x as it was, where it is not unique.
   // What is needed for this mu is kept for the next time.
   bool minimize(const Eigen::VectorXd& c, double mu, Eigen::VectorXd& x);

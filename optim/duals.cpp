@@ -37,26 +37,25 @@ std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::tell(std::span<const S>
 }
 
 template <class S>
-MixResult Duals<S>::hear(std::span<const MixTerm> terms, Codec codec) {
-  MixResult result;
+std::vector<Rejection> Duals<S>::hear(std::span<const MixTerm> terms, Codec codec) {
+  std::vector<Rejection> rejections;
   std::vector<S> q(size_);
   for (const MixTerm& term : terms) {
     const auto found = z_.find(term.edge);
     if (found == z_.end()) continue;
     if (!is_vector(codec, term.theirs, size_)) {
-      result.rejections.push_back({term.peer, "size"});
+      rejections.push_back({term.peer, "size"});
       continue;
     }
     decode(codec, term.theirs, 0, std::span(q));
     if (!std::isfinite(squared_norm(std::span<const S>(q)))) {
-      result.rejections.push_back({term.peer, "not finite"});
+      rejections.push_back({term.peer, "not finite"});
       continue;
     }
     std::vector<S>& z = found->second;
     for (std::size_t k = 0; k < size_; ++k) z[k] += alpha_ * (q[k] - z[k]);
-    result.mixed.push_back(&term);
   }
-  return result;
+  return rejections;
 }
 
 template class Duals<float>;

@@ -15,7 +15,6 @@
 #include "optim/buffer_pool.h"
 #include "optim/codec.h"
 #include "optim/job.h"
-#include "optim/mixer.h"
 
 namespace starling::optim {
 
@@ -38,7 +37,7 @@ class Duals {
                                                       BufferPool& pool) const;
   // What neighbours told. Terms of edges that are not kept are passed over; a vector of the wrong
   // size or with a number that is not finite is rejected, and its z stays.
-  MixResult hear(std::span<const MixTerm> terms, Codec codec);
+  std::vector<Rejection> hear(std::span<const MixTerm> terms, Codec codec);
 
  private:
   std::size_t size_;

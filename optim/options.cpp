@@ -7,9 +7,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {
-    "auto"sv, "dpsgd"sv, "dpsgd-pipelined"sv, "qg"sv, "ed"sv, "gt"sv, "adpsgd"sv, "pairwise-ed"sv,
-    "admm"sv};
+constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv,  "dpsgd-pipelined"sv, "qg"sv,  "ed"sv,
+                                    "gt"sv,   "adpsgd"sv, "pairwise-ed"sv,     "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 

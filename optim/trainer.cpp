@@ -185,7 +185,7 @@ class TypedTrainer final : public Trainer {
 
   void absorb(const Job& job, Done& done) {
     if (Duals<S>* const duals = strategy_->duals())
-      done.rejections = duals->hear(job.mix, options_.codec).rejections;
+      done.rejections = duals->hear(job.mix, options_.codec);
     else
       average(job, done);
   }
