@@ -92,6 +92,8 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::duplicate) raise(options.duplicate, fault->amount);
     if (fault->kind == FaultKind::reorder) raise(options.reorder, fault->amount);
     if (fault->kind == FaultKind::spike) raise(options.spike, fault->amount);
+    if (fault->kind == FaultKind::drop) raise(options.packet_loss, fault->amount);
+    if (fault->kind == FaultKind::limit) limit(*fault);
     if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
     if (fault->kind == FaultKind::cut)
       world_->network().cut(fault->nodes.front(), fault->nodes.back());
@@ -99,6 +101,13 @@ void Director::set_weather() {
   }
   world_->network().options() = options;
   for (std::size_t node = 0; node < world_->size(); ++node) world_->slow(node, slowness[node]);
+}
+
+void Director::limit(const Fault& fault) {
+  constexpr double kBytesPerMegabit = 125'000;
+  const std::size_t a = fault.nodes.front(), b = fault.nodes.back();
+  world_->network().limit(a, b, fault.amount * kBytesPerMegabit);
+  world_->network().limit(b, a, fault.amount * kBytesPerMegabit);
 }
 
 void Director::start(std::size_t node) {

@@ -29,6 +29,7 @@ class Director {
   void end_fault(const Fault& fault);
   void heal();
   void set_weather();
+  void limit(const Fault& fault);
   void start(std::size_t node);
 
   World* world_;

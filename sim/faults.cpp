@@ -14,11 +14,13 @@ namespace {
 constexpr std::size_t kManyNodes = 10'000;
 constexpr double kSecondsLimit = 1e6;
 
-constexpr std::array<FaultRule, 14> kRules = {{
+constexpr std::array<FaultRule, 16> kRules = {{
     {FaultKind::lose, "lose", 0, 0, 0, 1, true},
     {FaultKind::duplicate, "duplicate", 0, 0, 0, 1, true},
     {FaultKind::reorder, "reorder", 0, 0, 0, 1, true},
     {FaultKind::spike, "spike", 0, 0, 0, 1, true},
+    {FaultKind::drop, "drop", 0, 0, 0, 1, true},
+    {FaultKind::limit, "limit", 2, 2, 0.01, 10'000, true, "Mbit/s"},
     {FaultKind::clog, "clog", 2, 2, 0, 0, true},
     {FaultKind::cut, "cut", 2, 2, 0, 0, true},
     {FaultKind::part, "part", 1, kManyNodes, 0, 0, true},
@@ -124,6 +126,7 @@ std::string to_text(const Fault& fault) {
   std::string text = fmt::format("at {}: {}", in_seconds(fault.at), rule.verb);
   for (std::size_t node : fault.nodes) text += fmt::format(" {}{}", kNodePrefix, node);
   if (has_amount(rule)) text += fmt::format(" {}", fault.amount);
+  if (!rule.unit.empty()) text += fmt::format(" {}", rule.unit);
   if (rule.has_end) text += " for " + in_seconds(fault.duration);
   return text;
 }
@@ -142,6 +145,7 @@ Result<Fault> parse_fault(std::string_view text, std::size_t nodes) {
   TRY(fault.nodes, read_nodes(what, *rule, nodes));
   if (has_amount(*rule)) {
     TRY(fault.amount, read_number(what, rule->verb, rule->amount_least, rule->amount_most));
+    if (!rule->unit.empty()) TRY_DO(what.expect(rule->unit));
   }
   if (rule->has_end) {
     TRY_DO(what.expect("for"));
@@ -159,6 +163,8 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   clogged += other.clogged;
   cut_one_way += other.cut_one_way;
   cut_both_ways += other.cut_both_ways;
+  retransmitted += other.retransmitted;
+  limited += other.limited;
   crashed += other.crashed;
   restarted += other.restarted;
   left += other.left;
@@ -170,7 +176,7 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   return *this;
 }
 
-std::array<NamedCount, 15> list(const FaultCounts& counts) {
+std::array<NamedCount, 17> list(const FaultCounts& counts) {
   return {{{"lost", counts.lost},
            {"duplicated", counts.duplicated},
            {"reordered", counts.reordered},
@@ -178,6 +184,8 @@ std::array<NamedCount, 15> list(const FaultCounts& counts) {
            {"clogged", counts.clogged},
            {"cut one way", counts.cut_one_way},
            {"cut both ways", counts.cut_both_ways},
+           {"retransmitted", counts.retransmitted},
+           {"limited", counts.limited},
            {"crashed", counts.crashed},
            {"restarted", counts.restarted},
            {"left", counts.left},

@@ -20,6 +20,8 @@ enum class FaultKind {
   duplicate,  // this share arrives twice
   reorder,    // this share comes up to kStraggle later, and is overtaken
   spike,      // this share comes up to kSpike later, and holds up what is behind it
+  drop,       // TCP loses this share of all packets and sends them again later
+  limit,      // the link between the two nodes carries no more than so many Mbit/s, each way
   clog,       // the connection from the first node to the second holds everything, then delivers
   cut,        // nothing gets from the first node to the second
   part,       // nothing gets between these nodes and all others, either way
@@ -38,7 +40,7 @@ struct Fault {
   Duration at{};  // since the start of the world
   FaultKind kind = FaultKind::crash;
   std::vector<std::size_t> nodes = {};
-  double amount = 0;    // a share, or how many times slower
+  double amount = 0;    // a share, how many times slower, or Mbit/s
   Duration duration{};  // 0 for a join, which has no end
 
   bool operator==(const Fault&) const = default;
@@ -51,6 +53,7 @@ struct FaultRule {
   std::size_t nodes_least, nodes_most;
   double amount_least, amount_most;  // both 0: it has none
   bool has_end;
+  std::string_view unit = {};  // of the amount
 };
 const FaultRule& rule_of(FaultKind kind);
 std::span<const FaultRule> fault_rules();
@@ -65,6 +68,7 @@ struct FaultCounts {
   // frames
   std::uint64_t lost = 0, duplicated = 0, reordered = 0, delayed = 0, clogged = 0;
   std::uint64_t cut_one_way = 0, cut_both_ways = 0;
+  std::uint64_t retransmitted = 0, limited = 0;
   // nodes
   std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0;
   std::uint64_t paused = 0;                   // pauses that made an input wait
@@ -77,7 +81,7 @@ struct NamedCount {
   std::string_view name;
   std::uint64_t value;
 };
-std::array<NamedCount, 15> list(const FaultCounts& counts);
+std::array<NamedCount, 17> list(const FaultCounts& counts);
 // "412 lost, 3 crashed": those that are not 0.
 std::string to_text(const FaultCounts& counts);
 

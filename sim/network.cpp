@@ -5,6 +5,11 @@
 namespace starling::sim {
 namespace {
 
+// TCP's least retransmission time on Linux.
+constexpr Duration kRetransmission = std::chrono::milliseconds(200);
+// After so many tries, 6.2 s, a node replaces the connection: then the packet arrives.
+constexpr int kTriesLimit = 5;
+
 std::uint64_t key_of(std::size_t from, std::size_t to) {
   return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint64_t>(to) << 1;
 }
@@ -38,13 +43,8 @@ bool Network::is_cut(const Hop& hop) {
 Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
   Connection& connection =
       connections_[key_of(hop.from, hop.to) | static_cast<std::uint64_t>(hop.plane)];
-  Time sent = now;
-  if (options_.bandwidth > 0) {
-    sent = std::max(now, connection.free) +
-           from_seconds(static_cast<double>(bytes) / options_.bandwidth);
-    connection.free = sent;
-  }
-  Time arrived = sent + options_.delay + from_seconds(seconds(options_.jitter) * prng_.uniform());
+  Time arrived = sent(now, hop, bytes, connection) + options_.delay +
+                 from_seconds(seconds(options_.jitter) * prng_.uniform()) + retransmission();
   if (options_.spike > 0 && prng_.chance(options_.spike)) {
     ++counts_.delayed;
     arrived += from_seconds(seconds(kSpike) * prng_.uniform());
@@ -56,6 +56,44 @@ Time Network::arrival(Time now, const Hop& hop, std::size_t bytes) {
   if (arrived < connection.straggler) ++counts_.reordered;
   if (straggles) connection.straggler = std::max(connection.straggler, arrived);
   return arrived;
+}
+
+// When the last byte has passed the sender's link, the limited connection and the receiver's link,
+// each of which has its queue. Frames pass all three at once, and connections share a link as they
+// do under TCP, so that the busiest of the three decides. Small messages do not wait behind the
+// vectors of other connections.
+Time Network::sent(Time now, const Hop& hop, std::size_t bytes, Connection& connection) {
+  Time end = now;
+  const auto pass = [&](Wire& wire, double bytes_per_second) {
+    if (!(bytes_per_second > 0)) return;
+    wire.free = std::max(wire.free, now) +
+                from_seconds(static_cast<double>(bytes) / bytes_per_second);
+    end = std::max(end, wire.free);
+  };
+  const bool is_shared = hop.plane == gossip::Plane::bulk;
+  if (is_shared) pass(up_[hop.from], options_.bandwidth);
+  if (!limits_.empty())
+    if (const auto limit = limits_.find(key_of(hop.from, hop.to)); limit != limits_.end()) {
+      ++counts_.limited;
+      pass(connection.wire, limit->second);
+    }
+  if (is_shared) pass(down_[hop.to], options_.bandwidth);
+  return end;
+}
+
+Duration Network::retransmission() {
+  Duration held{};
+  if (!(options_.packet_loss > 0)) return held;
+  Duration next = kRetransmission;
+  for (int k = 0; k < kTriesLimit && prng_.chance(options_.packet_loss); ++k, next *= 2)
+    held += next;
+  counts_.retransmitted += held > Duration{};
+  return held;
+}
+
+void Network::limit(std::size_t from, std::size_t to, double bytes_per_second) {
+  double& limit = limits_[key_of(from, to)];
+  limit = limit > 0 ? std::min(limit, bytes_per_second) : bytes_per_second;
 }
 
 Time Network::held_until(Time now, const Hop& hop) {

@@ -22,7 +22,10 @@ struct NetworkOptions {
   Duration jitter{};                              // on top of it, uniform from 0 to this
   double loss = 0;                                // probability that a frame never arrives
   double duplicate = 0;                           // probability that a frame arrives twice
-  double bandwidth = 0;  // of one connection and direction, bytes per second; 0: infinite
+  double bandwidth = 0;  // of a node, each way, bytes per second; 0: infinite
+  // Probability that TCP loses a packet. Nothing is lost by that: the frame, and all behind it on
+  // the connection, come later by TCP's retransmission time, which doubles from try to try.
+  double packet_loss = 0;
   double reorder = 0;  // probability that a frame comes up to kStraggle later than those behind it
   double spike = 0;    // probability that a frame takes up to kSpike longer
 };
@@ -47,13 +50,19 @@ class Network {
   // Of a frame of `bytes` that is sent now. What goes wrong with it is counted.
   Arrivals send(Time now, const Hop& hop, std::size_t bytes);
 
+  // No more than this passes from `from` to `to`, bytes per second; until heal().
+  void limit(std::size_t from, std::size_t to, double bytes_per_second);
+
   // Nothing sent from `from` reaches `to` any more; what is under way still does.
   void cut(std::size_t from, std::size_t to) { cuts_.insert({from, to}); }
   // Both ways between every node of `group` and every node outside, of `nodes` altogether.
   void partition(std::span<const std::size_t> group, std::size_t nodes);
   bool is_cut(std::size_t from, std::size_t to) const { return cuts_.contains({from, to}); }
-  // Ends every cut and partition.
-  void heal() { cuts_.clear(); }
+  // Ends every cut, partition and limit.
+  void heal() {
+    cuts_.clear();
+    limits_.clear();
+  }
   // What is sent from `from` to `to` before `until` arrives no earlier than that.
   void clog(std::size_t from, std::size_t to, Time until);
 
@@ -61,14 +70,20 @@ class Network {
   const FaultCounts& counts() const { return counts_; }
 
  private:
+  // What carries one frame after the other.
+  struct Wire {
+    Time free{};  // when the last frame has passed
+  };
   struct Connection {
-    Time free{};       // when the last frame has left
+    Wire wire;
     Time last{};       // when the last frame arrives of those in order
     Time straggler{};  // and of the others
   };
 
   bool is_cut(const Hop& hop);
   Time arrival(Time now, const Hop& hop, std::size_t bytes);
+  Time sent(Time now, const Hop& hop, std::size_t bytes, Connection& connection);
+  Duration retransmission();
   Time held_until(Time now, const Hop& hop);
 
   NetworkOptions options_;
@@ -76,6 +91,8 @@ class Network {
   std::set<std::pair<std::size_t, std::size_t>> cuts_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // never iterated
   std::unordered_map<std::uint64_t, Time> clogs_;              // by nodes; never iterated
+  std::unordered_map<std::uint64_t, double> limits_;           // the same
+  std::unordered_map<std::size_t, Wire> up_, down_;            // by node; never iterated
   FaultCounts counts_;
 };
 

@@ -10,6 +10,12 @@ void describe(Schema& schema) {
   schema.add({"sim.loss", "0",
               "probability, 0 to 1, that a message never arrives; rounds then wait until their "
               "patience ends"});
+  schema.add({"sim.bandwidth", "0",
+              "of each node's link, each way, bytes per second; 0: infinite; smaller makes vectors "
+              "take longer"});
+  schema.add({"sim.packet-loss", "0",
+              "probability, 0 to 1, that TCP must send a packet again, 0.2 s later and then twice "
+              "that: nothing is lost, and everything behind it waits"});
   schema.add({"sim.duplicate", "0", "probability, 0 to 1, that a message arrives twice"});
   schema.add({"sim.compute", "0.01",
               "time of one local step, s; larger spends more of a round on computing"});
@@ -33,6 +39,8 @@ Options read_options(Reader& reader) {
   options.network.delay = from_seconds(reader.number("sim.delay", 0, 1e4));
   options.network.jitter = from_seconds(reader.number("sim.jitter", 0, 1e4));
   options.network.loss = reader.number("sim.loss", 0, 1);
+  options.network.bandwidth = reader.number("sim.bandwidth", 0, 1e12);
+  options.network.packet_loss = reader.number("sim.packet-loss", 0, 1);
   options.network.duplicate = reader.number("sim.duplicate", 0, 1);
   options.compute = from_seconds(reader.number("sim.compute", 0, 1e6));
   options.straggler = reader.number("sim.straggler", 1, 1000);

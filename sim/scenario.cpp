@@ -25,6 +25,9 @@ constexpr double kShareOfKinds = 0.4;  // that a seed switches on
 constexpr double kPauseLeast = 8, kPauseMost = 240;
 constexpr double kDurationLeast = 0.1, kDurationMost = 40;
 
+// Of a link, in Mbit/s: the vectors of chaos are small.
+constexpr double kLimitLeast = 0.01, kLimitMost = 10;
+
 Duration in_milliseconds(double value) {
   return milliseconds(static_cast<milliseconds::rep>(value * 1e3));
 }
@@ -48,6 +51,8 @@ std::vector<std::size_t> draw_nodes(Prng& prng, const FaultRule& rule, std::size
 
 double draw_amount(Prng& prng, const FaultRule& rule) {
   if (rule.amount_most <= 0) return 0;
+  if (rule.kind == FaultKind::limit)
+    return std::ceil(draw_logarithmic(prng, kLimitLeast, kLimitMost) * 100) / 100;
   const double most = std::min(rule.amount_most, rule.amount_least + 7);
   const double value = prng.uniform(rule.amount_least, most);
   return std::ceil(value * 100 * (most > 1 ? 1 : 0.5)) / 100;  // shares of at most a half

@@ -58,12 +58,41 @@ TEST_CASE("Frames are lost and repeated as often as asked") {
   CHECK(network.send(Time{}, kHop, 1).second);
 }
 
-TEST_CASE("A narrow connection sends one frame after the other") {
+TEST_CASE("A node's link carries one vector after the other and the control plane beside them") {
   sim::Network network({.delay = 0ms, .bandwidth = 1000}, 1);
   CHECK(network.send(Time{}, kHop, 500).first == Time(500ms));
-  CHECK(network.send(Time{}, kHop, 500).first == Time(1s));
-  const sim::Hop other{0, 2, gossip::Plane::bulk};
-  CHECK(network.send(Time{}, other, 500).first == Time(500ms));
+  CHECK(network.send(Time{}, {0, 2, gossip::Plane::bulk}, 500).first == Time(1s));
+  CHECK(network.send(Time{}, {3, 1, gossip::Plane::bulk}, 100).first == Time(600ms));
+  CHECK(network.send(Time{}, {4, 5, gossip::Plane::bulk}, 500).first == Time(500ms));
+  CHECK(network.send(Time{}, {0, 1, gossip::Plane::control}, 500).first == Time{});
+}
+
+TEST_CASE("A limited link holds up what passes between its two nodes until it is healed") {
+  sim::Network network({.delay = 0ms}, 1);
+  network.limit(0, 1, 1000);
+  CHECK(network.send(Time{}, kHop, 500).first == Time(500ms));
+  CHECK(network.send(Time{}, {1, 0, gossip::Plane::bulk}, 500).first == Time{});
+  CHECK(network.send(Time{}, {0, 2, gossip::Plane::bulk}, 500).first == Time{});
+  CHECK(network.counts().limited == 1);
+  network.heal();
+  CHECK(network.send(Time(1s), kHop, 500).first == Time(1s));
+}
+
+TEST_CASE("A packet that TCP loses delays everything behind it and nothing is lost") {
+  sim::Network network({.delay = 0ms, .packet_loss = .3}, 1);
+  Time before{};
+  std::size_t late = 0;
+  for (int k = 0; k < 1000; ++k) {
+    const Time sent(k * 1s);
+    const auto arrivals = network.send(sent, kHop, 100);
+    REQUIRE(arrivals.first);
+    CHECK(*arrivals.first >= before);
+    late += *arrivals.first >= sent + 200ms;
+    before = *arrivals.first;
+  }
+  CHECK(late > 250);
+  CHECK(late < 400);
+  CHECK(network.counts().lost == 0);
 }
 
 TEST_CASE("A cut works one way and a partition both") {
