@@ -19,6 +19,10 @@ double EdgeLedger::Pair::weight() const {
   return 1.0 / (1.0 + std::max(own.degree, theirs.degree));
 }
 
+double EdgeLedger::Pair::span() const {
+  return std::max(own.span, theirs.span);
+}
+
 std::size_t EdgeLedger::waiting() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(own_, [](const auto& item) { return !item.second.is_mixed; }));
@@ -35,17 +39,46 @@ std::uint64_t EdgeLedger::offer(Vector own) {
   return last_;
 }
 
-bool EdgeLedger::acknowledge(std::uint64_t index) {
+bool EdgeLedger::acknowledge(std::uint64_t index, std::uint64_t beyond) {
   index = std::min(index, last_);
+  for (auto& [number, own] : own_) {
+    const bool is_beyond =
+        number > index && number - index <= 64 && (beyond >> (number - index - 1) & 1) != 0;
+    if (number > index && !is_beyond) continue;
+    own.has_come = true;
+    seen(own.order);
+  }
   if (index <= acknowledged_) return false;
   acknowledged_ = index;
   forget_done();
   return true;
 }
 
-std::optional<std::uint64_t> EdgeLedger::first_unacknowledged() const {
-  const auto first = own_.upper_bound(acknowledged_);
-  return first == own_.end() ? std::nullopt : std::optional(first->first);
+std::vector<std::uint64_t> EdgeLedger::lost() const {
+  std::vector<std::uint64_t> lost;
+  for (const auto& [number, own] : own_)
+    if (!own.has_come && own.order > 0 && own.order < seen_) lost.push_back(number);
+  return lost;
+}
+
+std::uint64_t EdgeLedger::newest_unconfirmed() const {
+  std::uint64_t newest = 0;
+  for (const auto& [number, own] : own_)
+    if (!own.has_come) newest = std::max(newest, own.order);
+  return newest;
+}
+
+std::uint64_t EdgeLedger::unconfirmed_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [number, own] : own_) bytes += own.has_come ? 0 : own.vector.payload.size();
+  return bytes;
+}
+
+std::uint64_t EdgeLedger::beyond() const {
+  std::uint64_t bits = 0;
+  for (const std::uint64_t number : beyond_)
+    if (number - received_ <= 64) bits |= std::uint64_t{1} << (number - received_ - 1);
+  return bits;
 }
 
 bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {

@@ -8,6 +8,7 @@
 // that both have offered are still mixed, and then the ledger is settled.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,13 +28,15 @@ class EdgeLedger {
   struct Vector {
     std::uint64_t round = 0;
     std::uint32_t degree = 0;  // of the end that offers it, in that round
-    Payload payload;
+    double span = 0;           // of its steps since the one before; see optim::MixTerm
+    Payload payload = {};
   };
   struct Pair {
     std::uint64_t index = 0;
     Vector own, theirs;
 
     double weight() const;
+    double span() const;
   };
 
   // ---- one's own vectors
@@ -43,10 +46,20 @@ class EdgeLedger {
   bool takes_part();
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(Vector own);
-  // The other end has all up to `index`. Returns whether that is news.
-  bool acknowledge(std::uint64_t index);
-  // The first that it may not have.
-  std::optional<std::uint64_t> first_unacknowledged() const;
+  // It was sent, for the first time or again, as number `order` of all that this end sends.
+  // REQUIRES a vector that is still kept.
+  void sent(std::uint64_t index, std::uint64_t order) { own_.at(index).order = order; }
+  // The other end has all up to `index`, and those of the bits of `beyond` behind it, as
+  // Round::beyond says. Returns whether that is news.
+  bool acknowledge(std::uint64_t index, std::uint64_t beyond);
+  // The other end has seen what was sent as number `order`.
+  void seen(std::uint64_t order) { seen_ = std::max(seen_, order); }
+  // The highest order that the other end has seen.
+  std::uint64_t seen() const { return seen_; }
+  // Those that the other end lacks although it has seen something that was sent behind them.
+  std::vector<std::uint64_t> lost() const;
+  // The highest order of those that the other end may not have; 0 where it has all.
+  std::uint64_t newest_unconfirmed() const;
   const Vector& own(std::uint64_t index) const { return own_.at(index).vector; }
 
   // ---- the other end's vectors
@@ -61,6 +74,8 @@ class EdgeLedger {
   bool has_gap() const { return newest_ > received_; }
   // All up to this one have come.
   std::uint64_t received() const { return received_; }
+  // And of those behind it these, as Round::beyond.
+  std::uint64_t beyond() const;
 
   // The pairs that are whole and were not taken yet, in order; they count as mixed.
   std::vector<Pair> take();
@@ -80,6 +95,10 @@ class EdgeLedger {
   std::uint64_t last() const { return last_; }
   // Something is to be learned from the other end.
   bool is_open_question() const;
+  // A pair before that of the last offer is not whole here, or its vector not known to be there.
+  bool is_late() const { return !own_.empty() && own_.begin()->first < last_; }
+  // Bytes of the vectors that the other end has not said to have.
+  std::uint64_t unconfirmed_bytes() const;
   // Every pair that both ends offered is mixed here and its vector there.
   bool is_settled() const { return closed_ && their_last_ && own_.empty(); }
 
@@ -87,6 +106,8 @@ class EdgeLedger {
   struct Own {
     Vector vector;
     bool is_mixed = false;
+    bool has_come = false;    // at the other end
+    std::uint64_t order = 0;  // of its last sending; 0: not yet
   };
 
   std::size_t waiting() const;
@@ -94,6 +115,7 @@ class EdgeLedger {
 
   std::uint64_t last_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t seen_ = 0;
   std::map<std::uint64_t, Own> own_;  // until acknowledged and mixed
   std::uint64_t received_ = 0;
   std::set<std::uint64_t> beyond_;          // received out of order

@@ -9,13 +9,16 @@
 namespace starling::gossip {
 namespace {
 
-// A node this many rounds behind is still in step: others wait for it, and it catches up round by
-// round, so that all take equally many local steps; the optimum moves towards those who take more.
-// Beyond it, nobody waits and it jumps. Larger: a slow or lossy neighbour holds others up longer.
+// A node this many rounds behind is still in step: it catches up round by round, so that all take
+// equally many local steps; the optimum moves towards those who take more. Beyond it, it jumps.
+// Larger: those ahead wait longer for one that comes back.
 constexpr std::uint64_t kRoundsInStep = 8;
 
-// A vector that is not numbered is not sent again sooner.
-constexpr Duration kAgainLeast = std::chrono::milliseconds(10);
+// A neighbour is believed to be at most so many rounds ahead of all that is known, and one more for
+// each kShare of the shortest round of this node since the neighbour was heard.
+constexpr std::uint64_t kRoundsAhead = 64;
+constexpr int kRoundShare = 8;
+constexpr Duration kRoundLeast = std::chrono::microseconds(20);
 
 }  // namespace
 
@@ -67,7 +70,12 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   offered_degree_ = std::max(degree_, static_cast<std::uint32_t>(active));
   // Pairs that are averaged a step late make models swing, if they pull by more than a half.
   if (mixes_rounds(options_) && counts_pairs(options_)) offered_degree_ = 2 * offered_degree_ + 1;
+  round_times_.add(now - wait_since_);
   wait_since_ = now;
+  path_before_ = path_;
+  path_ += done.stats.learning_rate * static_cast<double>(done.stats.steps);
+  for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false;
+  next_doubt_ = now + options_.timing.doubt_least;
   offered_to_.clear();
   aggregate_.update();
   if (options_.schedule == Schedule::pairwise) return propose(now, links, out);
@@ -109,22 +117,29 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
     message.flow = aggregate_.flow(link.wish.peer);
     message.estimate = aggregate_.estimate();
   }
-  Neighbor& neighbor = neighbors_[link.wish.peer];
+  const auto [item, is_new] = neighbors_.try_emplace(link.wish.peer);
+  Neighbor& neighbor = item->second;
+  if (is_new) neighbor.offered_path = path_before_;
+  message.span = path_ - neighbor.offered_path;
   Payload payload = offer_for(link);
+  const Duration usual = neighbor.patience.usual();
   if (is_numbered(link)) {
     const Timing& timing = options_.timing;
-    const Duration pause =
-        2 * neighbor.patience.value(timing.patience_least, timing.patience_initial);
+    const Sessions::Waits waits{
+        usual, 2 * neighbor.patience.value(timing.doubt_least, timing.patience_initial)};
     // An edge that is younger than the job was offered nothing.
     const bool has_nothing = link.wish.takes && payload.empty();
-    if (!sessions_.offer(now, link, {offered_round_, offered_degree_, payload},
-                         has_nothing || sits_out(link, neighbor), pause, message))
+    if (!sessions_.offer(now, link, {offered_round_, offered_degree_, message.span, payload},
+                         has_nothing || sits_out(link, neighbor), waits, message))
       payload = {};
   } else {
-    neighbor.pause = first_pause(link);
-    neighbor.ask_at = now + neighbor.pause;
-    next_ask_ = std::min(next_ask_, neighbor.ask_at);
+    number(link, message);
+    neighbor.asking.vector = message.order;
+    neighbor.asking.pause = first_pause(link);
+    neighbor.asking.at = now + usual + neighbor.asking.pause;
+    next_ask_ = std::min(next_ask_, neighbor.asking.at);
   }
+  if (!payload.empty()) neighbor.offered_path = path_;
   neighbor.sent_bytes += payload.size();
   offered_to_[link.wish.peer] = link.epoch;
   out.send(link.bulk, std::move(message), payload);
@@ -139,55 +154,136 @@ bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {
 
 void Exchange::tick(Time now, const Links& links, Outbox& out) {
   sessions_.tick(now, out);
+  if (now >= next_doubt_) doubt(now, links);
   if (now < next_ask_) return;
   next_ask_ = kNever;
   for (const auto& [peer, link] : links.all()) {
     if (is_numbered(link) || !neighbors_.contains(peer)) continue;
     ask(now, link, out);
-    next_ask_ = std::min(next_ask_, neighbors_.at(peer).ask_at);
+    next_ask_ = std::min(next_ask_, neighbors_.at(peer).asking.at);
+  }
+}
+
+// Whoever is waited for longer than usual may be dead: that is to be found out at once.
+void Exchange::doubt(Time now, const Links& links) {
+  next_doubt_ = kNever;
+  const Timing& timing = options_.timing;
+  for (const auto& [peer, link] : links.all()) {
+    if (!waits_for(link, now)) continue;
+    Neighbor& neighbor = neighbors_.at(peer);
+    if (neighbor.is_doubted) continue;
+    const Time at = wait_since_ + neighbor.patience.value(timing.doubt_least, timing.doubt_least);
+    if (now < at) {
+      next_doubt_ = std::min(next_doubt_, at);
+      continue;
+    }
+    neighbor.is_doubted = true;
+    doubted_.push_back(peer);
   }
 }
 
 // For the vector that this round waits for: it may be lost.
 void Exchange::ask(Time now, const Link& link, Outbox& out) {
-  Neighbor& neighbor = neighbors_.at(link.wish.peer);
-  if (!waits_for(link, now)) neighbor.ask_at = kNever;
-  if (now < neighbor.ask_at) return;
-  say(link, Round::Word::question, out);
-  neighbor.ask_at = now + neighbor.pause;
-  neighbor.pause = std::min(neighbor.pause * 3 / 2, kPauseLimit);
+  Asking& asking = neighbors_.at(link.wish.peer).asking;
+  if (!waits_for(link, now)) asking.at = kNever;
+  if (now < asking.at) return;
+  say(now, link, true, out);
+  asking.at = now + asking.pause;
+  asking.pause = std::min(asking.pause * 5 / 4, kPauseLimit);
 }
 
-void Exchange::say(const Link& link, Round::Word word, Outbox& out) {
-  const std::optional<Vector>& latest = neighbors_[link.wish.peer].latest;
+// In another life of the edge both ends count anew.
+Exchange::Asking& Exchange::asking_of(const Link& link) {
+  Asking& asking = neighbors_[link.wish.peer].asking;
+  if (asking.life != link.life()) asking = {.life = link.life()};
+  return asking;
+}
+
+void Exchange::number(const Link& link, Round& message) {
+  asking_of(link);
+  Neighbor& neighbor = neighbors_[link.wish.peer];
+  message.received = neighbor.latest ? neighbor.latest->round : 0;
+  message.order = ++neighbor.asking.order;
+  message.seen = neighbor.asking.heard;
+}
+
+void Exchange::say(Time now, const Link& link, bool asks, Outbox& out) {
+  Neighbor& neighbor = neighbors_[link.wish.peer];
   Round message;
   message.epoch = link.epoch;
-  message.received = latest ? latest->round : 0;
-  message.word = word;
+  number(link, message);
+  message.asks = asks;
+  if (asks) {
+    neighbor.asking.question = message.order;
+    neighbor.asking.asked_at = now;
+  }
   out.send(link.bulk, std::move(message));
 }
 
-// A large vector may be under way: only one who answers a question that came behind it lacks it
-// for certain.
+// The last vector is not confirmed, and no question behind it waits for its answer.
+bool Exchange::Asking::may_ask_back(Time now) const {
+  if (vector == 0 || vector < seen) return false;
+  return vector > question || now - asked_at >= pause;
+}
+
+// A vector may be under way: only one who has seen a message that came behind it lacks it for
+// certain. `message` says what has come at the other end.
 void Exchange::reply(Time now, const Link& link, const Round& message, Outbox& out) {
-  if (!link.active || message.received >= offered_round_) return;
+  if (!link.active) return;
+  Asking& asking = asking_of(link);
+  asking.heard = std::max(asking.heard, message.order);
+  if (message.seen <= asking.order) asking.seen = std::max(asking.seen, message.seen);
+  const bool is_behind = message.received < offered_round_;
+  if (is_behind && asking.vector < asking.seen) send_again(link, out);
+  if (message.asks) say(now, link, is_behind && asking.may_ask_back(now), out);
+}
+
+void Exchange::send_again(const Link& link, Outbox& out) {
   const Payload payload = offer_for(link);
   if (payload.empty()) return;
   Neighbor& neighbor = neighbors_[link.wish.peer];
-  const bool is_certain = message.word == Round::Word::answer;
-  if (now < neighbor.again_at) return;
-  neighbor.again_at = now + kAgainLeast;
-  if (!is_certain && payload.size() > kSmallBytes) return say(link, Round::Word::question, out);
   Round again;
   again.epoch = link.epoch;
   again.round = offered_round_;
   again.degree = offered_degree_;
+  again.span = path_ - path_before_;
+  number(link, again);
+  neighbor.asking.vector = again.order;
   neighbor.sent_bytes += payload.size();
   out.send(link.bulk, std::move(again), payload);
 }
 
+void Exchange::refused(const Endpoint& control, const Links& links) {
+  for (const auto& [peer, link] : links.all())
+    if (link.control == control && neighbors_.contains(peer)) neighbors_.at(peer).late = true;
+}
+
+// A wrong number must not lead everybody astray. What is known: this node's own round, those of its
+// neighbours and what the members say of themselves.
+bool Exchange::is_believable(Time now, const Round& message, NodeId peer,
+                             const Membership& members) const {
+  std::uint64_t known = round_;
+  Time heard{};
+  for (const auto& [id, neighbor] : neighbors_) {
+    if (neighbor.latest) known = std::max(known, neighbor.latest->round);
+    if (id == peer) heard = neighbor.last_heard;
+  }
+  if (message.round <= known + kRoundsAhead) return true;
+  for (const Member* member : members.present()) known = std::max(known, member->round);
+  const Duration shortest =
+      std::max(kRoundLeast, round_times_.is_measured() ? round_times_.least() / kRoundShare
+                                                       : kRoundLeast);
+  const auto since = static_cast<std::uint64_t>(std::max<Duration>(now - heard, {}) / shortest);
+  return message.round <= known + kRoundsAhead + since;
+}
+
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
-                       const Links& links, Outbox& out) {
+                       const Links& links, const Membership& members, Outbox& out) {
+  if (!is_believable(now, message, from.sender, members)) {
+    if (const auto found = neighbors_.find(from.sender); found != neighbors_.end())
+      ++found->second.rejected["round"];
+    return;
+  }
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;
   // An answer is not answered again.
@@ -208,21 +304,15 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
-  if (message.echo == 0 && message.word != Round::Word::none) {
-    if (message.word == Round::Word::question) say(link, Round::Word::answer, out);
-    return reply(now, link, message, out);
-  }
+  if (message.echo == 0) reply(now, link, message, out);
   if (message.round == 0) return;  // only says what came
   const bool is_new = !neighbor.latest || message.round > neighbor.latest->round;
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   neighbor.last_heard = now;
-  const bool in_step =
-      options_.schedule == Schedule::async || message.round + rounds_in_step() >= round_;
-  if (neighbor.late) neighbor.patience.restart();
   neighbor.patience.arrived(now);
-  neighbor.late = neighbor.late && !in_step;
+  neighbor.late = false;
   aggregate_.receive(from.sender, message.flow, message.estimate);
   neighbor.before = std::move(neighbor.latest);
   neighbor.latest = Vector{message.round, message.degree, std::move(payload)};
@@ -251,7 +341,7 @@ bool Exchange::waits_for(const Link& link, Time now) const {
 
 Time Exchange::waits_until(const Neighbor& neighbor) const {
   const Timing& timing = options_.timing;
-  return wait_since_ + neighbor.patience.value(timing.patience_least, timing.patience_initial);
+  return wait_since_ + neighbor.patience.value(timing.patience_least, timing.patience_least);
 }
 
 // Async: there is something to average with.
@@ -286,7 +376,7 @@ Time Exchange::deadline(const Links& links) const {
   for (const auto& [peer, link] : links.all()) {
     if (!waits_for(link, wait_since_)) continue;
     const auto found = neighbors_.find(peer);
-    next = std::min(next, found == neighbors_.end() ? wait_since_ + options_.timing.patience_initial
+    next = std::min(next, found == neighbors_.end() ? wait_since_ + options_.timing.patience_least
                                                     : waits_until(found->second));
   }
   return next;
@@ -325,7 +415,6 @@ void Exchange::mark_late(Time now, const Links& links) {
     Neighbor& neighbor = found->second;
     // Where a quorum went on without it, it has still time.
     if (!lacks_vector(link, neighbor) || waits_for(link, now)) continue;
-    if (!neighbor.late) late_.push_back(peer);
     neighbor.late = true;
   }
 }
@@ -345,14 +434,14 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
   for (Sessions::Mixable& item : sessions_.take()) {
     // Both ends see that, so both do without.
     if (skips_mixed_rounds && item.pair.own.round != item.pair.theirs.round) continue;
-    const double weight = item.pair.weight();
+    const double weight = item.pair.weight(), span = item.pair.span();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
     // Pairwise, another edge's offer may be the trainer's last.
     const bool is_sent = item.is_current && !is_pairwise;
     Payload own = is_sent ? Payload() : std::move(item.pair.own.payload);
     terms.push_back(
-        {item.peer, weight, std::move(item.pair.theirs.payload), std::move(own), item.edge});
+        {item.peer, weight, std::move(item.pair.theirs.payload), std::move(own), item.edge, span});
   }
   return terms;
 }
@@ -434,7 +523,7 @@ std::vector<EdgeStatus> Exchange::status(const Links& links) const {
     edge.staleness = round_ > edge.round ? round_ - edge.round : 0;
     edge.rtt_s = link.rtt_s;
     edge.patience_s = seconds(
-        neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_initial));
+        neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_least));
     edge.distance = neighbor.distance;
     edge.sent_bytes = neighbor.sent_bytes;
     edge.received_bytes = neighbor.received_bytes;

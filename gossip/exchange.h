@@ -1,8 +1,9 @@
 // Exchange: offer a vector, wait for what the schedule waits for, average, go on.
 //   rounds    the neighbours' vectors of the same round, or those of a quorum of them. It waits for
-//             a neighbour only while that one is in step, and no longer than its patience; then the
-//             round goes on without, and the pair is mixed late (missing=late), with the vector
-//             heard last (reuse) or without any (self)
+//             every neighbour that lives, at the pace of the slowest, but for none longer than its
+//             patience; then the round goes on without, and the pair is mixed late (missing=late),
+//             with the vector heard last (reuse) or without any (self). A neighbour that was late is
+//             waited for again as soon as it is heard
 //   ssp       the same, but a neighbour's vector may be `staleness` rounds old
 //   async     news of any one neighbour, whoever is first: it averages the pairs that are whole, or
 //             with what it heard last
@@ -51,7 +52,13 @@ class Exchange {
   bool is_asked(const Links& links) const;
   void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
-               const Links& links, Outbox& out);
+               const Links& links, const Membership& members, Outbox& out);
+  // So many bytes of a vector that is under way have come.
+  void hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
+    sessions_.hear_part(now, peer, transfer, bytes);
+  }
+  // Nobody listens there: rounds wait for that neighbour only when it is heard again.
+  void refused(const Endpoint& control, const Links& links);
   // Asks for what should have come long ago.
   void tick(Time now, const Links& links, Outbox& out);
 
@@ -62,7 +69,7 @@ class Exchange {
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
   // When tick() has something to do.
-  Time next_tick() const { return std::min(sessions_.deadline(), next_ask_); }
+  Time next_tick() const { return std::min({sessions_.deadline(), next_ask_, next_doubt_}); }
   // Ends the round: what to average with. The next round is the current one + 1, or that of the
   // neighbour furthest ahead when this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
@@ -77,8 +84,8 @@ class Exchange {
   bool has_pairs() const { return sessions_.has_pairs(); }
   std::vector<optim::MixTerm> take_pairs();
 
-  // Neighbours whose patience ran out since the last call.
-  std::vector<NodeId> take_late() { return std::exchange(late_, {}); }
+  // Neighbours that this round has waited for longer than usual, since the last call.
+  std::vector<NodeId> take_doubted() { return std::exchange(doubted_, {}); }
   // For Job::edges.
   std::vector<std::uint64_t> edges(const Links& links) const;
   // What the trainer found out about the vectors of a round.
@@ -97,22 +104,37 @@ class Exchange {
     Payload payload;
     bool is_taken = false;  // averaged with, at least once
   };
+  // What is known of the last vector that was sent to a neighbour, and of questions behind it; see
+  // Round.
+  struct Asking {
+    Time at = kNever;         // when to ask
+    Duration pause{};         // to the next question
+    std::uint64_t order = 0, heard = 0;      // of the last message sent, the highest one heard
+    std::uint64_t vector = 0, question = 0;  // the order of the last
+    std::uint64_t seen = 0;                  // the highest order that the other end has seen
+    Time asked_at{};
+    std::uint64_t life = 0;  // of the edge
+
+    bool may_ask_back(Time now) const;
+  };
   struct Neighbor {
     std::optional<Vector> latest;  // of the highest round heard
     std::optional<Vector> before;  // of the highest round below that
     Patience patience;
     Time last_heard{};
-    Time ask_at = kNever;   // where vectors are not numbered
-    Duration pause{};       // the same: to the next question
-    Time again_at{};        // the same: nothing is sent again before
-    bool averaged = false;  // with it, at least once
-    bool late = false;      // its patience ran out; nobody waits until it is heard again
+    bool averaged = false;    // with it, at least once
+    bool late = false;        // its patience ran out; nobody waits until it is heard again
+    bool is_doubted = false;  // in this round
+    double offered_path = 0;  // path_ when the last vector was offered to it
     double weight = 0;
+    Asking asking;  // where vectors are not numbered
     std::uint64_t sent_bytes = 0, received_bytes = 0;
     std::optional<double> distance;
     std::map<std::string, std::uint64_t> rejected;
   };
 
+  bool is_believable(Time now, const Round& message, NodeId peer, const Membership& members) const;
+  void doubt(Time now, const Links& links);
   bool is_numbered(const Link& link) const;
   bool has_news(const Link& link, const Neighbor& neighbor) const;
   bool lacks_vector(const Link& link, const Neighbor& neighbor) const;
@@ -123,7 +145,10 @@ class Exchange {
   Payload offer_for(const Link& link) const;
   bool is_in_quorum(const Links& links) const;
   void ask(Time now, const Link& link, Outbox& out);
-  void say(const Link& link, Round::Word word, Outbox& out);
+  void say(Time now, const Link& link, bool asks, Outbox& out);
+  Asking& asking_of(const Link& link);
+  void number(const Link& link, Round& message);
+  void send_again(const Link& link, Outbox& out);
   void reply(Time now, const Link& link, const Round& message, Outbox& out);
   void mark_late(Time now, const Links& links);
   std::uint64_t next_round(const Links& links) const;
@@ -142,16 +167,20 @@ class Exchange {
   Payload offer_;
   std::map<std::uint64_t, Payload> edge_offers_;  // by the life of the edge
   std::uint64_t offered_round_ = 0;
+  double path_ = 0;  // sum of the learning rates of all local steps
+  double path_before_ = 0;  // the same before those of the current offer
+  Recent round_times_;
   Time wait_since_{};
   Duration waited_{};
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   Time next_ask_ = kNever;
+  Time next_doubt_ = kNever;
   Pairing pairing_;
   Sessions sessions_;  // of the edges whose vectors are numbered
   bool is_resting_ = false;
-  std::vector<NodeId> late_;
+  std::vector<NodeId> doubted_;
   Aggregate aggregate_;
 };
 

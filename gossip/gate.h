@@ -24,6 +24,7 @@ class Gate {
   std::optional<Message> admit(Time now, const Received& received);
   // See Assembler.
   std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
+  std::optional<Assembler::Part> take_part() { return assembler_.take_part(); }
   void tick(Time now);
   void count(const std::string& reason);
 

@@ -39,6 +39,7 @@ using Input = std::variant<Tick, Received, Trained, Refused, JoinCommand, LeaveC
 struct Send {
   Endpoint to;
   Message message;
+  std::size_t from = 0;  // of the payload only the bytes from here on; the others have come
 };
 // No more is sent there soon: the connection may be closed.
 struct Hangup {

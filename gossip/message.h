@@ -98,18 +98,24 @@ struct Snapshot {
 // Where each pair of vectors is mixed exactly once (edge_ledger.h), `echo` is set, and the message
 // says beside what the sender has; without a payload it sits the round out, or, where `round` is 0,
 // says nothing else.
+// Each end numbers all messages of this kind that it sends on an edge, and says up to which number
+// it has seen those of the other end. A connection keeps the order, so a vector is lost when
+// something that was sent behind it has been seen and the vector has not come.
 struct Round {
-  enum class Word : std::uint8_t { none, question, answer };
-
   std::uint64_t epoch = 0;  // the sender's, of this edge
   std::uint64_t echo = 0;   // the receiver's; 0: vectors are not numbered
   std::uint64_t round = 0;
   std::uint32_t degree = 0;    // the sender's in-degree in this round, for the weight at both ends
   std::uint64_t index = 0;     // of the vector on this edge, from 1; 0: none
+  double span = 0;             // sum of the learning rates of the sender's steps since the one before
   std::uint64_t received = 0;  // all vectors of the receiver up to this one have come
+  std::uint64_t beyond = 0;    // bit k: so has number received + 1 + k
+  std::uint64_t partial = 0;   // so many bytes of number received + 1 have come
   std::uint64_t offered = 0;   // the number of the sender's last vector
   bool closes = false;         // nothing is offered after it
-  Word word = Word::none;      // "what have you?", "this"
+  std::uint64_t order = 0;     // number of this message, from 1
+  std::uint64_t seen = 0;      // the highest order of the receiver's messages that have come
+  bool asks = false;           // for a message in return, to know what has come
   std::vector<float> flow = {}, estimate = {};
 };
 

@@ -50,7 +50,10 @@ struct Node::Parts {
   void on(Time, const Tick&) {}
   void on(Time now, Received& received);
   void on(Time now, Trained& trained);
-  void on(Time now, const Refused& refused) { membership.refused(now, refused.at, outbox); }
+  void on(Time now, const Refused& refused) {
+    membership.refused(now, refused.at, outbox);
+    exchange.refused(refused.at, links);
+  }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 
@@ -80,7 +83,7 @@ struct Node::Parts {
     startup.receive(snapshot, std::move(payload), from, outbox);
   }
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
-    exchange.receive(now, from, round, std::move(payload), links, outbox);
+    exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
   }
 
   void donate(Time now, optim::Done& done);
@@ -144,6 +147,8 @@ Time Node::deadline() const {
 
 void Node::Parts::on(Time now, Received& received) {
   std::optional<Message> message = gate.admit(now, received);
+  if (const auto part = gate.take_part())
+    exchange.hear_part(now, part->sender, part->transfer, part->bytes);
   if (!message) return;
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
   std::visit([&](auto& body) { hear(now, message->envelope, body, message->payload); },
@@ -217,7 +222,10 @@ void Node::Parts::settle(Time now) {
   exchange.tick(now, links, outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
-  for (NodeId late : exchange.take_late()) membership.doubt(now, late);
+  for (NodeId slow : exchange.take_doubted()) {
+    membership.doubt(now, slow);
+    if (const Link* link = links.active(slow)) outbox.put(Knock{link->control});
+  }
 }
 
 void Node::Parts::follow_members(Time now) {
@@ -315,6 +323,7 @@ Status Node::status(Time now) const {
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
   status.unsettled_edges = parts.exchange.sessions().unsettled();
+  status.late_edges = parts.exchange.sessions().late();
   status.abandoned_edges = parts.exchange.sessions().abandoned();
   status.topology = parts.topology;
   status.sent_bytes = parts.outbox.sent_bytes();

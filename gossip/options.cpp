@@ -31,7 +31,8 @@ Timing timing_of(std::string_view preset) {
             .news = 50ms,
             .exchange = 10s,
             .retry = 50ms,
-            .patience_least = 250ms,
+            .doubt_least = 250ms,
+            .patience_least = 8s,
             .patience_initial = 2s};
   if (preset == "lan")
     return {.period = 500ms,
@@ -41,7 +42,8 @@ Timing timing_of(std::string_view preset) {
             .news = 100ms,
             .exchange = 15s,
             .retry = 100ms,
-            .patience_least = 250ms,
+            .doubt_least = 250ms,
+            .patience_least = 8s,
             .patience_initial = 3s};
   ENSURE(preset == "wan", "a preset is local, lan or wan");
   return {.period = 2s,
@@ -51,7 +53,8 @@ Timing timing_of(std::string_view preset) {
           .news = 250ms,
           .exchange = 60s,
           .retry = 400ms,
-          .patience_least = 1s,
+          .doubt_least = 1s,
+          .patience_least = 20s,
           .patience_initial = 10s};
 }
 

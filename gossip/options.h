@@ -39,7 +39,10 @@ struct Timing {
   Duration news;       // between two tellings of news
   Duration exchange;   // between two exchanges of whole tables with somebody
   Duration retry;      // first repetition of a hello, join or snapshot request
-  Duration patience_least;    // no round waits less: covers the jitter of the machine
+  Duration doubt_least;       // no neighbour is asked sooner whether it lives: the machine's jitter
+  Duration patience_least;    // no round goes on sooner without a neighbour that lives: covers what
+                              // TCP needs after lost packets, and the time in which a death is
+                              // noticed; larger: one that hangs holds its neighbours up longer
   Duration patience_initial;  // until arrivals have been measured
 };
 Timing timing_of(std::string_view preset);

@@ -15,10 +15,10 @@ class Outbox {
   // Where outputs go during one step. REQUIRES that it outlives the step.
   void begin(Outputs& out) { out_ = &out; }
 
-  void send(const Endpoint& to, Body body, Payload payload = {}) {
+  void send(const Endpoint& to, Body body, Payload payload = {}, std::size_t from = 0) {
     ++envelope_.sequence;
-    sent_bytes_ += payload.size();
-    put(Send{to, Message{envelope_, std::move(body), std::move(payload)}});
+    sent_bytes_ += payload.size() - from;
+    put(Send{to, Message{envelope_, std::move(body), std::move(payload)}, from});
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }

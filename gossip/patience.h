@@ -1,7 +1,11 @@
 // Patience: how long a round waits for one neighbour, from the neighbour's own arrivals:
-//   4 * median interval + 4 * mean absolute deviation, over the last 16,
-// bounded below by the jitter of the machine and above by a minute. Larger waits longer for a node
-// that is gone; smaller goes on without a node that is only late.
+//   doubt     4 * median interval + 4 * mean absolute deviation, over the last 16; then the
+//             neighbour is asked whether it lives
+//   patience  the same, but never less than TCP may need after lost packets, or than it takes to
+//             notice a death; then the round goes on without
+// An interval in which the neighbour was late counts like every other, so that patience grows with
+// one that has become slow. Larger waits longer for a node that hangs; smaller goes on without a
+// node that is only late.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +26,8 @@ class Recent {
   bool is_measured() const { return count_ >= 3; }
   // REQUIRES one.
   Duration median() const { return sorted()[size() / 2]; }
+  // REQUIRES one.
+  Duration least() const { return sorted()[0]; }
   // Mean absolute deviation from the median.
   Duration deviation() const {
     const Duration middle = median();
@@ -51,20 +57,24 @@ class Patience {
     if (last_) {
       intervals_.add(now - *last_);
       measured_ = 4 * intervals_.median() + 4 * intervals_.deviation();
+      usual_ = intervals_.least();
     }
     last_ = now;
   }
-  // A gap that was not the neighbour's doing (it was out of step) is not measured.
-  void restart() { last_.reset(); }
 
+  // Above `least`; `initial` until it is measured.
   Duration value(Duration least, Duration initial) const {
-    if (!intervals_.is_measured()) return initial;
-    return std::clamp<Duration>(measured_, least, std::chrono::minutes(1));
+    const Duration value = intervals_.is_measured() ? measured_ : initial;
+    return std::clamp<Duration>(value, least, kLimit);
   }
+  // The shortest interval of late: nothing is lost that is not later than that.
+  Duration usual() const { return usual_; }
 
  private:
+  static constexpr Duration kLimit = std::chrono::minutes(10);
+
   Recent intervals_;
-  Duration measured_{};
+  Duration measured_{}, usual_{};
   std::optional<Time> last_;
 };
 

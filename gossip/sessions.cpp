@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "gossip/transfer.h"
 
 namespace starling::gossip {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::size_t kClosingLimit = 64;
 // a message, more small messages where all is well but slow.
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
+
 
 }  // namespace
 
@@ -70,7 +72,7 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.current = session.sat_out = 0;
   session.pause = 2 * kPauseLeast;
   if (session.ledger.is_open_question()) {
-    say(session, Round::Word::question, out);
+    say(now, session, true, out);
     session.ask_at = now + session.pause;
   }
   closing_.push_back(std::move(session));
@@ -82,36 +84,41 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
 }
 
 bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out,
-                     Duration pause, Round& message) {
+                     const Waits& waits, Round& message) {
   Session& session = open(link);
-  session.patience = std::min(pause, kPauseLimit);
-  session.least_pause = first_pause(link);
-  session.pause = session.least_pause;
+  session.idle_pause = std::min(waits.idle, kPauseLimit);
+  session.least_pause = session.pause = first_pause(link);
   const bool takes_part = !sits_out && session.ledger.takes_part();
   session.sat_out = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // What was to be asked before is not put off by the new round.
-  if (session.ledger.is_waiting()) session.ask_at = std::min(session.ask_at, now + session.pause);
+  if (session.ledger.is_waiting())
+    session.ask_at = std::min(session.ask_at, now + waits.usual + session.pause);
   write(session, message);
   message.index = session.current;
+  if (takes_part) session.ledger.sent(session.current, message.order);
   return takes_part;
 }
 
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
-    session.pause = session.patience;
+    session.pause = session.idle_pause;
     const Time usual = std::exchange(session.progressed, false) ? kNever : session.ask_at;
     const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
     session.ask_at = asks ? std::min(usual, now + session.pause) : kNever;
   }
 }
 
-void Sessions::write(const Session& session, Round& message) const {
+void Sessions::write(Session& session, Round& message) const {
   message.epoch = session.epoch;
   message.echo = session.peer_epoch;
   message.received = session.ledger.received();
+  message.beyond = session.ledger.beyond();
+  message.partial = session.partial;
   message.offered = session.ledger.last();
   message.closes = session.ledger.is_closed();
+  message.order = ++session.order;
+  message.seen = session.heard;
 }
 
 bool Sessions::has_gap(NodeId peer) const {
@@ -148,6 +155,8 @@ bool Sessions::has_pairs() const {
          std::ranges::any_of(closing_, has);
 }
 
+// ---------------------------------------------------------------- messages
+
 Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
   Session* found = nullptr;
   for_each([&](Session& session) {
@@ -158,83 +167,117 @@ Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
   return found;
 }
 
-Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& message,
-                                  Payload payload, const Links& links, bool is_idle, Outbox& out) {
-  Session* session = find(from, message);
-  if (!session) {
-    const auto link = links.all().find(from.sender);
-    // The other end may be active a moment before this one.
-    if (link == links.all().end() || link->second.epoch != message.echo ||
-        link->second.peer_epoch != message.epoch ||
-        link->second.peer_incarnation != from.incarnation)
-      return Heard::foreign;
-    session = &open(link->second);
-  }
-  EdgeLedger& ledger = session->ledger;
-  const bool is_answered = ledger.acknowledge(message.received);
+// The other end may be active a moment before this one.
+Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& message,
+                                          const Links& links) {
+  if (Session* session = find(from, message)) return session;
+  const auto link = links.all().find(from.sender);
+  if (link == links.all().end() || link->second.epoch != message.echo ||
+      link->second.peer_epoch != message.epoch || link->second.peer_incarnation != from.incarnation)
+    return nullptr;
+  return &open(link->second);
+}
+
+// Returns whether the vector is known already.
+bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
+  EdgeLedger& ledger = session.ledger;
+  const std::uint64_t received = ledger.received();
   bool is_known = false;
   if (message.index > 0)
-    is_known = !ledger.receive(message.index, {message.round, message.degree, std::move(payload)});
+    is_known = !ledger.receive(message.index,
+                               {message.round, message.degree, message.span, std::move(payload)});
+  if (ledger.received() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);
+  return is_known;
+}
+
+Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& message,
+                                  Payload payload, const Links& links, bool is_idle, Outbox& out) {
+  Session* session = find_or_open(from, message, links);
+  if (!session) return Heard::foreign;
+  EdgeLedger& ledger = session->ledger;
+  const bool is_answered = ledger.acknowledge(message.received, message.beyond);
+  if (message.seen <= session->order) ledger.seen(message.seen);
+  session->heard = std::max(session->heard, message.order);
+  const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
-  if (message.word == Round::Word::answer) send_again(now, *session, out);
-  if (!ledger.is_open_question() && !ledger.is_waiting())
-    session->ask_at = kNever;
-  else if (is_answered || session->ask_at == kNever)
-    session->ask_at = now + session->pause;
-  // It answers, but what it has offered does not come: no reason to ask less often.
-  if (ledger.lacks()) {
-    session->pause = session->least_pause;
-    session->ask_at = std::min(session->ask_at, now + session->pause);
-  }
-  if (const auto missing = ledger.first_unacknowledged();
-      missing && (*missing < message.index || message.word == Round::Word::question))
-    may_be_lost(now, *session, *missing, out);
-  if (message.word == Round::Word::question || (!is_known && message.index > 0 && ledger.has_gap()))
-    say(*session, Round::Word::answer, out);
-  else if (is_known || (message.index > 0 && (is_idle || ledger.is_closed())))
-    say(*session, Round::Word::none, out);
+  send_lost(*session, message, out);
+  plan_question(now, *session, is_answered);
+  if (message.asks)
+    say(now, *session, shall_ask_back(now, *session, message), out);
+  else if (is_known || (message.index > 0 && (is_idle || ledger.is_closed() || ledger.has_gap())))
+    say(now, *session, false, out);
   return is_known ? Heard::known : Heard::fresh;
 }
 
-// The other end went on without the vector, or waits for it.
-void Sessions::may_be_lost(Time now, Session& session, std::uint64_t index, Outbox& out) const {
-  if (session.ledger.own(index).payload.size() <= kSmallBytes) return send_again(now, session, out);
-  if (index <= session.passed) return;
-  session.passed = index;
-  session.ask_at = now;
+void Sessions::plan_question(Time now, Session& session, bool is_answered) const {
+  const EdgeLedger& ledger = session.ledger;
+  if (!ledger.is_open_question() && !ledger.is_waiting())
+    session.ask_at = kNever;
+  else if (is_answered || session.ask_at == kNever)
+    session.ask_at = now + session.pause;
+  // The other end answers, but what it has offered does not come: no reason to ask less often.
+  if (!ledger.lacks()) return;
+  session.pause = session.least_pause;
+  session.ask_at = std::min(session.ask_at, now + session.pause);
 }
 
-void Sessions::send_again(Time now, Session& session, Outbox& out) const {
-  const auto index = session.ledger.first_unacknowledged();
-  if (!index || now < session.again_at) return;
-  session.again_at = now + kPauseLeast;
-  const EdgeLedger::Vector& own = session.ledger.own(*index);
-  Round message;
-  write(session, message);
-  message.round = own.round;
-  message.degree = own.degree;
-  message.index = *index;
-  out.send(session.bulk, std::move(message), own.payload);
+// The other end waits for a vector that may be lost. Only a question behind that vector finds out.
+bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
+  const std::uint64_t newest = session.ledger.newest_unconfirmed();
+  if (newest == 0 || message.received >= session.ledger.last()) return false;
+  return newest > session.question ||
+         (session.has_unanswered() && now - session.asked_at >= session.least_pause);
 }
 
-void Sessions::say(const Session& session, Round::Word word, Outbox& out) const {
+void Sessions::send_lost(Session& session, const Round& received, Outbox& out) const {
+  for (const std::uint64_t index : session.ledger.lost()) {
+    const EdgeLedger::Vector& own = session.ledger.own(index);
+    const std::size_t bytes = own.payload.size();
+    const bool came_in_part = index == received.received + 1 && received.partial < bytes;
+    Round message;
+    write(session, message);
+    message.round = own.round;
+    message.degree = own.degree;
+    message.span = own.span;
+    message.index = index;
+    const std::size_t from = came_in_part ? received.partial : 0;
+    session.ledger.sent(index, message.order);
+    session.repeated_bytes += bytes - from;
+    out.send(session.bulk, std::move(message), own.payload, from);
+  }
+}
+
+// What has come; with `asks`, a question.
+void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   Round message;
   write(session, message);
-  message.word = word;
+  message.asks = asks;
+  if (asks) {
+    session.question = message.order;
+    session.asked_at = now;
+  }
   message.round = session.sat_out;  // it may not have heard that
   out.send(session.bulk, std::move(message));
+}
+
+void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
+  for_each([&](Session& session) {
+    const std::uint64_t missing = session.ledger.received() + 1;
+    if (session.peer != peer || transfer_of(session.incarnation, session.peer_epoch, missing) != transfer) return;
+    session.partial = bytes;
+    // It comes: no reason to ask.
+    if (session.ask_at != kNever) session.ask_at = std::max(session.ask_at, now + session.pause);
+  });
 }
 
 void Sessions::tick(Time now, Outbox& out) {
   for_each([&](Session& session) {
     if (now < session.ask_at) return;
-    say(session, Round::Word::question, out);
+    say(now, session, true, out);
     session.ask_at = now + session.pause;
-    // One that closes may keep somebody from leaving.
-    const bool is_urgent = session.ledger.is_closed();
-    session.pause = std::min(session.pause * (is_urgent ? 5 : 6) / 4, kPauseLimit);
+    session.pause = std::min(session.pause * 5 / 4, kPauseLimit);
   });
 }
 
@@ -250,6 +293,8 @@ void Sessions::close_all(Time now, Outbox& out) {
   open_.clear();
 }
 
+// ---------------------------------------------------------------- what there is to see
+
 bool Sessions::is_settled() const {
   return open_.empty() && unsettled() == 0;
 }
@@ -257,6 +302,21 @@ bool Sessions::is_settled() const {
 std::size_t Sessions::unsettled() const {
   return static_cast<std::size_t>(std::ranges::count_if(
       closing_, [](const Session& session) { return !session.ledger.is_settled(); }));
+}
+
+std::size_t Sessions::late() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      open_, [](const auto& item) { return item.second.ledger.is_late(); }));
+}
+
+std::uint64_t Sessions::repeated_bytes(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.repeated_bytes;
+}
+
+std::uint64_t Sessions::unconfirmed_bytes(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.ledger.unconfirmed_bytes();
 }
 
 }  // namespace starling::gossip

@@ -1,8 +1,12 @@
 // Sessions: the ledgers of all edges, those that are open and those that close, and the messages
 // that keep both ends of each at the same account. A session is one life of an edge, named by the
-// epochs of its two ends; payloads of another life are never paired with its own. What is not
-// acknowledged is asked for, and sent again when the answer says that it did not come: connections
-// keep the order, so that a question behind a large vector does not overtake it.
+// epochs of its two ends; payloads of another life are never paired with its own.
+//
+// Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection was
+// replaced or a queue dropped it. A connection keeps the order, so a vector is lost for certain when
+// the other end has seen something that was sent behind it, a later vector or a question, and the
+// vector has not come. Nothing is sent again before that, however late it is, and a vector that came
+// in part is sent from its first missing chunk on.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +24,11 @@
 namespace starling::gossip {
 
 // ---- asking for what may be lost
-// From the beginning of a wait over this link to the first question.
+// From one question over this link to the next, at first.
 Duration first_pause(const Link& link);
 // The longest between two. Larger: more time lost where much is; smaller: more small messages where
 // a neighbour is merely slow.
 inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
-// Up to this size a vector that may be under way is sent again without a question before.
-inline constexpr std::size_t kSmallBytes = 32 << 10;
 
 class Sessions {
  public:
@@ -37,6 +39,12 @@ class Sessions {
     bool is_current = false;  // its own vector is that of the last offer
   };
   enum class Heard { fresh, known, foreign };
+  // How long a round waits for the other end before it asks, and from one question to the next when
+  // it does not wait any more.
+  struct Waits {
+    Duration usual{};
+    Duration idle{};
+  };
 
   // Closes the sessions whose link is gone or began anew; forgets those of lives that ended.
   void follow(Time now, const Links& links, const Membership& members, Outbox& out);
@@ -44,8 +52,7 @@ class Sessions {
   // ---- one round
   // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and
   // writes into `message` what the other end needs. Returns whether the vector is to be sent.
-  // Questions follow: soon while the round waits, after `pause` when it does not any more.
-  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out, Duration pause,
+  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out, const Waits& waits,
              Round& message);
   // The round waits for nobody any more.
   void go_on(Time now);
@@ -63,6 +70,8 @@ class Sessions {
   // Of foreign sessions nothing is kept. `is_idle`: no offer will follow soon to say what came.
   Heard receive(Time now, const Envelope& from, const Round& message, Payload payload,
                 const Links& links, bool is_idle, Outbox& out);
+  // So many bytes of a transfer that is under way have come; see transfer.h.
+  void hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes);
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
@@ -72,8 +81,14 @@ class Sessions {
   bool is_settled() const;
   // Sessions that close and are not settled.
   std::size_t unsettled() const;
+  // Open sessions with a pair that is late: one end may have mixed it and the other not.
+  std::size_t late() const;
   // Sessions that were forgotten before they were settled, because too many were.
   std::uint64_t abandoned() const { return abandoned_; }
+  // Payload bytes of vectors that were sent once more, to this peer in this life of the edge.
+  std::uint64_t repeated_bytes(NodeId peer) const;
+  // Bytes of vectors that were sent and that the peer has not said to have.
+  std::uint64_t unconfirmed_bytes(NodeId peer) const;
 
  private:
   struct Session {
@@ -85,23 +100,31 @@ class Sessions {
     EdgeLedger ledger;
     std::uint64_t current = 0;  // the number of the last offer; 0: sat out
     std::uint64_t sat_out = 0;  // the round of the last offer, where it sat out
-    std::uint64_t passed = 0;   // asked for up to this one, as the other end went on
-    Time again_at{};            // nothing is sent again before
-    bool progressed = false;    // something new was heard since the last round
+    std::uint64_t order = 0;     // of the last message sent
+    std::uint64_t heard = 0;     // the highest order heard
+    std::uint64_t question = 0;  // the order of the last message that asked
+    Time asked_at{};             // when that was sent
+    std::size_t partial = 0;     // bytes of the first missing vector that have come
+    std::uint64_t repeated_bytes = 0;
+    bool progressed = false;  // something new was heard since the last round
     Time ask_at = kNever;
     Duration pause{};        // from one question to the next
     Duration least_pause{};  // the shortest of this round
-    Duration patience{};     // the same where nobody waits
+    Duration idle_pause{};   // the same where nobody waits
 
     bool is_of(const Link& link) const;
+    bool has_unanswered() const { return question > ledger.seen(); }
   };
 
   Session* find(const Envelope& from, const Round& message);
+  Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
   Session& open(const Link& link);
-  void write(const Session& session, Round& message) const;
-  void say(const Session& session, Round::Word word, Outbox& out) const;
-  void may_be_lost(Time now, Session& session, std::uint64_t index, Outbox& out) const;
-  void send_again(Time now, Session& session, Outbox& out) const;
+  void write(Session& session, Round& message) const;
+  bool take_in(Session& session, const Round& message, Payload payload);
+  void plan_question(Time now, Session& session, bool is_answered) const;
+  bool shall_ask_back(Time now, const Session& session, const Round& message) const;
+  void say(Time now, Session& session, bool asks, Outbox& out) const;
+  void send_lost(Session& session, const Round& message, Outbox& out) const;
   void begin_closing(Time now, Session session, Outbox& out);
   template <class Visit>
   void for_each(Visit visit);

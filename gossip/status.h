@@ -68,6 +68,8 @@ struct Status {
   // Closed edges with vectors that one end may have averaged and the other not; and those of which
   // this was given up: their share of the mean may be lost.
   std::size_t unsettled_edges = 0;
+  // Open edges with vectors before the last ones of which the same holds.
+  std::size_t late_edges = 0;
   std::uint64_t abandoned_edges = 0;
   std::vector<MemberStatus> members;  // by name, self included
   std::vector<EdgeStatus> edges;      // by name

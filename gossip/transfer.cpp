@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/prng.h"
 #include "gossip/chunk_hash.h"
 
 namespace starling::gossip {
@@ -15,10 +16,23 @@ bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const 
 }
 
 std::uint64_t ChunkHashes::at(std::size_t index, const Payload& bytes) {
-  ENSURE(index <= known_.size(), "chunks are hashed in their order");
-  if (index == known_.size()) known_.push_back(chunk_hash(bytes));
-  return known_[index];
+  const auto known = known_.find(index);
+  return known != known_.end() ? known->second : known_[index] = chunk_hash(bytes);
 }
+
+std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index) {
+  return mix64(mix64(mix64(incarnation) ^ epoch) ^ index);
+}
+
+namespace {
+
+std::uint64_t transfer_name(const Message& message) {
+  const auto* round = std::get_if<Round>(&message.body);
+  if (!round || round->index == 0) return message.envelope.sequence;
+  return transfer_of(message.envelope.incarnation, round->epoch, round->index);
+}
+
+}  // namespace
 
 Frame Frames::next() {
   ENSURE(!done_, "a frame is asked for while there is one");
@@ -28,7 +42,7 @@ Frame Frames::next() {
   }
   const std::size_t total = message_.payload.size();
   Chunk chunk;
-  chunk.transfer = message_.envelope.sequence;
+  chunk.transfer = transfer_name(message_);
   chunk.total = total;
   Payload body;
   if (total > 0) {
@@ -47,10 +61,11 @@ std::vector<Frame> Frames::all() {
   return frames;
 }
 
-Frames Cutter::cut(Message message, std::size_t chunk_bytes) {
+Frames Cutter::cut(Message message, std::size_t from, std::size_t chunk_bytes) {
+  ENSURE(from == 0 || from < message.payload.size(), "there is something left to send");
   if (!message.payload.empty() && (!hashes_ || !hashes_->are_of(message.payload, chunk_bytes)))
     hashes_ = std::make_shared<ChunkHashes>(message.payload, chunk_bytes);
-  return Frames(std::move(message), chunk_bytes, hashes_);
+  return Frames(std::move(message), from, chunk_bytes, hashes_);
 }
 
 Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload body) {
@@ -65,28 +80,45 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
     return fail("malformed");
   if (chunk_hash(body) != chunk.hash) return fail("checksum");
 
-  const NodeId sender = header.envelope.sender;
-  if (chunk.offset == 0) {
-    if (!partials_.contains(sender) && partials_.size() >= kPartialsLimit) return fail("limit");
-    partials_[sender] = {chunk.transfer, {}, 0, now};
-  }
-  const auto found = partials_.find(sender);
-  if (found == partials_.end() || found->second.transfer != chunk.transfer ||
-      found->second.bytes != chunk.offset)
-    return fail("incomplete");
+  const Key key{header.envelope.sender, chunk.transfer};
+  if (chunk.offset == 0 && !partials_.contains(key) && !begin(now, key)) return fail("limit");
+  const auto found = partials_.find(key);
+  if (found == partials_.end() || found->second.bytes < chunk.offset) return fail("incomplete");
+  if (found->second.bytes > chunk.offset) return fail("repeated");
   Partial& partial = found->second;
   partial.last = now;
   partial.bytes += body.size();
   std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
-  if (partial.bytes < chunk.total) return std::nullopt;
+  if (partial.bytes < chunk.total) {
+    part_ = {key.first, key.second, partial.bytes};
+    return std::nullopt;
+  }
   Message message{header.envelope, std::move(header.body), Payload(std::move(partial.pieces))};
   partials_.erase(found);
   return message;
 }
 
+// The one of the sender that stands still longest makes room.
+bool Assembler::begin(Time now, const Key& key) {
+  std::size_t count = 0;
+  auto oldest = partials_.end();
+  for (auto item = partials_.lower_bound({key.first, 0});
+       item != partials_.end() && item->first.first == key.first; ++item) {
+    ++count;
+    if (oldest == partials_.end() || item->second.last < oldest->second.last) oldest = item;
+  }
+  if (count >= kTransfersPerSender) partials_.erase(oldest);
+  if (partials_.size() >= kPartialsLimit) return false;
+  partials_[key].last = now;
+  return true;
+}
+
 std::optional<Time> Assembler::last_chunk(NodeId sender) const {
-  const auto found = partials_.find(sender);
-  return found == partials_.end() ? std::nullopt : std::optional(found->second.last);
+  std::optional<Time> last;
+  for (auto item = partials_.lower_bound({sender, 0});
+       item != partials_.end() && item->first.first == sender; ++item)
+    last = std::max(last.value_or(item->second.last), item->second.last);
+  return last;
 }
 
 std::size_t Assembler::expire(Time now, Duration age) {

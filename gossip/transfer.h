@@ -1,5 +1,6 @@
 // Transfer: a message cut into frames that each fit a queue, and put together again.
-// One frame pair is a header and at most kChunkBytes of the payload.
+// One frame pair is a header and at most kChunkBytes of the payload. A vector that is numbered on an
+// edge keeps the name of its transfer when it is sent again, so that what came before counts.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +40,23 @@ class ChunkHashes {
  private:
   Payload payload_;
   std::size_t chunk_bytes_;
-  std::vector<std::uint64_t> known_;  // of the first chunks
+  std::map<std::size_t, std::uint64_t> known_;  // by chunk
 };
+
+// The name of the transfer of a vector: number `index` of the sender's edge `epoch`.
+std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index);
 
 // The frames of one message. Each is made when it is its turn, so that a chunk is hashed just
 // before it is sent and the first one leaves at once.
 class Frames {
  public:
-  Frames(Message message, std::size_t chunk_bytes, std::shared_ptr<ChunkHashes> hashes)
-      : message_(std::move(message)), chunk_bytes_(chunk_bytes), hashes_(std::move(hashes)) {}
+  // Only those with bytes from `from` on.
+  Frames(Message message, std::size_t from, std::size_t chunk_bytes,
+         std::shared_ptr<ChunkHashes> hashes)
+      : message_(std::move(message)),
+        chunk_bytes_(chunk_bytes),
+        hashes_(std::move(hashes)),
+        index_(from / chunk_bytes) {}
   // One frame as it is, sound or not.
   explicit Frames(Frame frame) : made_(std::move(frame)) {}
 
@@ -71,14 +80,16 @@ class Frames {
 // to. One thread owns it and the frames it gives.
 class Cutter {
  public:
-  Frames cut(Message message, std::size_t chunk_bytes = kChunkBytes);
+  // REQUIRES `from` below the size of the payload, or 0.
+  Frames cut(Message message, std::size_t from = 0, std::size_t chunk_bytes = kChunkBytes);
 
  private:
   std::shared_ptr<ChunkHashes> hashes_;
 };
 
-// Puts chunks together, of one transfer per sender at a time: connections keep the order, so a
-// chunk that is not the next one means that the rest is lost. Payload bytes are not copied.
+// Puts chunks together, of the last kTransfersPerSender transfers of a sender. Connections keep the
+// order, so a chunk that is not the next one means that those between are lost; what came before it
+// is kept for when they come again. Payload bytes are not copied.
 class Assembler {
  public:
   // Largest payload that is accepted; set from the model's size.
@@ -88,20 +99,32 @@ class Assembler {
   Result<std::optional<Message>> add(Time now, Header header, Payload body);
   // When the newest chunk of a transfer that is under way came; nothing without one.
   std::optional<Time> last_chunk(NodeId sender) const;
+  // The transfer of the last chunk that was added, where more of it is missing.
+  struct Part {
+    NodeId sender;
+    std::uint64_t transfer = 0;
+    std::size_t bytes = 0;  // that have come
+  };
+  std::optional<Part> take_part() { return std::exchange(part_, std::nullopt); }
   // Forgets transfers that have stood still, at the latest after `age`; returns how many.
   std::size_t expire(Time now, Duration age);
 
  private:
   struct Partial {
-    std::uint64_t transfer = 0;
     std::vector<Payload::Piece> pieces;
     std::size_t bytes = 0;
     Time last{};
   };
   static constexpr std::size_t kPartialsLimit = 4096;
+  // One that was cut off, and the one behind it.
+  static constexpr std::size_t kTransfersPerSender = 2;
+  using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
+
+  bool begin(Time now, const Key& key);
 
   std::size_t payload_bytes_limit_ = 0;
-  std::map<NodeId, Partial> partials_;
+  std::map<Key, Partial> partials_;
+  std::optional<Part> part_;
 };
 
 }  // namespace starling::gossip

@@ -131,16 +131,21 @@ struct BodyWriter {
     for (const std::string& survey : snapshot.foundation) out.bytes(survey.data(), survey.size());
   }
   void operator()(const Round& round) {
-    out.array(11);
+    out.array(16);
     out.number(round.epoch);
     out.number(round.echo);
     out.number(round.round);
     out.number(round.degree);
     out.number(round.index);
+    out.real(round.span);
     out.number(round.received);
+    out.number(round.beyond);
+    out.number(round.partial);
     out.number(round.offered);
     out.number(round.closes ? 1 : 0);
-    out.number(static_cast<std::uint64_t>(round.word));
+    out.number(round.order);
+    out.number(round.seen);
+    out.number(round.asks ? 1 : 0);
     out.floats(round.flow);
     out.floats(round.estimate);
   }
@@ -174,6 +179,12 @@ class Fields {
   double real() {
     const msgpack::object* field = next(msgpack::type::FLOAT64);
     return field ? field->via.f64 : 0;
+  }
+  // Finite and not below 0.
+  double amount() {
+    const double value = real();
+    sound_ = sound_ && std::isfinite(value) && value >= 0;
+    return sound_ ? value : 0;
   }
   std::string text(std::size_t limit) {
     const msgpack::object* field = next(msgpack::type::STR);
@@ -319,17 +330,22 @@ Body read_body(std::uint64_t kind, Fields in) {
     case 9:
       return read_probe(in);
     default: {
-      in.expect(11);
+      in.expect(16);
       Round round;
       round.epoch = in.number();
       round.echo = in.number();
       round.round = in.number(kRoundLimit);
       round.degree = static_cast<std::uint32_t>(in.number(kMembersLimit));
       round.index = in.number(kRoundLimit);
+      round.span = in.amount();
       round.received = in.number(kRoundLimit);
+      round.beyond = in.number();
+      round.partial = in.number();
       round.offered = in.number(kRoundLimit);
       round.closes = in.number(1) == 1;
-      round.word = static_cast<Round::Word>(in.number(2));
+      round.order = in.number(kRoundLimit);
+      round.seen = in.number(kRoundLimit);
+      round.asks = in.number(1) == 1;
       round.flow = in.floats(kEstimateLimit);
       round.estimate = in.floats(kEstimateLimit);
       return round;

@@ -44,6 +44,9 @@ struct MixTerm {
   Payload theirs;     // a whole vector in the codec of the run
   Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
+  // Of the two ends of the pair, the larger sum of learning rates over the local steps since the
+  // vector before on that edge. The same number at both ends; 0 without steps.
+  double span = 0;
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.
@@ -94,7 +97,7 @@ struct Stats {
   std::uint64_t samples = 0;  // samples seen by them
   double loss = 0;            // training loss before the (last) local step
   double gradient_norm = 0;
-  double learning_rate = 0;
+  double learning_rate = 0;  // of each of them
   double norm = 0;                            // ||x||
   std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
   std::vector<NeighborDistance> distances;    // of this job's mix terms

@@ -238,7 +238,7 @@ void World::carry(std::size_t node, gossip::Send send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
   const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
-  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message)).all()) {
+  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
     const auto carried = std::make_shared<Carried>(Carried{std::move(frame)});

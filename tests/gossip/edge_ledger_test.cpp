@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -16,7 +17,7 @@ using namespace starling::gossip;
 namespace {
 
 EdgeLedger::Vector vector_of(std::uint64_t round, std::uint32_t degree = 2) {
-  return {round, degree, {}};
+  return {.round = round, .degree = degree};
 }
 
 // What one end says to the other.
@@ -24,6 +25,7 @@ struct Word {
   std::uint64_t index = 0;
   std::uint32_t degree = 0;
   std::uint64_t received = 0;
+  std::uint64_t beyond = 0;
   std::uint64_t offered = 0;
   bool closes = false;
 };
@@ -77,10 +79,18 @@ class Edge {
     for (const EdgeLedger::Pair& pair : ends_[end].take())
       mixed_[end].push_back({pair.index, pair.weight()});
   }
-  void remind(std::size_t end) { say(end, ends_[end].first_unacknowledged().value_or(0)); }
+  // Sends the newest that the other end may not have, and the first of those that are lost.
+  void remind(std::size_t end) {
+    const std::vector<std::uint64_t> lost = ends_[end].lost();
+    const std::uint64_t newest = ends_[end].newest_unconfirmed();
+    say(end, !lost.empty() ? lost.front() : newest > 0 ? sent_[newest] : 0);
+  }
   void say(std::size_t end, std::uint64_t index) {
     const EdgeLedger& self = ends_[end];
-    Word word{index, index > 0 ? degrees_[end][index - 1] : 0, self.received(), {}};
+    Word word{.index = index, .degree = index > 0 ? degrees_[end][index - 1] : 0};
+    if (index > 0) ends_[end].sent(index, ++order_), sent_[order_] = index;
+    word.received = self.received();
+    word.beyond = self.beyond();
     word.offered = self.last();
     word.closes = self.is_closed();
     for (int copies = 0; copies < 2; ++copies)
@@ -92,13 +102,15 @@ class Edge {
     const auto at = wire.begin() + static_cast<std::ptrdiff_t>(prng_.below(wire.size()));
     const Word word = *at;
     wire.erase(at);
-    ends_[end].acknowledge(word.received);
+    ends_[end].acknowledge(word.received, word.beyond);
     if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.degree));
     ends_[end].announced(word.offered);
     if (word.closes) ends_[end].closed_at(word.offered);
   }
 
   Prng prng_;
+  std::uint64_t order_ = 0;
+  std::map<std::uint64_t, std::uint64_t> sent_;  // the number of the vector, by order
   std::array<EdgeLedger, 2> ends_;
   std::array<std::deque<Word>, 2> wires_;  // to each end
   std::array<std::vector<std::uint32_t>, 2> degrees_;
@@ -151,6 +163,23 @@ TEST_CASE("An end that is ahead in number sits one round out") {
   CHECK_FALSE(ledger.takes_part());  // it offers as fast, one behind
   REQUIRE(ledger.receive(2, vector_of(3)));
   CHECK(ledger.takes_part());
+}
+
+TEST_CASE("A vector is lost when something sent behind it has come and it has not") {
+  EdgeLedger ledger;
+  for (std::uint64_t k = 1; k <= 3; ++k) ledger.sent(ledger.offer(vector_of(k)), k);
+  CHECK(ledger.lost().empty());
+  ledger.acknowledge(0, 0b100);  // the third has come
+  CHECK(ledger.lost() == std::vector<std::uint64_t>{1, 2});
+  ledger.sent(1, 4);
+  ledger.sent(2, 5);
+  CHECK(ledger.lost().empty());
+  // What was sent before they were sent again says nothing of them.
+  ledger.seen(3);
+  CHECK(ledger.lost().empty());
+  ledger.acknowledge(1, 0b10);
+  ledger.seen(6);
+  CHECK(ledger.lost() == std::vector<std::uint64_t>{2});
 }
 
 TEST_CASE("A vector that comes again is known") {

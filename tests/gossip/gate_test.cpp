@@ -24,7 +24,7 @@ struct Speaker {
   std::vector<Frame> say(Body body, const std::string& payload = {}) {
     Message message{
         {kCluster, node_id("a"), incarnation, ++sequence}, std::move(body), body_of(payload)};
-    return cutter.cut(message, 16).all();
+    return cutter.cut(message, 0, 16).all();
   }
   std::uint64_t incarnation = 1, sequence = 0;
   Cutter cutter;

@@ -47,7 +47,7 @@ struct Pairer : Party {
   }
   void propose(Time now, const Link& link) {
     Round message;
-    sessions.offer(now, link, {1, 1, {}}, false, 1s, message);
+    sessions.offer(now, link, {.round = 1, .degree = 1}, false, {.idle = 1s}, message);
     pairing.proposed(now, link.wish.peer);
   }
   bool may_step(Time now) const { return pairing.may_step(now, links, sessions); }

@@ -52,10 +52,15 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .round = 6,
                 .degree = 2,
                 .index = 1ULL << 40,
+                .span = 0.25,
                 .received = 3,
+                .beyond = 1ULL << 63,
+                .partial = 1 << 20,
                 .offered = 7,
                 .closes = true,
-                .word = Round::Word::answer}};
+                .order = 8,
+                .seen = 9,
+                .asks = true}};
 }
 
 }  // namespace starling::test

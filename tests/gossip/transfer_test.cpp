@@ -34,7 +34,7 @@ Message message_with(Payload payload, std::uint64_t sequence = 1) {
 
 std::vector<Frame> cut(const Message& message) {
   Cutter cutter;
-  return cutter.cut(message, kChunk).all();
+  return cutter.cut(message, 0, kChunk).all();
 }
 
 struct Receiver {
@@ -83,6 +83,37 @@ TEST_CASE("A payload of several pieces is cut like one") {
   for (std::size_t k = 0; k < frames.size(); ++k) CHECK(frames[k].header == expected[k].header);
 }
 
+TEST_CASE("A vector that was cut off goes on from its first missing chunk") {
+  const auto bytes = numbers(200);
+  Message message = message_with(Payload::copy_of(bytes));
+  std::get<Round>(message.body).index = 5;
+  Receiver receiver;
+  const auto frames = cut(message);
+  CHECK(receiver.add(frames[0]) == "more");
+  CHECK(receiver.add(frames[1]) == "more");
+  const auto part = receiver.assembler.take_part();
+  REQUIRE(part.has_value());
+  CHECK(part->bytes == 2 * kChunk);
+  CHECK(part->transfer == transfer_of(1, 3, 5));
+  CHECK_FALSE(receiver.assembler.take_part().has_value());
+  message.envelope.sequence = 2;
+  Cutter cutter;
+  const auto rest = cutter.cut(message, part->bytes, kChunk).all();
+  CHECK(rest.size() == 2);
+  CHECK(receiver.add(rest[0]) == "more");
+  CHECK(receiver.add(rest[1]) == "whole");
+  CHECK(bytes_of(receiver.whole.payload) == bytes);
+}
+
+TEST_CASE("What a sender began in an earlier life is not taken for the vector of this one") {
+  Message message = message_with(Payload::copy_of(numbers(200)));
+  std::get<Round>(message.body).index = 5;
+  Receiver receiver;
+  CHECK(receiver.add(cut(message)[0]) == "more");
+  message.envelope.incarnation = 2;
+  CHECK(receiver.add(cut(message)[1]) == "incomplete");
+}
+
 TEST_CASE("A missing chunk makes the rest useless and the next transfer is fine") {
   const auto bytes = numbers(200);
   const auto frames = cut(message_with(Payload::copy_of(bytes), 1));
@@ -101,7 +132,7 @@ TEST_CASE("A repeated chunk is refused and does no harm") {
   Receiver receiver;
   CHECK(receiver.add(frames[0]) == "more");
   CHECK(receiver.add(frames[1]) == "more");
-  CHECK(receiver.add(frames[1]) == "incomplete");
+  CHECK(receiver.add(frames[1]) == "repeated");
   CHECK(receiver.add(frames[2]) == "more");
   CHECK(receiver.add(frames[3]) == "whole");
   CHECK(bytes_of(receiver.whole.payload) == bytes);
@@ -136,8 +167,8 @@ TEST_CASE("A payload beyond the limit or on the control plane is refused") {
 TEST_CASE("Cutting in another size after a first does not keep the old hashes") {
   const Message message = message_with(Payload::copy_of(numbers(200)));
   Cutter cutter;
-  cutter.cut(message, 64).all();
-  const auto again = cutter.cut(message, 50).all();
+  cutter.cut(message, 0, 64).all();
+  const auto again = cutter.cut(message, 0, 50).all();
   REQUIRE(again.size() == 4);
   Receiver receiver;
   for (const Frame& frame : again) receiver.add(frame);
@@ -147,9 +178,9 @@ TEST_CASE("Cutting in another size after a first does not keep the old hashes") 
 TEST_CASE("Two slices of one buffer are not taken for each other") {
   const Payload both = Payload::copy_of(numbers(200));
   Cutter cutter;
-  cutter.cut(message_with(both.slice(0, 100)), kChunk).all();
+  cutter.cut(message_with(both.slice(0, 100)), 0, kChunk).all();
   Receiver receiver;
-  for (const Frame& frame : cutter.cut(message_with(both.slice(100, 100)), kChunk).all())
+  for (const Frame& frame : cutter.cut(message_with(both.slice(100, 100)), 0, kChunk).all())
     receiver.add(frame);
   CHECK(bytes_of(receiver.whole.payload) == bytes_of(both.slice(100, 100)));
 }
@@ -167,8 +198,8 @@ TEST_CASE("Frames are made in turn and a chunk is hashed once for all neighbours
   auto bytes = std::make_shared<std::vector<std::byte>>(numbers(200));
   const Payload payload(bytes, *bytes);
   Cutter cutter;
-  Frames first = cutter.cut(message_with(payload), kChunk);
-  Frames second = cutter.cut(message_with(payload), kChunk);
+  Frames first = cutter.cut(message_with(payload), 0, kChunk);
+  Frames second = cutter.cut(message_with(payload), 0, kChunk);
   CHECK(first.next().header == second.next().header);
   const std::string expected = first.next().header;
   (*bytes)[70] ^= std::byte{1};  // not allowed, and so it shows that nobody looks again
