@@ -36,9 +36,9 @@ Result<void> Guard<S>::check(const Step& step) {
   if (!bears(after)) refer_to_initial_model();
   if (!bears(after)) {
     const double before = loss_at(step.x);
-    const bool leads_back = std::isfinite(after) && after <= before;
-    if (leads_back && step.length <= kStride * good_length_) return {};
-    if (leads_back || !std::isfinite(before))
+    const bool leads_back = std::isfinite(after) && !(after > before);
+    if (leads_back) return {};
+    if (!std::isfinite(before))
       return fail("the loss is {:.3g}, that of the initial model {:.3g}", before, reference_);
     return fail("the loss would rise from {:.3g} to {:.3g}", before, after);
   }

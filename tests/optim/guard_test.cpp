@@ -248,7 +248,7 @@ TEST_CASE("Who takes over a good model is held to the loss of the initial one") 
   CHECK_FALSE(is_sound(guard, good, {15, 0}, 5e-7));
 }
 
-TEST_CASE("Who was ruined by its neighbours may lead back in steps of the usual length") {
+TEST_CASE("Who was ruined by its neighbours may lead back in steps of any length") {
   Calls calls;
   Bowl<double> bowl(calls);
   Guard<double> guard(bowl, 1);
@@ -256,5 +256,5 @@ TEST_CASE("Who was ruined by its neighbours may lead back in steps of the usual 
   const std::vector<double> ruined{1e3, 1e3};
   CHECK(is_sound(guard, ruined, {-2, -2}, 1e6));
   CHECK_FALSE(is_sound(guard, ruined, {2, 2}, 1e6));
-  CHECK_FALSE(is_sound(guard, ruined, {-500, -500}, 1e6));
+  CHECK(is_sound(guard, ruined, {-500, -500}, 1e6));
 }
