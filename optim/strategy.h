@@ -38,6 +38,9 @@ class Strategy {
   // Where what comes over each edge is counted, of the last numbers of the offered vector; null
   // where it is not.
   virtual Flows<S>* flows() { return nullptr; }
+  // What of w_ij share (s_j - s_i) is counted as flow: the unit of the flows. The same at both ends
+  // of a pair.
+  virtual double flow_gain(const MixTerm&) const { return 1; }
   // Where each neighbour is told something else, by this: then nothing is mixed. Else null.
   virtual Duals<S>* duals() { return nullptr; }
   // What a newcomer takes over of it beside x, and how it goes on from that. As in LocalOptimizer.

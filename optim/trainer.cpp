@@ -205,8 +205,11 @@ class TypedTrainer final : public Trainer {
     MixResult mixed =
         mix(strategy_->offered(), sent_, std::span<const MixTerm>(shared), options_.codec);
     if (flows)
-      for (const MixTerm* term : mixed.mixed)
-        accumulate(flows->of(term->edge), *term, sent_, options_.codec);
+      for (const MixTerm* term : mixed.mixed) {
+        MixTerm counted = *term;
+        counted.weight *= strategy_->flow_gain(*term);
+        accumulate(flows->of(term->edge), counted, sent_, options_.codec);
+      }
     strategy_->absorbed();
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);

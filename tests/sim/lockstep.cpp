@@ -38,6 +38,7 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Traits traits,
       births_(nodes),
       trainers_(nodes),
       offers_(nodes),
+      spans_(nodes),
       troubles_(nodes) {
   for (std::size_t node = 0; node < nodes; ++node) {
     start(node);
@@ -135,6 +136,7 @@ void Lockstep::make_offer(std::size_t node, bool has_step) {
   job.local = has_step && !traits_.overlaps;
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
+  spans_[node] = offers_[node].stats.learning_rate * static_cast<double>(offers_[node].stats.steps);
   troubles_[node] = offers_[node].trouble;
   if (!traits_.overlaps) return;
   optim::Job step;
@@ -148,6 +150,7 @@ optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight)
   term.peer = NodeId{from + 1};
   term.weight = weight;
   term.edge = edge(node, from);
+  term.span = std::max(spans_[node], spans_[from]);
   term.theirs = offers_[from].offer;
   for (const auto& [life, payload] : offers_[from].edge_offers)
     if (life == edge(from, node)) term.theirs = payload;

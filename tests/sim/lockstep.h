@@ -72,6 +72,7 @@ class Lockstep {
   std::vector<std::uint64_t> births_;
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
   std::vector<optim::Done> offers_;
+  std::vector<double> spans_;  // learning rate times steps before the last offer
   std::vector<std::optional<std::string>> troubles_;
   std::uint64_t round_ = 0;
   Prng prng_{1};
