@@ -137,9 +137,10 @@ steps a second dpsgd-pipelined, adpsgd or more local steps would gain.
   --topology.file=FILE
                      for kind file: two node names a line
   --model-bytes B    size of the model as it is sent: 4 bytes a parameter, or 8 in double precision
-  --bandwidth RATE   of a node's own link, each way: 10mbit, 1gbit, 12.5MB; bit, kbit, mbit, gbit, B,
-                     kB, MB and GB, a second
-  --step-time S      of a local step, in seconds: time.compute_s / run.steps of starling status --json
+  --bandwidth RATE   of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit,
+                     mbit, gbit, B, kB, MB and GB, a second
+  --step-time S      of a local step, in seconds: of starling status --json, time.compute_s divided
+                     by run.steps
   --json             print one JSON document, and nothing else
   --dot              print the graph in the DOT language
 
@@ -175,7 +176,9 @@ every step.
                      the network: delay and extra random delay, s; shares lost and repeated
   --sim.compute=S, --sim.seconds=S
                      time of a local step, s; virtual time after which the simulation stops, s
-{configuring}  --json             print the summary as one JSON document, and nothing else
+{configuring}  --json             print the summary as one JSON document, and nothing else;
+                     under faults with the laws that were broken, how often faults hit, and the
+                     scenario; for --seeds what came of all, with every seed that failed
 
 Examples:
 
