@@ -29,15 +29,17 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
             "every node draws from the same data, and nothing is simpler"};
   const std::string because = fmt::format("data differ by node ({})", differs);
   if (is_pairwise) return {Algorithm::pairwise_ed, because + ", and two at a time exchange"};
-  if (node.topology.kind == topology::Kind::complete && learner.optim.local_steps == 1)
+  // The mean of steps is the step of the mean only where a step is linear in the gradient.
+  const bool is_adam = learner.optim.local_optimizer == optim::LocalOptimizerKind::adam;
+  const bool is_complete = node.topology.kind == topology::Kind::complete;
+  if (is_complete && learner.optim.local_steps == 1 && !is_adam)
     return {Algorithm::dpsgd, because + ", but all are neighbours and average exactly"};
   if (node.topology.kind == topology::Kind::exponential)
     return {Algorithm::dpsgd, because + ", but an exact algorithm needs edges that lead both ways"};
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
     return {Algorithm::dpsgd, fmt::format("exchange.missing={}", name(node.missing))};
   const bool mixes = gossip::mixes_rounds(node);
-  if (learner.optim.local_optimizer == optim::LocalOptimizerKind::adam)
-    return {Algorithm::gt, because + ", and gt is exact with adam"};
+  if (is_adam) return {Algorithm::gt, because + ", and gt is exact with adam"};
   if (learner.optim.local_optimizer != optim::LocalOptimizerKind::sgd)
     return {mixes ? Algorithm::gt : Algorithm::ed, because};
   if (mixes)

@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "daemon/edge_list.h"
 #include "daemon/help.h"
+#include "daemon/link_plan.h"
 #include "daemon/status_json.h"
 #include "daemon/table.h"
 #include "topology/build.h"
@@ -23,8 +24,12 @@ using nlohmann::json;
 
 constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
 
-const std::array<CommandOption, 5> kOptions = {{{"nodes,n", ""},
+constexpr double kStepSecondsLimit = 1e6;
+
+const std::array<CommandOption, 7> kOptions = {{{"nodes,n", ""},
                                                 {"model-bytes", ""},
+                                                {"bandwidth", ""},
+                                                {"step-time", ""},
                                                 {"json", "", false},
                                                 {"dot", "", false},
                                                 {"help,h", "", false}}};
@@ -35,6 +40,7 @@ struct Question {
   topology::Options topology;
   std::vector<topology::Site> sites;
   std::optional<std::int64_t> model_bytes;
+  std::optional<LinkOptions> link;  // without its neighbours
 };
 
 Result<topology::Options> read_topology(const CommandLine& line) {
@@ -56,6 +62,29 @@ Result<std::int64_t> whole_number(std::string_view option, std::string_view text
   return *value;
 }
 
+Result<double> step_seconds(std::string_view text) {
+  const auto value = parse_number(text);
+  if (!value || !(*value > 0 && *value <= kStepSecondsLimit))
+    return fail("--step-time {}: expected seconds above 0, up to {}", text, kStepSecondsLimit);
+  return *value;
+}
+
+Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
+                                             std::optional<std::int64_t> model_bytes) {
+  const auto bandwidth = line.value("bandwidth"), step = line.value("step-time");
+  if (!bandwidth && !step) return std::nullopt;
+  if (!bandwidth || !step || !model_bytes)
+    return fail(
+        "--bandwidth, --step-time and --model-bytes: expected all three of them, or none "
+        "of the first two");
+  LinkOptions link{.model_bytes = static_cast<double>(*model_bytes)};
+  const auto bytes_per_s = parse_bandwidth(*bandwidth);
+  if (!bytes_per_s) return fail("--bandwidth {}", bytes_per_s.error().text);
+  link.bytes_per_s = *bytes_per_s;
+  TRY(link.step_s, step_seconds(*step));
+  return link;
+}
+
 Result<Question> read_question(const CommandLine& line) {
   if (!line.positional.empty())
     return fail("\"{}\": expected options only", line.positional.front());
@@ -71,6 +100,7 @@ Result<Question> read_question(const CommandLine& line) {
   if (const auto text = line.value("model-bytes")) {
     TRY(question.model_bytes, whole_number("--model-bytes", *text, kModelBytesLimit));
   }
+  TRY(question.link, read_link(line, question.model_bytes));
   TRY(question.topology, read_topology(line));
   TRY_DO(topology::validate(question.topology, question.sites));
   return question;
@@ -88,7 +118,24 @@ BytesPerRound bytes_per_round(const topology::Plan& plan, std::int64_t model_byt
   return {.node = node, .total = node * plan.n};
 }
 
-json to_json(const topology::Plan& plan, const std::optional<std::int64_t>& model_bytes) {
+std::vector<RoundTime> round_times(const topology::Plan& plan, LinkOptions link) {
+  link.neighbors = plan.degree.most;
+  return plan_rounds(link);
+}
+
+json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
+  json ways = json::array();
+  for (const RoundTime& round : rounds)
+    ways.push_back({{"way", round.way},
+                    {"local_steps", round.steps},
+                    {"round_s", round.round_s},
+                    {"computing", round.computing},
+                    {"steps_per_s", round.steps_per_s},
+                    {"gain", round.gain}});
+  return {{"bytes_per_s", link.bytes_per_s}, {"step_s", link.step_s}, {"ways", std::move(ways)}};
+}
+
+json to_json(const topology::Plan& plan, const Question& question) {
   json object = {
       {"kind", plan.kind},
       {"nodes", plan.n},
@@ -101,11 +148,12 @@ json to_json(const topology::Plan& plan, const std::optional<std::int64_t>& mode
       {"spectral_gap", plan.spectral_gap}};
   if (plan.diameter) object["diameter"] = *plan.diameter;
   if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
-  if (model_bytes) {
+  if (const auto& model_bytes = question.model_bytes) {
     const BytesPerRound bytes = bytes_per_round(plan, *model_bytes);
     object["model_bytes"] = *model_bytes;
     object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
   }
+  if (question.link) object["link"] = to_json(round_times(plan, *question.link), *question.link);
   return object;
 }
 
@@ -121,7 +169,17 @@ std::string cost_text(const topology::Plan& plan, const std::optional<std::int64
   return fmt::format("{} a node, {} in all", human_bytes(bytes.node), human_bytes(bytes.total));
 }
 
-std::string to_lines(const topology::Plan& plan, const std::optional<std::int64_t>& model_bytes) {
+std::string to_lines(const std::vector<RoundTime>& rounds) {
+  std::string text = fmt::format("\n{:<20}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
+                                 "steps/s", "gain");
+  for (const RoundTime& round : rounds)
+    text += fmt::format("{:<20}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
+                        fmt::format("{:.4g} s", round.round_s), 100 * round.computing,
+                        round.steps_per_s, round.gain);
+  return text;
+}
+
+std::string to_lines(const topology::Plan& plan, const Question& question) {
   const auto or_never = [](const auto& value, std::string_view unit) {
     return value ? fmt::format("{}{}", *value, unit) : "never: not connected";
   };
@@ -136,7 +194,8 @@ std::string to_lines(const topology::Plan& plan, const std::optional<std::int64_
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
-  line("bytes per round", cost_text(plan, model_bytes));
+  line("bytes per round", cost_text(plan, question.model_bytes));
+  if (question.link) text += to_lines(round_times(plan, *question.link));
   return text;
 }
 
@@ -150,8 +209,8 @@ Result<std::string> plan_text(std::span<const std::string> arguments) {
   if (line.has("dot")) return topology::dot(graph, question.sites);
   const topology::Kind kind = topology::resolve(question.topology.kind, question.sites.size());
   const topology::Plan plan = topology::plan(graph, std::string(topology::to_string(kind)));
-  if (line.has("json")) return to_text(to_json(plan, question.model_bytes)) + "\n";
-  return to_lines(plan, question.model_bytes);
+  if (line.has("json")) return to_text(to_json(plan, question)) + "\n";
+  return to_lines(plan, question);
 }
 
 int command_plan(std::span<const std::string> arguments) {

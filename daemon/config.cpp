@@ -109,6 +109,13 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
 }
 
 Result<void> validate_cluster(const Config& config, std::size_t nodes) {
+  const models::DataOptions& data = config.learner.data;
+  const std::size_t problems = data.reference.n;
+  if (data.source == models::Source::reference && deals_fixed_parts(config) && nodes > problems)
+    return fail(
+        "{} nodes: data.reference.n = {} makes {} problems, one a node; expected at most {} nodes, "
+        "or data.reference.n = {}",
+        nodes, problems, problems, problems, nodes);
   std::vector<topology::Site> sites;
   for (std::size_t k = 0; k < nodes; ++k) {
     const std::string name = fmt::format("node-{}", k);

@@ -85,8 +85,9 @@ std::string summary_text(const gossip::Summary& summary) {
   if (summary.seed && summary.event_hash)
     text += fmt::format("Seed {}, {} events, event hash {:016x}.\n", *summary.seed,
                         summary.events.value_or(0), *summary.event_hash);
-  for (const std::string& violation : summary.violations)
-    text += fmt::format("VIOLATION {}\n", violation);
+  for (const gossip::Breach& breach : summary.violations)
+    text += fmt::format("VIOLATION {}, at {:.6f} s, {}: {}\n", breach.law, breach.time_s,
+                        breach.node, breach.text);
   return text;
 }
 

@@ -121,9 +121,12 @@ GET /v1/events gives the same as a stream of server-sent events.
 {exits})"},
     {"plan", "what a topology costs and how fast it agrees",
      R"(Usage: starling plan -n N [--topology.KEY=VALUE ...] [--model-bytes B] [--json | --dot]
+       starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...
 
 Computes, before anything is deployed: degree, diameter, spectral gap, the rounds until the nodes
-agree up to a millionth of their initial disagreement, and the bytes a round costs.
+agree up to a millionth of their initial disagreement, and the bytes a round costs. With a bandwidth
+and the time of a local step: how long a round takes, how much of that is computing, and how many
+steps a second dpsgd-pipelined, adpsgd or more local steps would gain.
 
   -n N               nodes; they are named node-0, node-1, ...
   --topology.kind=KIND
@@ -134,6 +137,10 @@ agree up to a millionth of their initial disagreement, and the bytes a round cos
   --topology.file=FILE
                      for kind file: two node names a line
   --model-bytes B    size of the model as it is sent: 4 bytes a parameter, or 8 in double precision
+  --bandwidth RATE   of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit,
+                     mbit, gbit, B, kB, MB and GB, a second
+  --step-time S      of a local step, in seconds: of starling status --json, time.compute_s divided
+                     by run.steps
   --json             print one JSON document, and nothing else
   --dot              print the graph in the DOT language
 
@@ -141,6 +148,10 @@ Example: does a random graph of degree 4 beat the torus on 64 nodes?
 
   starling plan -n 64 --topology.kind=torus
   starling plan -n 64 --topology.kind=random --topology.degree=4
+
+What does a link of 100 Mbit/s cost?
+
+  starling plan -n 16 --topology.kind=ring --model-bytes 940584 --bandwidth 100mbit --step-time 0.01
 
 Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
 )"},
@@ -165,7 +176,9 @@ every step.
                      the network: delay and extra random delay, s; shares lost and repeated
   --sim.compute=S, --sim.seconds=S
                      time of a local step, s; virtual time after which the simulation stops, s
-{configuring}  --json             print the summary as one JSON document, and nothing else
+{configuring}  --json             print the summary as one JSON document, and nothing else;
+                     under faults with the laws that were broken, how often faults hit, and the
+                     scenario; for --seeds what came of all, with every seed that failed
 
 Examples:
 

@@ -7,10 +7,13 @@
 #include <thread>
 
 #include "daemon/exit_code.h"
+#include "daemon/main_verdict.h"
 #include "sim/soak.h"
 
 namespace starling::daemon {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kScenarioBytesLimit = 16 << 20;
 
@@ -35,7 +38,7 @@ Result<Seeds> read_seeds(const CommandLine& line, std::uint64_t seed) {
   return Seeds{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)};
 }
 
-Result<sim::Scenario> read_scenario(const std::string& path) {
+Result<sim::Scenario> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return fail("scenario = \"{}\": cannot be read", path);
   const auto bytes = static_cast<std::uintmax_t>(file.tellg());
@@ -61,16 +64,34 @@ void print_shrunk(const CommandLine& line, const sim::TrialOptions& trial, const
              failure.scenario.faults.size(), sim::to_text(shorter), sim::to_text(shorter.scenario));
 }
 
+// Prints the document, with the first failure cut down where that is wanted.
+void print_json(Json document, const CommandLine& line, const sim::TrialOptions& trial,
+                const Setup& setup, const sim::Verdict* failure) {
+  if (failure && line.has("shrink"))
+    document["shrunk"] = failure_json(sim::shrink(trial, setup.make_trainer, *failure));
+  fmt::print("{}\n", document.dump(2));
+}
+
 int play_one(const CommandLine& line, const Setup& setup, const sim::Scenario& scenario) {
   const sim::TrialOptions trial{.world = setup.options};
+  const auto started = std::chrono::steady_clock::now();
+  const bool is_json = line.has("json");
   sim::Timeline timeline;
-  const sim::Verdict verdict = sim::try_scenario(trial, setup.make_trainer, scenario,
-                                                 line.has("timeline") ? &timeline : nullptr);
-  fmt::print("{}{}\nFaults: {}.\n", timeline.text(), sim::to_text(verdict),
-             sim::to_text(verdict.counts));
-  if (verdict.passed()) return kExitDone;
-  print_shrunk(line, trial, setup, verdict);
-  return kExitFailed;
+  gossip::Summary summary;
+  const sim::Verdict verdict =
+      sim::try_scenario(trial, setup.make_trainer, scenario,
+                        line.has("timeline") ? &timeline : nullptr, is_json ? &summary : nullptr);
+  if (is_json) {
+    summary.wall_s = seconds_since(started);
+    Json document = chaos_json(verdict, summary);
+    if (line.has("timeline")) document["timeline"] = lines_json(timeline.text());
+    print_json(std::move(document), line, trial, setup, verdict.passed() ? nullptr : &verdict);
+  } else {
+    fmt::print("{}{}\nFaults: {}.\n", timeline.text(), sim::to_text(verdict),
+               sim::to_text(verdict.counts));
+    if (!verdict.passed()) print_shrunk(line, trial, setup, verdict);
+  }
+  return verdict.passed() ? kExitDone : kExitFailed;
 }
 
 int play_many(const CommandLine& line, const Setup& setup, const Seeds& seeds) {
@@ -80,11 +101,18 @@ int play_many(const CommandLine& line, const Setup& setup, const Seeds& seeds) {
                               .threads = std::max(1U, std::thread::hardware_concurrency())};
   const auto started = std::chrono::steady_clock::now();
   const sim::SoakReport report = sim::soak(soak, setup.make_trainer);
-  fmt::print("{}{:.1f} s of real time on {} threads.\n", sim::to_text(report),
-             seconds_since(started), soak.threads);
-  if (report.failures.empty()) return kExitDone;
-  print_shrunk(line, soak.trial, setup, report.failures.front());
-  return kExitFailed;
+  const bool failed = !report.failures.empty();
+  if (line.has("json")) {
+    Json document = chaos_json(report);
+    document["wall_s"] = seconds_since(started);
+    print_json(std::move(document), line, soak.trial, setup,
+               failed ? &report.failures.front() : nullptr);
+  } else {
+    fmt::print("{}{:.1f} s of real time on {} threads.\n", sim::to_text(report),
+               seconds_since(started), soak.threads);
+    if (failed) print_shrunk(line, soak.trial, setup, report.failures.front());
+  }
+  return failed ? kExitFailed : kExitDone;
 }
 
 }  // namespace
@@ -93,16 +121,22 @@ bool is_chaos(const CommandLine& line) {
   return line.has("chaos") || line.has("seeds") || line.has("scenario");
 }
 
+Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& line) {
+  const auto path = line.value("scenario");
+  if (!path) return nullptr;
+  if (line.has("seeds") || line.has("chaos"))
+    return fail("--scenario brings its own faults: leave out --chaos and --seeds");
+  TRY(sim::Scenario scenario, read_file(*path));
+  const auto nodes = line.value("nodes");
+  if (nodes && parse_integer(*nodes) != static_cast<std::int64_t>(scenario.nodes))
+    return fail("-n {}: {} says nodes {}; leave out -n", *nodes, *path, scenario.nodes);
+  return std::make_shared<const sim::Scenario>(std::move(scenario));
+}
+
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
-                   const TrainerMaker& make_trainer) {
+                   const TrainerMaker& make_trainer, const sim::Scenario* scenario) {
   const Setup setup{options, make_trainer};
-  if (line.has("json")) return wrong_usage("--json is not for --chaos, --seeds and --scenario");
-  if (const auto path = line.value("scenario")) {
-    if (line.has("seeds") || line.has("chaos"))
-      return wrong_usage("--scenario brings its own faults: leave out --chaos and --seeds");
-    const auto scenario = read_scenario(*path);
-    return scenario ? play_one(line, setup, *scenario) : wrong_usage(scenario.error().text);
-  }
+  if (scenario) return play_one(line, setup, *scenario);
   const auto seeds = read_seeds(line, options.seed);
   if (!seeds) return wrong_usage(seeds.error().text);
   if (seeds->first < seeds->last) return play_many(line, setup, *seeds);

@@ -10,6 +10,7 @@
 #include "daemon/main_chaos.h"
 #include "daemon/summary_json.h"
 #include "models/load.h"
+#include "sim/scenario.h"
 #include "sim/simulation.h"
 
 namespace starling::daemon {
@@ -66,8 +67,9 @@ Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t no
   return [make](std::size_t index) { return *make(index); };
 }
 
-Result<Setup> make_setup(const CommandLine& line) {
-  TRY(const std::int64_t nodes, whole_number(line, "nodes", "8", 1, 10'000));
+Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
+  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, 10'000));
+  const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
   TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
   std::vector<std::string> mistakes;
   const Settings settings =
@@ -94,9 +96,12 @@ int command_simulate(std::span<const std::string> arguments) {
   if (line->has("help")) return print_help("simulate");
   if (!line->positional.empty())
     return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
-  const auto setup = make_setup(*line);
+  const auto scenario = read_scenario(*line);
+  if (!scenario) return wrong_usage(scenario.error().text);
+  const auto setup = make_setup(*line, scenario->get());
   if (!setup) return wrong_usage(setup.error().text);
-  if (is_chaos(*line)) return simulate_chaos(*line, setup->options, setup->make_trainer);
+  if (is_chaos(*line))
+    return simulate_chaos(*line, setup->options, setup->make_trainer, scenario->get());
   if (line->has("timeline") || line->has("shrink"))
     return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
   const auto started = std::chrono::steady_clock::now();

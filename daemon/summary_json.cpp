@@ -45,6 +45,11 @@ Json to_json(const gossip::GoalSummary& goal) {
   return object;
 }
 
+Json to_json(const gossip::Breach& breach) {
+  return {
+      {"law", breach.law}, {"time_s", breach.time_s}, {"node", breach.node}, {"text", breach.text}};
+}
+
 template <class Items>
 Json to_array(const Items& items);
 
@@ -77,7 +82,7 @@ Json summary_json(const gossip::Summary& summary) {
   if (summary.seed) object["seed"] = *summary.seed;
   // As text: a JSON number does not hold 64 bits.
   if (summary.event_hash) object["event_hash"] = fmt::format("{:016x}", *summary.event_hash);
-  if (!summary.violations.empty()) object["violations"] = summary.violations;
+  if (!summary.violations.empty()) object["violations"] = to_array(summary.violations);
   return object;
 }
 

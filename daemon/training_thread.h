@@ -2,6 +2,7 @@
 // trainer. It yields to everything else on the machine, so that it never starves the I/O thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -17,13 +18,18 @@ namespace starling::daemon {
 
 class TrainingThread {
  public:
-  explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer);
+  static constexpr std::chrono::milliseconds kModelPatience{700};  // below that of Board
+
+  explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer,
+                          std::chrono::milliseconds model_patience = kModelPatience);
   // Waits for the job under way; drops those not begun.
   ~TrainingThread();
 
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
-  // Asks for the parameters; they are there after the job under way.
+  // Asks for the parameters as the last averaging left them, which evaluations see; a local step
+  // moves them towards this node's own data until the next averaging. They are there after the job
+  // under way or the next that averages, and after the patience whatever they are by then.
   void want_model();
   std::optional<std::vector<double>> take_model();
   // Readable when take_done() or take_model() has something.
@@ -31,14 +37,19 @@ class TrainingThread {
 
  private:
   void run();
+  bool has_work() const;
+  bool serves_model() const;
+  void run_next(std::unique_lock<std::mutex>& lock);
 
   std::unique_ptr<optim::Trainer> trainer_;
+  std::chrono::milliseconds model_patience_;
   Wake wake_;
   std::mutex mutex_;
   std::condition_variable job_came_;
   std::deque<optim::Job> jobs_;
   std::vector<optim::Done> done_;
-  bool model_wanted_ = false;
+  std::optional<std::chrono::steady_clock::time_point> model_wanted_;  // since when
+  bool is_averaged_ = true;  // no local step has been taken since
   std::optional<std::vector<double>> model_;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses everything above

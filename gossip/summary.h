@@ -38,6 +38,14 @@ struct GoalSummary {
   Goal wanted = {};
 };
 
+// A law of the simulator that did not hold.
+struct Breach {
+  std::string law = {};  // its short name
+  double time_s = 0;
+  std::string node = {};
+  std::string text = {};  // what was seen
+};
+
 struct Summary {
   std::vector<NodeSummary> nodes = {};
   std::vector<SeriesPoint> series = {};
@@ -46,8 +54,8 @@ struct Summary {
   std::optional<double> wall_s = {}, virtual_s = {};
   // Of a simulation.
   std::optional<std::uint64_t> seed = {}, event_hash = {}, events = {};
-  std::vector<TraceRecord> trace = {};       // where one is wanted
-  std::vector<std::string> violations = {};  // laws that did not hold; none is as it should be
+  std::vector<TraceRecord> trace = {};  // where one is wanted
+  std::vector<Breach> violations = {};  // none is as it should be
 };
 
 }  // namespace starling::gossip

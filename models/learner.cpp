@@ -27,7 +27,9 @@ Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options
                                                    std::shared_ptr<const Data> data,
                                                    std::string_view name,
                                                    std::function<Time()> clock) {
-  TRY(auto objective, make_objective<S>(options.model, options.data, std::move(data)));
+  ModelOptions model = options.model;
+  model.weight_decay = options.optim.weight_decay;
+  TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
   return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
                                 std::move(clock));
 }

@@ -25,10 +25,15 @@ std::vector<double> least_squares(const Dataset& set, std::span<const Rows> part
                                   const LeastSquaresOptions& options) {
   const std::size_t size = set.columns + (options.bias ? 1 : 0);
   NormalEquations all(size);
-  for (const Rows& rows : parts)
-    if (!rows.empty()) all += equations_of(set, rows, options);
+  double nodes = 0;  // with samples; their objectives are added up, not averaged
+  for (const Rows& rows : parts) {
+    if (rows.empty()) continue;
+    all += equations_of(set, rows, options);
+    nodes += 1;
+  }
+  const Eigen::VectorXd none = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(size));
   Eigen::VectorXd x;
-  if (!all.minimize(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(size)), 0, x)) return {};
+  if (!all.minimize(none, nodes * options.weight_decay, x)) return {};
   return {x.begin(), x.end()};
 }
 

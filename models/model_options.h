@@ -16,6 +16,9 @@ struct ModelOptions {
   ModelKind kind = ModelKind::automatic;
   std::vector<std::size_t> hidden{64};
   double l2 = 0;
+  // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
+  // optimum.
+  double weight_decay = 0;
   Precision precision = Precision::f32;
 };
 

@@ -79,8 +79,9 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
   equations_.reset();
   if (model_.kind != ModelKind::linear || (source != Source::houses && source != Source::reference))
     return;
-  const std::vector<double> best = least_squares(share_.train(), assignment.parts,
-                                                 {.bias = network_->shape().bias, .l2 = model_.l2});
+  const std::vector<double> best = least_squares(
+      share_.train(), assignment.parts,
+      {.bias = network_->shape().bias, .l2 = model_.l2, .weight_decay = model_.weight_decay});
   for (const double value : best) optimum_.push_back(static_cast<S>(value));
 }
 

@@ -129,6 +129,7 @@ Assignment assign_reference(const Dataset& train, const DataOptions& options,
     result.own = shard.place;
     result.description = fmt::format("problem {} of {}", shard.place % n, n);
   } else {
+    ENSURE(options.shard.index < n, "a node has one of the problems");
     result.parts = std::move(problems);
     result.own = options.shard.index;
     result.description = fmt::format("problem {} of {}", options.shard.index, n);
@@ -205,6 +206,7 @@ Assignment assign_rows(const Dataset& train, const DataOptions& options,
   else
     result.parts = deal(train, options.partition, automatic ? shard.members.size() : choice.count,
                         options.seed);
+  ENSURE(result.own < result.parts.size(), "a node has one of the parts");
   result.description = fmt::format(
       "{} of {} samples ({}, part {}/{})", with_commas(result.parts[result.own].size()),
       with_commas(train.rows), to_string(options.partition), result.own, result.parts.size());

@@ -5,6 +5,7 @@
 //   adopt     go on from this snapshot of another node instead of one's own state
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is what was offered, or an earlier vector that theirs_j belongs to
+//   copy      x as it is now, for whoever wants the model that the nodes share
 //   snapshot  the state in which the rounds before this one left the node, for a newcomer
 //   evaluate  loss and accuracy of x on held-out data
 //   local     the local step, or steps, of the algorithm on one's own data
@@ -65,6 +66,7 @@ struct Job {
   // an exact algorithm remembers of an edge ends with its life, at both ends.
   std::vector<std::uint64_t> edges;
   std::vector<MixTerm> mix;
+  bool copy = false;
   bool snapshot = false;
   bool evaluate = false;
   bool local = false;
@@ -122,8 +124,9 @@ struct Done {
   Payload offer;                     // empty when none was asked for
   // In its place, where each neighbour is told something else: by the life of the edge.
   std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
-  bool is_offer = false;  // one was asked for
-  Payload snapshot;       // the same; see optim/snapshot.h
+  bool is_offer = false;     // one was asked for
+  Payload snapshot;          // the same; see optim/snapshot.h
+  std::vector<double> copy;  // the same
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;

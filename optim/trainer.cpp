@@ -61,6 +61,7 @@ class TypedTrainer final : public Trainer {
     initialize();
     if (job.absorb || job.offer) follow_edges(job);
     if (job.absorb) absorb(job, done);
+    if (job.copy) done.copy = parameters();
     if (job.snapshot)
       done.snapshot = encode_snapshot(schema_hash(), state_kind(), strategy_->model(), state());
     const Time mixed = clock_();
@@ -99,7 +100,7 @@ class TypedTrainer final : public Trainer {
   }
 
   static bool uses_model(const Job& job) {
-    return job.absorb || job.snapshot || job.evaluate || job.local || job.offer;
+    return job.absorb || job.copy || job.snapshot || job.evaluate || job.local || job.offer;
   }
 
   // As late as can be: to draw a million numbers takes a newcomer longer than to fetch them.

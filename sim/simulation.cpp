@@ -28,6 +28,8 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
   return mean;
 }
 
+}  // namespace
+
 gossip::MembersSummary count_members(const World& world) {
   gossip::MembersSummary count;
   const std::vector<std::size_t> running = world.running();
@@ -50,6 +52,18 @@ gossip::MembersSummary count_members(const World& world) {
   }
   return count;
 }
+
+std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {
+  std::vector<gossip::Breach> result;
+  for (const Violation& violation : violations)
+    result.push_back({.law = violation.law,
+                      .time_s = seconds(violation.at),
+                      .node = fmt::format("node-{}", violation.node),
+                      .text = violation.what});
+  return result;
+}
+
+namespace {
 
 gossip::GoalSummary judge_goal(const World& world) {
   gossip::GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
@@ -84,9 +98,6 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
   while (!world.run_while(is_unfinished, std::min(trace.due(), end)) && world.now() < end)
     trace.record();
   checker.expect_finite();
-  std::vector<std::string> violations;
-  for (const Violation& violation : checker.violations())
-    violations.push_back(to_text(violation, options.seed));
   return {.nodes = summarize_nodes(world),
           .series = series.points(),
           .goal = judge_goal(world),
@@ -96,7 +107,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
           .event_hash = world.event_hash(),
           .events = world.events(),
           .trace = trace.take(),
-          .violations = std::move(violations)};
+          .violations = breaches(checker.violations())};
 }
 
 gossip::NodeSummary report(const World& world, std::size_t node) {

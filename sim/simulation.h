@@ -1,10 +1,12 @@
 // Simulation: n nodes that start together and train until all are finished, and what came of it.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "gossip/summary.h"
 #include "sim/options.h"
+#include "sim/violation.h"
 #include "sim/world.h"
 
 namespace starling::sim {
@@ -19,5 +21,8 @@ gossip::NodeSummary report(const World& world, std::size_t node);
 
 // The nodes of a world as they are now, measured on their models.
 std::vector<gossip::NodeSummary> summarize_nodes(const World& world);
+// As the first running node sees them; none where nobody runs.
+gossip::MembersSummary count_members(const World& world);
+std::vector<gossip::Breach> breaches(std::span<const Violation> violations);
 
 }  // namespace starling::sim

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "sim/director.h"
+#include "sim/simulation.h"
+#include "sim/trace.h"
 
 namespace starling::sim {
 namespace {
@@ -30,15 +32,19 @@ Options options_for(const TrialOptions& trial, const Scenario& scenario) {
 class Trial {
  public:
   Trial(const TrialOptions& options, const TrainerFactory& make_trainer, const Scenario& scenario,
-        Timeline* timeline)
+        Timeline* timeline, gossip::Summary* summary)
       : options_(options),
         scenario_(scenario),
         timeline_(timeline),
+        summary_(summary),
         world_(options_for(options, scenario), make_trainer),
         checker_(world_),
+        trace_(world_, summary ? options.world.trace : Duration{}),
         director_(world_, scenario_) {
     world_.observe([this](std::size_t, const gossip::Output& output) {
-      verdict_.rounds += std::holds_alternative<gossip::Progress>(output);
+      const auto* progress = std::get_if<gossip::Progress>(&output);
+      verdict_.rounds += progress != nullptr;
+      if (progress && summary_) series_.add(world_.now(), *progress);
     });
     if (!timeline) return;
     timeline->watch(world_);
@@ -48,6 +54,7 @@ class Trial {
 
   Verdict run() {
     director_.begin();
+    record();
     if (run_until(Time(scenario_.chaos))) heal();
     return judge();
   }
@@ -55,20 +62,30 @@ class Trial {
  private:
   // Whether all laws held up to then.
   bool run_until(Time time) {
-    world_.run_while([&] { return checker_.sound(); }, time);
+    const auto is_sound = [&] { return checker_.sound(); };
+    while (!world_.run_while(is_sound, std::min(trace_due_, time)) && world_.now() < time) record();
     return checker_.sound();
+  }
+  void record() {
+    trace_.record();
+    trace_due_ = trace_.due();
   }
   void tell(std::string_view what) {
     if (timeline_) timeline_->add(world_.now(), "all", what);
   }
   void heal();
   Verdict judge();
+  void summarize();
 
   TrialOptions options_;
   Scenario scenario_;
   Timeline* timeline_;
+  gossip::Summary* summary_;
   World world_;
   Checker checker_;
+  gossip::Series series_;
+  Trace trace_;
+  Time trace_due_ = kNever;
   Director director_;
   Verdict verdict_;
 };
@@ -99,14 +116,34 @@ Verdict Trial::judge() {
     for (const Violation& violation : verdict_.violations)
       timeline_->add(violation.at, fmt::format("node-{}", violation.node),
                      fmt::format("VIOLATION {}: {}", violation.law, violation.what));
+  if (summary_) summarize();
   return std::move(verdict_);
+}
+
+void Trial::summarize() {
+  std::uint64_t round = 0;
+  for (const std::size_t node : world_.running())
+    round = std::max(round, world_.status(node).run.round);
+  *summary_ = {.nodes = summarize_nodes(world_),
+               .series = series_.points(),
+               .goal = {.reached = verdict_.passed(),
+                        .reason = verdict_.passed() ? "every law held" : "a law was broken",
+                        .round = round,
+                        .wanted = {}},
+               .members = count_members(world_),
+               .virtual_s = seconds(world_.now()),
+               .seed = scenario_.seed,
+               .event_hash = verdict_.event_hash,
+               .events = verdict_.events,
+               .trace = trace_.take(),
+               .violations = breaches(verdict_.violations)};
 }
 
 }  // namespace
 
 Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
-                     const Scenario& scenario, Timeline* timeline) {
-  return Trial(options, make_trainer, scenario, timeline).run();
+                     const Scenario& scenario, Timeline* timeline, gossip::Summary* summary) {
+  return Trial(options, make_trainer, scenario, timeline, summary).run();
 }
 
 std::string to_text(const Verdict& verdict) {

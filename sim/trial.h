@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "gossip/summary.h"
 #include "sim/checker.h"
 #include "sim/scenario.h"
 #include "sim/timeline.h"
@@ -28,9 +29,11 @@ struct Verdict {
   bool passed() const { return violations.empty(); }
 };
 
-// The same arguments give the same verdict. What happens is told to `timeline`, if there is one.
+// The same arguments give the same verdict. What happens is told to `timeline`, and what came of it
+// to `summary`, where there is one; that has a trace as often as the options say.
 Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
-                     const Scenario& scenario, Timeline* timeline = nullptr);
+                     const Scenario& scenario, Timeline* timeline = nullptr,
+                     gossip::Summary* summary = nullptr);
 
 // "seed 7 fails: all agree, at 540.000000 s, node-3: …"; what is to be known of one that passed.
 std::string to_text(const Verdict& verdict);

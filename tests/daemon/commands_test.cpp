@@ -83,6 +83,70 @@ TEST_CASE("A plan for people has a line for every figure") {
   CHECK(plan_text(Words{"-n", "1"}).has_value());
 }
 
+TEST_CASE("A plan says what a round takes on a link") {
+  const auto text = plan_text(Words{"-n", "16", "--topology.kind=ring", "--model-bytes", "940584",
+                                    "--bandwidth", "100mbit", "--step-time", "0.01", "--json"});
+  REQUIRE(text.has_value());
+  const json link = json::parse(*text)["link"];
+  CHECK(link["bytes_per_s"] == 12.5e6);
+  const double vector_s = 940584 / 12.5e6;
+  const std::array<std::pair<const char*, double>, 5> expected = {
+      {{"dpsgd", 0.01 + 2 * vector_s},
+       {"dpsgd-pipelined", 2 * vector_s},
+       {"adpsgd", vector_s},
+       {"local-steps = 8", 0.08 + 2 * vector_s},
+       {"local-steps = 136", 1.36 + 2 * vector_s}}};
+  REQUIRE(link["ways"].size() == expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    CHECK(link["ways"][k]["way"] == expected[k].first);
+    CHECK(link["ways"][k]["round_s"].get<double>() == doctest::Approx(expected[k].second));
+  }
+  CHECK(link["ways"][0]["computing"].get<double>() ==
+        doctest::Approx(0.01 / (0.01 + 2 * vector_s)));
+  CHECK(link["ways"][2]["gain"].get<double>() == doctest::Approx((0.01 + 2 * vector_s) / vector_s));
+}
+
+TEST_CASE("Nothing is gained over a link that costs nothing beside the step") {
+  const auto text = plan_text(
+      Words{"-n", "4", "--model-bytes", "4", "--bandwidth", "10GB", "--step-time", "1", "--json"});
+  REQUIRE(text.has_value());
+  const json ways = json::parse(*text)["link"]["ways"];
+  CHECK(ways.size() == 4);
+  for (const json& way : ways) CHECK(way["gain"].get<double>() == doctest::Approx(1));
+}
+
+TEST_CASE("The bandwidth of a plan is a number with a unit") {
+  const auto bytes_per_s = [](const std::string& rate) {
+    const auto text = plan_text(
+        Words{"-n", "4", "--model-bytes", "4", "--bandwidth", rate, "--step-time", "1", "--json"});
+    return text ? json::parse(*text)["link"]["bytes_per_s"].get<double>() : -1;
+  };
+  CHECK(bytes_per_s("8bit") == 1);
+  CHECK(bytes_per_s("10mbit") == 1.25e6);
+  CHECK(bytes_per_s("1gbit") == 125e6);
+  CHECK(bytes_per_s("12.5MB") == 12.5e6);
+  for (const char* wrong : {"100", "mbit", "100Mb", "-1mbit", "0gbit", "1e30GB", "2000GB", ""}) {
+    CAPTURE(wrong);
+    CHECK(bytes_per_s(wrong) == -1);
+  }
+}
+
+TEST_CASE("A plan of a link says what is missing or wrong") {
+  const auto error = [](Words more) {
+    Words words = {"-n", "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return plan_error(words);
+  };
+  CHECK(holds(error({"--bandwidth", "1gbit"}), "all three"));
+  CHECK(holds(error({"--step-time", "1", "--model-bytes", "4"}), "all three"));
+  const Words sized = {"--model-bytes", "4", "--bandwidth"};
+  const auto with = [&](const std::string& bandwidth, const std::string& step) {
+    return error({sized[0], sized[1], sized[2], bandwidth, "--step-time", step});
+  };
+  CHECK(holds(with("7parsec", "1"), "--bandwidth \"7parsec\": expected a number and bit"));
+  CHECK(holds(with("1gbit", "0"), "--step-time 0: expected seconds above 0"));
+}
+
 TEST_CASE("A plan draws its graph") {
   const auto text = plan_text(Words{"-n", "3", "--topology.kind=path", "--dot"});
   REQUIRE(text.has_value());

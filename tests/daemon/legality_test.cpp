@@ -72,3 +72,17 @@ TEST_CASE("What goes together is not refused") {
   CHECK(verdict({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "momentum"}}).empty());
   CHECK(verdict({{"optim.algorithm", "dpsgd"}, {"topology.kind", "exponential"}}).empty());
 }
+
+TEST_CASE("More nodes than reference problems are refused with the key that makes more") {
+  const std::vector<std::pair<std::string, std::string>> keys = {{"data.source", "reference"}};
+  const auto settings = load_settings(daemon::schema(), {}, keys);
+  REQUIRE(settings);
+  const auto config = daemon::read_config(*settings, {});
+  REQUIRE(config);
+  CHECK(daemon::validate_cluster(*config, 16));
+  const auto refused = daemon::validate_cluster(*config, 17);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text ==
+        "17 nodes: data.reference.n = 16 makes 16 problems, one a node; expected at most 16 nodes, "
+        "or data.reference.n = 17");
+}

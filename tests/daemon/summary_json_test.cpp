@@ -29,6 +29,15 @@ TEST_CASE("A summary has the names of the interface and leaves out what does not
     CHECK_FALSE(json.contains(name));
 }
 
+TEST_CASE("A broken law is an object of its name and time and node") {
+  gossip::Summary summary;
+  summary.violations.push_back(
+      {.law = "all agree", .time_s = 30.5, .node = "node-3", .text = "it is alone"});
+  CHECK(daemon::summary_json(summary)["violations"][0] ==
+        nlohmann::ordered_json{
+            {"law", "all agree"}, {"time_s", 30.5}, {"node", "node-3"}, {"text", "it is alone"}});
+}
+
 TEST_CASE("A summary lists the records of a trace with their nodes") {
   gossip::Summary summary;
   summary.trace.push_back({.time_s = 0.5, .nodes = {{.name = "node-0", .round = 3}}});

@@ -251,6 +251,22 @@ TEST_CASE("The gradients of all nodes cancel at the optimum also on unequal shar
   }
 }
 
+TEST_CASE("The optimum is that of the loss with the weight decay that every step adds") {
+  const DataOptions options{.source = Source::houses, .samples = 500};
+  const auto data = load_shared(options);
+  const double decay = 0.2;
+  std::vector<double> sum(9);
+  for (std::size_t i = 0; i < 7; ++i) {
+    const auto node =
+        make<double>({.l2 = 0.05, .weight_decay = decay}, options, data, shard_of(7, i));
+    std::vector<double> gradient(9);
+    const std::span<const double> best = node->optimum();
+    node->loss_and_gradient(best, {}, gradient);
+    for (std::size_t k = 0; k < 9; ++k) sum[k] += gradient[k] + decay * best[k];
+  }
+  for (const double value : sum) CHECK(std::abs(value) < 1e-12);
+}
+
 TEST_CASE("Surveys of all nodes give every node the same features") {
   const Folder folder("found");
   DataOptions options{.source = Source::csv, .path = folder.write("a.csv", kTable)};

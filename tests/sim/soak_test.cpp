@@ -55,6 +55,39 @@ TEST_CASE("A scenario that fails shrinks to the faults that make it fail") {
         "seed 3\nnodes 4\nchaos 30 s\nat 12 s: part node-0 node-1 for 18 s\n");
 }
 
+TEST_CASE("A summary of a run under faults changes nothing of it") {
+  sim::TrialOptions trial = quick_trial(4);
+  const sim::Scenario scenario = sim::draw_scenario(5, 4, 30s);
+  const sim::Verdict plain = sim::try_scenario(trial, quick_trainers(), scenario);
+  trial.world.trace = 1s;
+  gossip::Summary summary;
+  const sim::Verdict seen = sim::try_scenario(trial, quick_trainers(), scenario, nullptr, &summary);
+  CHECK(seen.event_hash == plain.event_hash);
+  CHECK(summary.event_hash == plain.event_hash);
+  CHECK(summary.goal.reached == plain.passed());
+  CHECK(summary.nodes.size() == 4);
+  CHECK_FALSE(summary.series.empty());
+  REQUIRE(summary.trace.size() > 30);
+  for (std::size_t k = 1; k + 1 < summary.trace.size(); ++k)
+    CHECK(summary.trace[k].time_s == doctest::Approx(static_cast<double>(k)));
+}
+
+TEST_CASE("A summary of a run that fails names law and time and node") {
+  sim::TrialOptions trial = quick_trial(2);
+  trial.world.phases = {.healed = 30s, .agree_within = 0s};
+  const auto scenario = sim::parse_scenario("nodes 2\nchaos 30 s\nat 12 s: part node-0 for 18 s\n");
+  REQUIRE(scenario);
+  gossip::Summary summary;
+  const sim::Verdict failure =
+      sim::try_scenario(trial, quick_trainers(), *scenario, nullptr, &summary);
+  REQUIRE_FALSE(failure.passed());
+  REQUIRE_FALSE(summary.violations.empty());
+  CHECK(summary.violations.front().law == "all agree");
+  CHECK(summary.violations.front().time_s == doctest::Approx(30));
+  CHECK(summary.violations.front().node.starts_with("node-"));
+  CHECK_FALSE(summary.violations.front().text.empty());
+}
+
 TEST_CASE("A timeline tells of faults and of what nodes do about them") {
   const auto scenario =
       sim::parse_scenario("nodes 3\nchaos 20 s\nat 12.5 s: crash node-1 for 4 s\n");

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/system/harness.h"
@@ -72,6 +73,59 @@ TEST_CASE("Edge lists that do not fit are refused in one line") {
   refuses("up -n 2 --topology.kind=file --topology.file=" + stranger, "node-7");
   const std::string apart = temporary_file("apart.txt", "node-0 node-1\nnode-2 node-3\n");
   refuses("up -n 4 --topology.kind=file --topology.file=" + apart, "connected");
+}
+
+TEST_CASE("More nodes than reference problems are refused in one line") {
+  const std::string reference = " -c " STARLING_ROOT "/configs/reference.ini";
+  refuses("simulate -n 32" + reference, "data.reference.n");
+  refuses("simulate --chaos -n 20" + reference, "data.reference.n");
+  refuses("up -n 17" + reference, "data.reference.n");
+  const std::string many = temporary_file("many.txt", "nodes 17\nat 1 s: crash node-1 for 1 s\n");
+  refuses("simulate --scenario " + many + reference, "data.reference.n");
+}
+
+TEST_CASE("The nodes of a scenario are those of its file") {
+  const std::string ten = temporary_file("ten.txt", "nodes 10\nat 1 s: crash node-9 for 1 s\n");
+  const std::string simulate =
+      "simulate --data.samples=400 --data.partition=dirichlet:1 --model.kind=softmax"
+      " --optim.algorithm=dpsgd --sim.healed=10 --sim.distance=1000000 --scenario " +
+      ten;
+  CHECK(run(simulate).exit_code == 0);
+  CHECK(run(simulate + " -n 10").exit_code == 0);
+  refuses(simulate + " -n 8", "nodes 10");
+}
+
+TEST_CASE("A run under faults is one JSON document with its verdict") {
+  const std::string file = temporary_file("two.txt",
+                                          "seed 7\nnodes 2\nchaos 5 s\n"
+                                          "at 1 s: crash node-1 for 1 s\n");
+  const std::string keys =
+      "simulate --json --data.samples=400 --model.kind=softmax --optim.algorithm=dpsgd"
+      " --sim.distance=1000000 --sim.trace=1 --scenario " +
+      file;
+  const testing::Outcome passed = run(keys + " --sim.healed=10 --timeline");
+  CHECK(passed.exit_code == 0);
+  const auto good = nlohmann::json::parse(passed.out);
+  CHECK(good["passed"] == true);
+  CHECK(good["seed"] == 7);
+  CHECK(good["nodes"].size() == 2);
+  CHECK(good["trace"].size() > 10);
+  CHECK(good["faults"]["crashed"] == 1);
+  CHECK(good["scenario"].back() == "at 1 s: crash node-1 for 1 s");
+  CHECK(good["timeline"].size() > 2);
+  CHECK_FALSE(good.contains("violations"));
+
+  const testing::Outcome broken =
+      run("simulate --json --chaos --seeds 1..2 -n 2 --data.samples=400 --model.kind=softmax"
+          " --optim.algorithm=dpsgd --sim.chaos=5 --sim.healed=5 --sim.distance=0 --shrink");
+  CHECK(broken.exit_code == 1);
+  const auto report = nlohmann::json::parse(broken.out);
+  CHECK(report["seeds"] == 2);
+  CHECK(report["passed"] == 0);
+  CHECK(report["failures"][0]["seed"] == 1);
+  CHECK(report["failures"][0]["violations"][0]["law"].is_string());
+  CHECK(report["failures"][0]["violations"][0]["node"].is_string());
+  CHECK(report["shrunk"]["scenario"][0] == "seed 1");
 }
 
 TEST_CASE("A port in use is refused in one line") {

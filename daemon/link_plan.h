@@ -1,0 +1,40 @@
+// LinkPlan: how long a round takes on links of a bandwidth, and what other ways to exchange gain.
+// With step s (time of a local step), P bytes of a model, B bytes/s each way and d neighbours:
+//   dpsgd            s + d P / B            computes, then exchanges with every neighbour
+//   dpsgd, t steps   t s + d P / B          exchanges once in t = optim.local-steps steps
+//   dpsgd-pipelined  max(s, d P / B)        computes while vectors travel
+//   adpsgd           max(s, P / B)          one exchange a step, under way during the next one
+// Round trips, headers (5 %) and the averaging are left out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace starling::daemon {
+
+// Bytes/s of "10mbit", "1gbit" or "12.5MB".
+Result<double> parse_bandwidth(std::string_view text);
+
+struct LinkOptions {
+  double bytes_per_s = 0, step_s = 0, model_bytes = 0;  // above 0
+  int neighbors = 0;                                    // of the node that has the most
+};
+
+struct RoundTime {
+  std::string way;       // as a configuration says it: "dpsgd", "local-steps = 8"
+  double round_s = 0;    // of `steps` local steps
+  double computing = 0;  // share of the time, 0 to 1
+  double steps_per_s = 0;
+  double gain = 1;  // of steps_per_s over that of dpsgd
+  std::int64_t steps = 1;
+};
+
+// dpsgd first. The last is dpsgd with the fewest local steps with which a node computes nine tenths
+// of its time, where that takes more than the eight of the row before.
+std::vector<RoundTime> plan_rounds(const LinkOptions& options);
+
+}  // namespace starling::daemon
