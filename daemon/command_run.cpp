@@ -149,13 +149,14 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
   std::ofstream(*path) << addresses.dump() << std::endl;
 }
 
-void run_loop(Daemon& daemon, const Config& config) {
+std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
   running_loop = &loop;
   handle_signals();
-  loop.run(config.stays);
+  std::string error = loop.run(config.stays);
   running_loop = nullptr;
+  return error;
 }
 
 const CommandOption kOptions[] = {
@@ -188,7 +189,8 @@ int command_run(std::span<const std::string> arguments) {
     return wrong_usage(opened.error().text);
   if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
   announce(daemon.identity, line->value("ready-file"));
-  run_loop(daemon, *config);
+  if (const std::string error = run_loop(daemon, *config); !error.empty())
+    return end_with(kExitFailed, error);
   if (line->has("json"))
     fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
   return kExitDone;

@@ -175,6 +175,13 @@ Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
   return next;
 }
 
+Result<void> DiskState::save_incarnation(std::uint64_t incarnation) {
+  if (incarnation <= incarnation_) return {};
+  TRY_DO(replace("incarnation", {std::to_string(incarnation)}));
+  incarnation_ = incarnation;
+  return {};
+}
+
 Result<void> DiskState::save_peers(std::vector<Endpoint> peers) {
   if (peers.size() > kPeersKeptLimit) peers.resize(kPeersKeptLimit);
   if (peers == peers_) return {};

@@ -30,6 +30,9 @@ class DiskState {
   // this returns; an error when it cannot be.
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);
 
+  // This life goes on under a later incarnation, which the next one shall exceed.
+  Result<void> save_incarnation(std::uint64_t incarnation);
+
   // Those kept by the life before, or saved since.
   const std::vector<Endpoint>& peers() const { return peers_; }
   // Keeps the first kPeersKeptLimit of them. Does nothing when they are kept already.

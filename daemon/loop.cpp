@@ -31,7 +31,7 @@ Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, Training
   board_.set_wake([this] { wake_.signal(); });
 }
 
-void Loop::run(bool stays) {
+std::string Loop::run(bool stays) {
   const FrameHandler received = [this](gossip::Plane plane, std::span<const std::byte> header,
                                        Payload body) {
     if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
@@ -58,6 +58,7 @@ void Loop::run(bool stays) {
   publish();
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
+  return error_;
 }
 
 void Loop::feed(gossip::Input input) {
@@ -86,6 +87,8 @@ void Loop::publish() {
   snapshot->identity = identity_;
   snapshot->now = at;
   snapshot->status = node_.status(at);
+  for (const gossip::MemberStatus& member : snapshot->status.members)
+    if (member.self) snapshot->identity.incarnation = member.member.incarnation;
   board_.publish(std::move(snapshot));
 }
 

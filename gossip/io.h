@@ -80,8 +80,10 @@ struct Event {
   Kind kind;
   std::string text;
 };
-// The node has left; nothing more comes from it.
-struct Stopped {};
+// The node has left, or had to end because of `error`; nothing more comes from it.
+struct Stopped {
+  std::string error = {};
+};
 using Output = std::variant<Send, Hangup, Knock, Train, Progress, Event, Stopped>;
 using Outputs = std::vector<Output>;
 

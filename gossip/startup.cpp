@@ -91,6 +91,7 @@ Time Startup::deadline() const {
 }
 
 bool Startup::gathered(Time now, const Membership& members) const {
+  if (members.identity().is_contested()) return false;
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now);
   return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;

@@ -234,8 +234,8 @@ Member read_member(Fields in) {
   member.control = in.endpoint();
   member.bulk = in.endpoint();
   member.http = in.endpoint();
-  member.incarnation = in.number();
-  member.version = in.number();
+  member.incarnation = in.number(kIncarnationLimit - 1);
+  member.version = in.number(kVersionLimit - 1);
   member.phase = static_cast<Phase>(in.number(static_cast<std::uint64_t>(Phase::left)));
   member.round = in.number(kRoundLimit);
   member.loss = in.real();
@@ -346,7 +346,7 @@ Result<Header> read_header(const msgpack::object& object) {
   Header header;
   header.envelope.cluster = in.number();
   header.envelope.sender = NodeId{in.number()};
-  header.envelope.incarnation = in.number();
+  header.envelope.incarnation = in.number(kIncarnationLimit - 1);
   header.envelope.sequence = in.number();
   header.chunk.transfer = in.number();
   header.chunk.offset = in.number();

@@ -21,6 +21,10 @@ inline constexpr std::size_t kReasonBytesLimit = 256;
 inline constexpr std::size_t kSurveyBytesLimit = 64 << 10;  // of one node
 inline constexpr std::size_t kEstimateLimit = 256;          // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
+// Incarnations and versions are below these. Neither milliseconds of a clock that is wrong by years
+// nor counting comes near, and there is room above whatever a wrong one claims.
+inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;
+inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;
 
 // Which part of a payload travels with a header. Every chunk repeats the whole header.
 struct Chunk {

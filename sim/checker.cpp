@@ -153,9 +153,11 @@ void Checker::see_status(std::size_t node) {
         std::ranges::find(status.topology.names, member.member.name) != status.topology.names.end())
       violated("the dead are no neighbours", node,
                fmt::format("{} is in its topology", member.member.name));
-  // A repeated chunk that is not the last one is refused as incomplete.
-  const std::uint64_t refused =
-      count_of(status.rejected, "repeated") + count_of(status.rejected, "incomplete");
+  // A repeated chunk that is not the last one is refused as incomplete, words of an earlier life as
+  // those of another incarnation however often they come.
+  const std::uint64_t refused = count_of(status.rejected, "repeated") +
+                                count_of(status.rejected, "incomplete") +
+                                count_of(status.rejected, "incarnation");
   if (refused < world_->repeats(node))
     violated(
         "messages are applied once", node,
