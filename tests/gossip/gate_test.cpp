@@ -75,13 +75,16 @@ TEST_CASE("Damaged headers never hurt and a sound one still passes") {
   for (int turn = 0; turn < 20'000; ++turn) {
     for (const Body& body : sample_bodies()) {
       for (Frame& frame : speaker.say(body)) {
+        const bool is_sealed = prng.below(2) == 0;  // else nothing gets past the checksum
+        if (is_sealed) frame.header.resize(frame.header.size() - kHeaderSumBytes);
         damage(frame.header, prng);
+        if (is_sealed) frame.header = seal_header(frame.header);
         static_cast<void>(decode_header(std::as_bytes(std::span(frame.header))));
         if (!door.hear(frame, plane_of(body))) ++refusals;
       }
     }
   }
-  CHECK(refusals > 100'000);
+  CHECK(refusals > 90'000);
   CHECK(door.gate.rejected().size() < 16);
   std::size_t heard = 0;  // whatever sequence the damaged ones claimed
   for (int turn = 0; turn < 20; ++turn)
