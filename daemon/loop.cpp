@@ -47,7 +47,12 @@ std::string Loop::run(bool stays) {
     for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
     if (auto parameters = training_.take_model())
       board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
-    knocker_.look([this](const Endpoint& at) { feed(gossip::Refused{at}); });
+    knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
+      if (finding == Knocker::Finding::refused)
+        feed(gossip::Refused{at});
+      else
+        feed(gossip::Unanswered{at});
+    });
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});

@@ -129,6 +129,7 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
   if (identity_.refused(at, out)) self_changed(now);
   for (auto& [id, entry] : others_) {
     if (!is_present(entry) || entry.member.control != at) continue;
+    prober_.refused(id);
     if (entry.rival) {
       is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
       continue;
@@ -136,6 +137,16 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
     if (entry.liveness == Liveness::alive)
       is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
     entry.suspicion->refuse(now);
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  }
+}
+
+void Membership::unanswered(Time now, const Endpoint& at) {
+  for (auto& [id, entry] : others_) {
+    if (!is_present(entry) || entry.member.control != at) continue;
+    entry.missed = now;
+    if (!entry.suspicion) continue;
+    entry.suspicion->miss();
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
   }
 }
@@ -327,6 +338,10 @@ void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out
   Entry& entry = found->second;
   if (entry.last_heard > silence.since) return;
   is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+  if (!entry.suspicion) return;
+  if (silence.is_confirmed) entry.suspicion->confirm();
+  if (entry.missed && *entry.missed > silence.since) entry.suspicion->miss();
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
 }
 
 Time Membership::deadline() const {

@@ -47,6 +47,8 @@ class Membership {
   void receive_namesake(Time now, const Message& message, Outbox& out);
   // Nobody listens at that address.
   void refused(Time now, const Endpoint& at, Outbox& out);
+  // The host there answers no connection.
+  void unanswered(Time now, const Endpoint& at);
   // Any message of a member shows that it lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
   // The member is late in a round: it is asked at once.
@@ -94,6 +96,7 @@ class Membership {
     Liveness liveness = Liveness::alive;
     Time last_heard{};
     std::optional<Suspicion> suspicion = {};  // of a suspect
+    std::optional<Time> missed = {};          // when its host answered no connection
     Time next_ask{};                          // of one that is dead
     Duration pause{};
     // A later record of the name at another address. It is believed when this one is dead.

@@ -51,6 +51,7 @@ struct Node::Parts {
   void on(Time now, Received& received);
   void on(Time now, Trained& trained);
   void on(Time now, const Refused& refused) { membership.refused(now, refused.at, outbox); }
+  void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 
