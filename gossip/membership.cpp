@@ -20,18 +20,14 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
+// Who is not a member yet and joins through this node: at once, and a second. Larger: more
+// connections to addresses that somebody invented; smaller: a large cluster gathers more slowly.
+constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 // Larger: a node that is gone for longer may still take over a dead node's name.
 constexpr Duration kRememberRival = std::chrono::seconds(15);
 // Of the usual pause between two exchanges of tables: the first. It doubles from there. Among many
 // that join at once, news of one die out where most got their first table after it came.
 constexpr int kFirstExchangeShare = 16;
-
-bool by_name(const Member* a, const Member* b) {
-  return natural_less(a->name, b->name);
-}
-bool by_id(const Member* a, const Member* b) {
-  return a->id < b->id;
-}
 
 auto age(const Member& member) {
   return std::tuple(member.incarnation, member.version);
@@ -48,6 +44,8 @@ Membership::Membership(const Options& options, Time now)
       next_exchange_(now + options.timing.exchange / kFirstExchangeShare),
       exchange_pause_(options.timing.exchange / kFirstExchangeShare),
       next_ask_(now),
+      strangers_left_(kStrangersAtOnce),
+      counted_strangers_(now),
       expected_(now) {
   present_.push_back(&self_record());
   for (const Endpoint& seed : options.seeds) add_seed(seed, now);
@@ -72,7 +70,19 @@ void Membership::awake(Time now) {
 
 // ---------------------------------------------------------------- what is heard
 
+// Joins of members, at the addresses they are known at, are answered without a limit.
+bool Membership::welcomes(Time now, const Join& join) {
+  const Endpoint* control = control_of(join.self.id);
+  if (control && *control == join.self.control) return true;
+  strangers_left_ += kStrangersPerSecond * seconds(now - std::exchange(counted_strangers_, now));
+  strangers_left_ = std::min(strangers_left_, kStrangersAtOnce);
+  if (strangers_left_ < 1) return false;
+  strangers_left_ -= 1;
+  return true;
+}
+
 void Membership::receive(Time now, const Join& join, Outbox& out) {
+  if (!welcomes(now, join)) return;
   merge(now, {join.self}, out);
   out.send(join.self.control, Table{false, table()});
 }
@@ -95,6 +105,7 @@ void Membership::receive(Time now, const Envelope& from, const Table& table, Out
     merge(now, rumor, out);
   }
   if (!names_another) identity_.accepted();
+  heard_from(now, from.sender, from.incarnation);
   if (is_newcomer) {
     news_ = {};
     add_news({self_record()});
@@ -122,6 +133,7 @@ void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
   const auto found = others_.find(id);
   if (found == others_.end() || found->second.member.incarnation != incarnation) return;
   connected_ = true;
+  found->second.has_spoken = true;
   if (is_present(found->second)) found->second.last_heard = now;
 }
 
@@ -181,7 +193,7 @@ void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
 
 void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
-  if (others_.size() >= kOthersLimit) forget_one();
+  if (others_.size() >= kOthersLimit) forget_one(out);
   if (others_.size() >= kOthersLimit) return;
   Entry& entry = others_[rumor.member.id];
   entry.member = rumor.member;
@@ -450,32 +462,6 @@ void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
   if (!identity_.update(phase, round, loss)) return;
   ++version_;
   if (!PLANTED(phase_untold)) add_news({self_record()});
-}
-
-// The one that is gone longest makes room.
-void Membership::forget_one() {
-  auto oldest = others_.end();
-  for (auto entry = others_.begin(); entry != others_.end(); ++entry)
-    if (!is_present(entry->second) &&
-        (oldest == others_.end() || entry->second.last_heard < oldest->second.last_heard))
-      oldest = entry;
-  if (oldest == others_.end()) return;
-  news_.forget(oldest->first);
-  others_.erase(oldest);
-}
-
-// Sorted as they come and go: to sort anew for each of many that join would be most of the work.
-void Membership::list(const Entry& entry) {
-  const Member* member = &entry.member;
-  present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
-  present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
-  circle_.meet(member->id, present_others_.size(), prng_);
-}
-
-void Membership::unlist(const Entry& entry) {
-  ++departures_;
-  std::erase(present_, &entry.member);
-  std::erase(present_others_, &entry.member);
 }
 
 }  // namespace starling::gossip

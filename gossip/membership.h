@@ -71,6 +71,8 @@ class Membership {
   std::uint64_t version() const { return version_; }
   // Grows whenever a member goes.
   std::uint64_t departures() const { return departures_; }
+  // This node has had a message of that member itself.
+  bool has_spoken(NodeId id) const;
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
   // Nothing more comes of this life of that node: it began another, left, or is not known.
@@ -95,6 +97,7 @@ class Membership {
     Member member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
+    bool has_spoken = false;                  // itself, to this node
     std::optional<Suspicion> suspicion = {};  // of a suspect
     std::optional<Time> missed = {};          // when its host answered no connection
     Time next_ask{};                          // of one that is dead
@@ -127,7 +130,8 @@ class Membership {
   void tell_news(Time now, Outbox& out);
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
-  void forget_one();
+  bool welcomes(Time now, const Join& join);
+  void forget_one(Outbox& out);
   void list(const Entry& entry);
   void unlist(const Entry& entry);
   Prober::View view();
@@ -152,6 +156,8 @@ class Membership {
   Duration exchange_pause_;  // until the one after it
   Time next_ask_;            // at most so many of the lost a second
   Time next_judgement_ = kNever;
+  double strangers_left_;  // that may join now
+  Time counted_strangers_;
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;

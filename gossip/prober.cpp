@@ -142,11 +142,14 @@ void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const V
 
 void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const View& view,
                    Outbox& out) {
-  if (relays_.size() >= kRelaysLimit) return;
+  // Only a member is asked, at the address that this node knows.
+  const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
+  if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
+  const Endpoint& control = (*found)->control;
   const Duration wait = patience();
   relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
-  out.send(probe.subject_control, Probe{Probe::Kind::ping, last_number_, probe.subject,
-                                        probe.subject_control, view.news(probe.subject)});
+  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, control,
+                          view.news(probe.subject)});
 }
 
 void Prober::answered(Time now, const Probe& probe, Outbox& out) {

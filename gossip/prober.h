@@ -83,7 +83,9 @@ class Prober {
   void worsen(int amount);
 
   static constexpr std::size_t kHelpers = 3;
-  static constexpr std::size_t kRelaysLimit = 1024;
+  // For others, at once; each ends after three patiences. Larger: others can make this node open
+  // more connections.
+  static constexpr std::size_t kRelaysLimit = 64;
   // Where one does not answer, so many others are asked at once: when many die together, the
   // number of probes doubles with every patience until all are found.
   static constexpr std::size_t kNextAtOnce = 2;

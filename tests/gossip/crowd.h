@@ -22,12 +22,21 @@ struct Cluster {
   }
   void run(Duration duration) {
     const Time end = now + duration;
-    for (; now < end; now += 50ms)
+    for (; now < end; now += 50ms) {
+      tell_unanswered();
       for (std::size_t k = 0; k < parties.size(); ++k) {
         if (!parties[k] || stopped == k) continue;
         parties[k]->tick(now);
         deliver();
       }
+    }
+  }
+  void tell_unanswered() {
+    std::erase_if(unanswered, [&](const Unanswered& knock) {
+      if (now < knock.at) return false;
+      if (Party* party = parties[knock.by].get()) party->membership.unanswered(now, knock.where);
+      return true;
+    });
   }
   void deliver() {
     for (bool said = true; said;) {
@@ -52,6 +61,7 @@ struct Cluster {
       const bool listens = std::ranges::any_of(
           parties, [&](const auto& party) { return party && party->options.control == knock.at; });
       Party& party = *parties[by];
+      if (silences && !listens) unanswered.push_back({now + 1500ms, by, knock.at});
       if (refuses && !listens) party.membership.refused(now, knock.at, party.outbox);
     }
   }
@@ -63,7 +73,14 @@ struct Cluster {
   std::vector<std::unique_ptr<Party>> parties;
   std::optional<std::size_t> cut;      // nothing to or from this one arrives
   std::optional<std::size_t> stopped;  // this one does nothing at all
-  bool refuses = false;                // knocks are answered where nobody lives
+  struct Unanswered {
+    Time at{};
+    std::size_t by;
+    Endpoint where;
+  };
+  std::vector<Unanswered> unanswered;
+  bool silences = false;  // no knock is answered where nobody lives
+  bool refuses = false;   // knocks are answered where nobody lives
   std::size_t knocks = 0;
 };
 

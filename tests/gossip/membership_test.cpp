@@ -224,3 +224,90 @@ TEST_CASE("A member whose id is not that of its name is ignored") {
   first.membership.receive(table.now, Gossip{{{liar}}}, first.outbox);
   CHECK_FALSE(first.lists(table.now, "node-7"));
 }
+
+namespace {
+
+Member invented(int index) {
+  Member member;
+  member.name = fmt::format("invented-{}", index);
+  member.id = node_id(member.name);
+  member.control = member.bulk =
+      member.http = {fmt::format("10.{}.{}.1", 1 + index / 250, index % 250), 7600};
+  member.incarnation = 1;
+  member.phase = Phase::training;
+  return member;
+}
+
+}  // namespace
+
+TEST_CASE("Invented members make room for one that speaks itself") {
+  Cluster table;
+  table.run(1s);
+  Party& first = *table.parties[0];
+  for (int k = 0; k < 10'000; ++k)
+    first.membership.receive(table.now, Gossip{{{invented(k)}}}, first.outbox);
+  CHECK(first.membership.status(table.now).size() <= kMembersLimit);
+  for (const char* name : {"node-1", "node-2"}) CHECK(table.seen(0, name) == Liveness::alive);
+  Options options = party_options(3);
+  options.seeds = {party_options(0).control};
+  table.parties.push_back(std::make_unique<Party>(options, table.now));
+  table.parties[3]->tick(table.now);
+  table.deliver();
+  CHECK(table.seen(0, "node-3") == Liveness::alive);
+}
+
+TEST_CASE("Strangers that join make a node open no more than so many connections") {
+  Party party(party_options(0));
+  for (int k = 0; k < 10'000; ++k)
+    party.membership.receive(Time{}, Join{invented(k)}, party.outbox);
+  CHECK(party.said().size() <= 1024);
+  party.membership.receive(Time(1s), Join{invented(10'000)}, party.outbox);
+  CHECK(party.said().size() == 1);
+}
+
+TEST_CASE("A request to ask somebody else opens no connection to an address that is no member's") {
+  Cluster table;
+  table.run(1s);
+  Party& first = *table.parties[0];
+  const Envelope from{1, node_id("node-1"), 1, 1};
+  for (std::uint64_t k = 1; k <= 20'000; ++k) {
+    const Endpoint nowhere{fmt::format("10.8.{}.{}", k / 250, k % 250), 7600};
+    first.membership.receive(table.now, from,
+                             Probe{Probe::Kind::request, k, node_id("nobody"), nowhere, {}},
+                             first.outbox);
+    first.membership.receive(table.now, from,
+                             Probe{Probe::Kind::request, k, node_id("node-2"), nowhere, {}},
+                             first.outbox);
+  }
+  std::size_t asked = 0;
+  for (const Send& send : first.said()) {
+    CHECK(send.to == party_options(2).control);
+    ++asked;
+  }
+  CHECK(asked <= 64);
+}
+
+TEST_CASE("A host that answers nothing is dead within five seconds and a stopped one is not") {
+  std::vector<double> known;
+  for (int victim = 1; victim < 16; ++victim) {
+    Cluster table(16);
+    table.run(3s + victim * 130ms);
+    table.silences = true;
+    const auto index = static_cast<std::size_t>(victim);
+    table.parties[index].reset();
+    const Time death = table.now;
+    const auto all_know = [&] {
+      for (std::size_t k = 0; k < 16; ++k)
+        if (k != index && table.seen(k, party_options(victim).name) != Liveness::dead) return false;
+      return true;
+    };
+    while (!all_know() && table.now - death < 20s) table.run(50ms);
+    known.push_back(seconds(table.now - death));
+    for (std::size_t k = 0; k < 16; ++k)
+      if (k != index) CHECK(table.parties[k]->membership.departures() == 1);
+  }
+  std::ranges::sort(known);
+  CAPTURE(known.front());
+  CAPTURE(known.back());
+  CHECK(known[known.size() / 2] <= 5.0);
+}
