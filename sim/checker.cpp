@@ -114,11 +114,12 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
 }
 
-// Whether it knows of another that trains.
+// Whether it knows of another whose model is worth asking for: one that has trained a round. Two
+// that lost sight of all such, and are ready to begin together, are no donors of each other.
 bool Checker::knows_donor(std::size_t node) const {
   return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
     return !member.self && member.liveness == gossip::Liveness::alive &&
-           member.member.phase == gossip::Phase::training;
+           member.member.phase == gossip::Phase::training && member.member.round > 0;
   });
 }
 
