@@ -28,16 +28,25 @@ namespace {
 
 // The loop that a signal stops. Set while it runs.
 std::atomic<Loop*> running_loop = nullptr;
+std::atomic<bool> loop_ended = false;
 
+// Before the loop runs nobody knows of this node, and there is nothing to leave.
 void on_signal(int) {
-  if (Loop* loop = running_loop.load()) loop->stop();
+  if (Loop* loop = running_loop.load())
+    loop->stop();
+  else if (!loop_ended)
+    ::_exit(kExitDone);
 }
 
+// A hangup that whoever started the program wants ignored (nohup) stays ignored.
 void handle_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -89,8 +98,8 @@ Result<void> remember(Daemon& daemon, Config& config) {
   config.node.incarnation = clock_incarnation();
   if (config.data_dir.empty()) return {};
   TRY(DiskState state, DiskState::open(config.data_dir));
-  for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
+  for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   std::ranges::copy(state.peers(), std::back_inserter(config.node.seeds));
   daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
   return {};
@@ -149,13 +158,14 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
   std::ofstream(*path) << addresses.dump() << std::endl;
 }
 
-void run_loop(Daemon& daemon, const Config& config) {
+std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
   running_loop = &loop;
-  handle_signals();
-  loop.run(config.stays);
+  std::string error = loop.run(config.stays);
+  loop_ended = true;
   running_loop = nullptr;
+  return error;
 }
 
 const CommandOption kOptions[] = {
@@ -169,6 +179,7 @@ const CommandOption kOptions[] = {
 }  // namespace
 
 int command_run(std::span<const std::string> arguments) {
+  handle_signals();
   auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("run");
@@ -188,7 +199,8 @@ int command_run(std::span<const std::string> arguments) {
     return wrong_usage(opened.error().text);
   if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
   announce(daemon.identity, line->value("ready-file"));
-  run_loop(daemon, *config);
+  if (const std::string error = run_loop(daemon, *config); !error.empty())
+    return end_with(kExitFailed, error);
   if (line->has("json"))
     fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
   return kExitDone;

@@ -170,9 +170,18 @@ Result<void> DiskState::replace(const std::string& name,
 
 Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
   const std::uint64_t next = std::max(incarnation_, clock) + 1;
-  TRY_DO(replace("incarnation", {std::to_string(next)}));
+  const auto saved = replace("incarnation", {std::to_string(next)});
+  if (!saved && incarnation_ == 0) return tl::unexpected(saved.error());
+  if (!saved) warnings_.push_back(saved.error().text + "; going on without");
   incarnation_ = next;
   return next;
+}
+
+Result<void> DiskState::save_incarnation(std::uint64_t incarnation) {
+  if (incarnation <= incarnation_) return {};
+  TRY_DO(replace("incarnation", {std::to_string(incarnation)}));
+  incarnation_ = incarnation;
+  return {};
 }
 
 Result<void> DiskState::save_peers(std::vector<Endpoint> peers) {

@@ -27,8 +27,12 @@ class DiskState {
   ~DiskState();
 
   // The incarnation of this life: above `clock` and above the one before. It is on the disk when
-  // this returns; an error when it cannot be.
+  // this returns. When it cannot be, that is a warning where that of an earlier life is there,
+  // which shows that the folder was right, and an error where it is not.
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);
+
+  // This life goes on under a later incarnation, which the next one shall exceed.
+  Result<void> save_incarnation(std::uint64_t incarnation);
 
   // Those kept by the life before, or saved since.
   const std::vector<Endpoint>& peers() const { return peers_; }

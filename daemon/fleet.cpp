@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();  // as a node reports it
 constexpr milliseconds kStartPatience{60'000};                        // loading data included
 constexpr milliseconds kStopPatience{5'000};
-constexpr milliseconds kRequestPatience{2'000};
+constexpr milliseconds kRequestPatience{2'000};  // of all nodes together
+constexpr milliseconds kSilentPatience{100};     // of one that did not answer the last time
 
 std::string last_line(const std::string& path) {
   std::ifstream stream(path);
@@ -55,9 +56,10 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   return arguments;
 }
 
+// Empty when it cannot be made.
 std::string make_log_folder() {
   std::string pattern = (std::filesystem::temp_directory_path() / "starling-up-XXXXXX").string();
-  return ::mkdtemp(pattern.data()) ? pattern : std::filesystem::temp_directory_path().string();
+  return ::mkdtemp(pattern.data()) ? pattern : std::string();
 }
 
 std::optional<double> number(const json& object, const char* key) {
@@ -79,8 +81,22 @@ gossip::Progress read_point(const json& point) {
   return progress;
 }
 
-std::optional<json> get(const Endpoint& http, const std::string& target) {
-  const auto reply = http_request(http, "GET", target, "", kRequestPatience);
+// One that is stopped does not hold up those that follow.
+class Patience {
+ public:
+  milliseconds for_node(const Fleet::Node& node) const {
+    const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
+    return std::max(kSilentPatience, node.is_silent ? kSilentPatience : left);
+  }
+
+ private:
+  using steady_clock = std::chrono::steady_clock;
+  steady_clock::time_point until_ = steady_clock::now() + kRequestPatience;
+};
+
+std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
+  const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
+  node.is_silent = !reply;
   if (!reply || reply->status != 200) return std::nullopt;
   json document = json::parse(reply->body, nullptr, false);
   if (document.is_discarded()) return std::nullopt;
@@ -92,27 +108,30 @@ std::optional<json> get(const Endpoint& http, const std::string& target) {
 // Node 0 first, for the others join through it; those all at once.
 Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet;
-  const std::string logs = make_log_folder();
+  fleet.logs_ = make_log_folder();
   const Endpoint any{"127.0.0.1", 0};
   // It takes the address that `starling status` asks by default, unless somebody has that.
-  TRY_DO(fleet.launch(options, 0, options.first_http, logs));
+  TRY_DO(fleet.launch(options, 0, options.first_http));
   if (!fleet.await(0)) {
     fleet.nodes_.clear();
-    TRY_DO(fleet.launch(options, 0, any, logs));
+    TRY_DO(fleet.launch(options, 0, any));
     TRY_DO(fleet.await(0));
   }
-  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.launch(options, k, any, logs));
+  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.launch(options, k, any));
   for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.await(k));
   return fleet;
 }
 
-Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http,
-                           const std::string& logs) {
+Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http) {
   const std::string name = fmt::format("node-{}", index);
+  const auto log_path = [this](const std::string& of) {
+    return fmt::format("{}/{}.log",
+                       logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_, of);
+  };
   const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
-  TRY(auto process, ChildProcess::start(node_arguments(options, index, seed, http),
-                                        fmt::format("{}/{}.log", logs, name)));
-  nodes_.push_back({name, std::move(process), {}, {}, nullptr});
+  TRY(auto process,
+      ChildProcess::start(node_arguments(options, index, seed, http), log_path(name)));
+  nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
   return {};
 }
 
@@ -129,9 +148,10 @@ Result<void> Fleet::await(std::size_t index) {
 }
 
 void Fleet::refresh() {
+  const Patience patience;
   for (Node& node : nodes_)
     if (node.process.running())
-      if (auto status = get(node.http, "/v1/status")) node.status = std::move(*status);
+      if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
 }
 
 std::size_t Fleet::running() {
@@ -164,9 +184,10 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
 
 std::vector<gossip::SeriesPoint> Fleet::series() {
   gossip::Series series;
+  const Patience patience;
   for (Node& node : nodes_) {
     if (!node.process.running()) continue;
-    const auto document = get(node.http, "/v1/convergence");
+    const auto document = get(node, "/v1/convergence", patience);
     if (!document) continue;
     for (const json& item : document->value("series", json::array())) {
       const gossip::Progress point = read_point(item);
@@ -187,9 +208,19 @@ gossip::MembersSummary Fleet::members() const {
 }
 
 void Fleet::stop() {
-  for (Node& node : nodes_) node.process.signal(SIGTERM);
-  for (Node& node : nodes_)
-    if (!node.process.wait(kStopPatience)) node.process.signal(SIGKILL);
+  const bool all_ran = running() == nodes_.size();
+  for (Node& node : nodes_) {
+    node.process.signal(SIGTERM);
+    node.process.signal(SIGCONT);  // one that is stopped would not hear it
+  }
+  const auto until = std::chrono::steady_clock::now() + kStopPatience;
+  for (Node& node : nodes_) {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (!node.process.wait(std::chrono::duration_cast<milliseconds>(left)))
+      node.process.signal(SIGKILL);
+  }
+  std::error_code ignored;
+  if (all_ran && !logs_.empty()) std::filesystem::remove_all(logs_, ignored);
 }
 
 }  // namespace starling::daemon

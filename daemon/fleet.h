@@ -33,7 +33,8 @@ class Fleet {
     std::string name;
     ChildProcess process;
     Endpoint control, http;
-    nlohmann::json status;  // the last /v1/status; null before the first
+    nlohmann::json status;   // the last /v1/status; null before the first
+    bool is_silent = false;  // it did not answer the last request
   };
 
   std::vector<Node>& nodes() { return nodes_; }
@@ -44,16 +45,17 @@ class Fleet {
   std::vector<gossip::SeriesPoint> series();
   // As the first node that answered sees them.
   gossip::MembersSummary members() const;
-  // Asks all to leave, waits, and kills who does not.
+  // Asks all to leave, waits for all together, and kills who does not. Their logs go with them,
+  // unless one of them had failed.
   void stop();
 
  private:
   Fleet() = default;
-  Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http,
-                      const std::string& logs);
+  Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http);
   Result<void> await(std::size_t index);
 
   std::vector<Node> nodes_;
+  std::string logs_;  // folder; empty: not a folder of this fleet alone
 };
 
 }  // namespace starling::daemon

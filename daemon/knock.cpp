@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -33,39 +34,67 @@ int connection_error(int descriptor) {
   return error;
 }
 
+void close_all(std::vector<int>& descriptors) {
+  for (const int descriptor : std::exchange(descriptors, {})) ::close(descriptor);
+}
+
 }  // namespace
 
 Knocker::~Knocker() {
-  for (const Attempt& attempt : attempts_) ::close(attempt.descriptor);
+  for (Attempt& attempt : attempts_) close_all(attempt.descriptors);
 }
 
 void Knocker::knock(const Endpoint& at) {
-  if (attempts_.size() >= kAttemptsLimit) return;
-  const Addresses address = numeric_address(at);
-  if (!address) return;
-  const int descriptor =
-      ::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return;
-  const bool is_open = ::connect(descriptor, address->ai_addr, address->ai_addrlen) == 0;
-  if (!is_open && errno == EINPROGRESS) {
-    attempts_.push_back({at, descriptor, std::chrono::steady_clock::now() + kPatience});
+  if (attempts_.size() >= kAttemptsLimit ||
+      std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
     return;
+  if (!numeric_address(at)) return;
+  const Clock::time_point now = Clock::now();
+  attempts_.push_back({at, {}, now, now + kPatience});
+  if (const Outcome outcome = try_again(attempts_.back()); outcome != Outcome::undecided) {
+    if (outcome == Outcome::refused) found_.emplace_back(at, Finding::refused);
+    close_all(attempts_.back().descriptors);
+    attempts_.pop_back();
   }
-  if (!is_open && errno == ECONNREFUSED) refused_.push_back(at);
-  ::close(descriptor);
 }
 
-void Knocker::look(const std::function<void(const Endpoint&)>& refused) {
-  std::erase_if(attempts_, [this](const Attempt& attempt) {
-    pollfd item{attempt.descriptor, POLLOUT, 0};
-    const bool is_decided = ::poll(&item, 1, 0) > 0;
-    if (!is_decided && std::chrono::steady_clock::now() < attempt.until) return false;
-    if (is_decided && connection_error(attempt.descriptor) == ECONNREFUSED)
-      refused_.push_back(attempt.at);
-    ::close(attempt.descriptor);
+Knocker::Outcome Knocker::try_again(Attempt& attempt) {
+  attempt.next_try += kTryEvery;
+  const Addresses address = numeric_address(attempt.at);
+  const int descriptor =
+      ::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return Outcome::undecided;
+  attempt.descriptors.push_back(descriptor);
+  if (::connect(descriptor, address->ai_addr, address->ai_addrlen) == 0) return Outcome::accepted;
+  return errno == ECONNREFUSED ? Outcome::refused : Outcome::undecided;
+}
+
+Knocker::Outcome Knocker::outcome_of(Attempt& attempt) {
+  for (const int descriptor : attempt.descriptors) {
+    pollfd item{descriptor, POLLOUT, 0};
+    if (::poll(&item, 1, 0) <= 0) continue;
+    const int error = connection_error(descriptor);
+    if (error == 0 && (item.revents & POLLOUT) && !(item.revents & POLLHUP))
+      return Outcome::accepted;
+    if (error == ECONNREFUSED) return Outcome::refused;
+  }
+  return Outcome::undecided;
+}
+
+void Knocker::look(const std::function<void(const Endpoint&, Finding)>& found) {
+  const Clock::time_point now = Clock::now();
+  std::erase_if(attempts_, [&](Attempt& attempt) {
+    Outcome outcome = outcome_of(attempt);
+    if (outcome == Outcome::undecided && now >= attempt.next_try && now < attempt.until)
+      outcome = try_again(attempt);
+    if (outcome == Outcome::undecided && now < attempt.until) return false;
+    if (outcome != Outcome::accepted)
+      found_.emplace_back(attempt.at,
+                          outcome == Outcome::refused ? Finding::refused : Finding::unanswered);
+    close_all(attempt.descriptors);
     return true;
   });
-  for (const Endpoint& at : std::exchange(refused_, {})) refused(at);
+  for (const auto& [at, finding] : std::exchange(found_, {})) found(at, finding);
 }
 
 }  // namespace starling::daemon

@@ -1,9 +1,11 @@
 // Knocker: finds out where nobody listens. A process that was killed leaves an address at which
-// the system refuses connections; one that is stopped, slow or cut off does not. Never waits.
+// the system refuses connections; for one that is stopped or slow the system accepts them; a host
+// that is gone or cut off answers nothing. Never waits.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -17,20 +19,30 @@ class Knocker {
   void knock(const Endpoint& at);
   // Some address has not answered yet.
   bool is_waiting() const { return !attempts_.empty(); }
-  // Calls `refused` for each address that was found refused since the last call.
-  void look(const std::function<void(const Endpoint&)>& refused);
+  enum class Finding { refused, unanswered };
+  // Calls `found` for each address at which that was found since the last call.
+  void look(const std::function<void(const Endpoint&, Finding)>& found);
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // The first of its connections that is decided decides. Where packets are lost one try may be
+  // lost twice; while a process is stopped each try takes a place in its queue.
   struct Attempt {
     Endpoint at;
-    int descriptor;
-    std::chrono::steady_clock::time_point until;
+    std::vector<int> descriptors = {};
+    Clock::time_point next_try, until;
   };
+  enum class Outcome { undecided, accepted, refused };
+
+  Outcome try_again(Attempt& attempt);
+  static Outcome outcome_of(Attempt& attempt);
+
   static constexpr std::size_t kAttemptsLimit = 32;
-  static constexpr std::chrono::seconds kPatience{2};
+  static constexpr std::chrono::milliseconds kTryEvery{500};
+  static constexpr std::chrono::milliseconds kPatience{1500};
 
   std::vector<Attempt> attempts_;
-  std::vector<Endpoint> refused_;
+  std::vector<std::pair<Endpoint, Finding>> found_;
 };
 
 }  // namespace starling::daemon

@@ -31,7 +31,7 @@ Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, Training
   board_.set_wake([this] { wake_.signal(); });
 }
 
-void Loop::run(bool stays) {
+std::string Loop::run(bool stays) {
   const FrameHandler received = [this](gossip::Plane plane, std::span<const std::byte> header,
                                        Payload body) {
     if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
@@ -47,7 +47,12 @@ void Loop::run(bool stays) {
     for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
     if (auto parameters = training_.take_model())
       board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
-    knocker_.look([this](const Endpoint& at) { feed(gossip::Refused{at}); });
+    knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
+      if (finding == Knocker::Finding::refused)
+        feed(gossip::Refused{at});
+      else
+        feed(gossip::Unanswered{at});
+    });
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
@@ -58,6 +63,7 @@ void Loop::run(bool stays) {
   publish();
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
+  return error_;
 }
 
 void Loop::feed(gossip::Input input) {
@@ -86,6 +92,8 @@ void Loop::publish() {
   snapshot->identity = identity_;
   snapshot->now = at;
   snapshot->status = node_.status(at);
+  for (const gossip::MemberStatus& member : snapshot->status.members)
+    if (member.self) snapshot->identity.incarnation = member.member.incarnation;
   board_.publish(std::move(snapshot));
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "daemon/board.h"
 #include "daemon/knock.h"
@@ -26,7 +27,8 @@ class Loop {
 
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
-  void run(bool stays);
+  // Empty, or why it had to end.
+  std::string run(bool stays);
   // Asks for a graceful leave. Any thread; async-signal-safe.
   void stop() {
     stop_asked_ = true;
@@ -42,7 +44,7 @@ class Loop {
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
-  void act(gossip::Stopped&) { stopped_ = true; }
+  void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
   void publish();
   void take_commands();
 
@@ -56,6 +58,7 @@ class Loop {
   Knocker knocker_;
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
+  std::string error_;  // why it had to stop
   bool finished_ = false;
   Time finished_at_{};
 };

@@ -14,6 +14,13 @@ inline void keep_large_blocks() {
 #endif
 }
 
+// Gives back what an unusual peak has left.
+inline void give_back() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 // The threads of a node hand blocks to each other, which would otherwise pile up in the arena of
 // each. Threads that each simulate a world of their own are better off without.
 inline void use_one_arena() {

@@ -61,7 +61,8 @@ void PeerKeeper::run() {
 void PeerKeeper::keep() {
   const auto snapshot = board_.read();
   if (!snapshot) return;
-  const auto saved = state_.save_peers(peers_to_keep(snapshot->status.members, state_.peers()));
+  auto saved = state_.save_incarnation(snapshot->identity.incarnation);
+  if (saved) saved = state_.save_peers(peers_to_keep(snapshot->status.members, state_.peers()));
   if (!saved && !failed_) log::warning("{}", saved.error().text);
   failed_ = !saved.has_value();
 }

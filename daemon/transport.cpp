@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "base/check.h"
+#include "daemon/inbound.h"
 
 namespace starling::daemon {
 namespace {
@@ -111,6 +112,8 @@ struct Transport::Sockets {
   zmq::context_t context{1};
   zmq::socket_t control{context, zmq::socket_type::pull};
   zmq::socket_t bulk{context, zmq::socket_type::pull};
+  Inbound control_inbound{context, control, "control"};
+  Inbound bulk_inbound{context, bulk, "bulk"};
   Endpoint control_endpoint, bulk_endpoint;
   std::map<std::pair<Plane, std::string>, std::unique_ptr<Peer>> peers;
 
@@ -232,15 +235,19 @@ void Transport::hang_up(const Endpoint& to) {
 namespace {
 
 // Takes the parts of one message; false when there is none. More than two parts are not ours.
-bool receive(zmq::socket_t& socket, zmq::message_t& header, zmq::message_t& body) {
+bool receive(zmq::socket_t& socket, Inbound& inbound, zmq::message_t& header,
+             zmq::message_t& body) {
   if (!socket.recv(header, zmq::recv_flags::dontwait)) return false;
+  inbound.received(header);
   body.rebuild();
   if (!header.more()) return true;
   if (!socket.recv(body, zmq::recv_flags::none)) return false;
+  inbound.received(body);
   bool sound = true;
   for (bool more = body.more(); more;) {
     zmq::message_t extra;
     if (!socket.recv(extra, zmq::recv_flags::none)) return false;
+    inbound.received(extra);
     more = extra.more();
     sound = false;
   }
@@ -248,9 +255,9 @@ bool receive(zmq::socket_t& socket, zmq::message_t& header, zmq::message_t& body
   return true;
 }
 
-void drain(zmq::socket_t& socket, Plane plane, const FrameHandler& handler) {
+void drain(zmq::socket_t& socket, Inbound& inbound, Plane plane, const FrameHandler& handler) {
   zmq::message_t header, body;
-  for (std::size_t i = 0; i < Transport::kBatch && receive(socket, header, body); ++i) {
+  for (std::size_t i = 0; i < Transport::kBatch && receive(socket, inbound, header, body); ++i) {
     const std::span<const std::byte> bytes(static_cast<const std::byte*>(header.data()),
                                            header.size());
     handler(plane, bytes, adopt(std::move(body)));
@@ -271,16 +278,29 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
     items.push_back({peer->socket.handle(), 0, ZMQ_POLLOUT, 0});
   }
   // Rounded up: waking before the deadline would only poll again.
-  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+  const auto wait = std::min(std::chrono::ceil<std::chrono::milliseconds>(timeout), kWatchEvery);
   try {
     zmq::poll(items, std::max(wait, std::chrono::milliseconds(0)));
     for (std::size_t i = 0; i < waiting.size(); ++i)
       if (items[first_peer + i].revents & ZMQ_POLLOUT) push(*waiting[i]);
-    if (items[0].revents & ZMQ_POLLIN) drain(sockets_->control, Plane::control, handler);
-    if (items[1].revents & ZMQ_POLLIN) drain(sockets_->bulk, Plane::bulk, handler);
+    if (items[0].revents & ZMQ_POLLIN)
+      drain(sockets_->control, sockets_->control_inbound, Plane::control, handler);
+    if (items[1].revents & ZMQ_POLLIN)
+      drain(sockets_->bulk, sockets_->bulk_inbound, Plane::bulk, handler);
   } catch (const zmq::error_t& error) {
     ENSURE(error.num() == EINTR, error.what());  // a signal: the caller looks at its flags
   }
+  watch_inbound(handler);
+}
+
+// Each connection that was closed counts as a message that is too large.
+void Transport::watch_inbound(const FrameHandler& handler) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_watch_) return;
+  next_watch_ = now + kWatchEvery;
+  for (std::size_t n = sockets_->control_inbound.look(); n > 0; --n)
+    handler(Plane::control, {}, {});
+  for (std::size_t n = sockets_->bulk_inbound.look(); n > 0; --n) handler(Plane::bulk, {}, {});
 }
 
 bool Transport::has_queued() const {

@@ -4,6 +4,7 @@
 // vector replacing what has not begun.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -55,6 +56,8 @@ class Transport {
   std::map<std::string, int> read_back_options() const;
 
   static constexpr std::size_t kBatch = 64;
+  // Between two looks at what connections hold. Longer: an unfinished message grows further.
+  static constexpr std::chrono::milliseconds kWatchEvery{200};
   // Beyond it the connection that was used longest ago is closed; it opens again when needed.
   static constexpr std::size_t kPeersLimit = 1024;
 
@@ -65,10 +68,12 @@ class Transport {
   Peer* peer(const Endpoint& to, gossip::Plane plane);
   void close_oldest();
   void push(Peer& peer);
+  void watch_inbound(const FrameHandler& handler);
 
   std::unique_ptr<Sockets> sockets_;
   std::uint64_t dropped_ = 0;
   std::uint64_t uses_ = 0;
+  std::chrono::steady_clock::time_point next_watch_{};
 };
 
 }  // namespace starling::daemon

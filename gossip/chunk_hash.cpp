@@ -51,4 +51,8 @@ std::uint64_t chunk_hash(const Payload& chunk) {
   return XXH3_64bits_digest(state.get());
 }
 
+std::uint64_t header_hash(std::span<const std::byte> header) {
+  return XXH3_64bits(header.data(), header.size());
+}
+
 }  // namespace starling::gossip

@@ -7,38 +7,75 @@ namespace {
 
 constexpr Duration kTransferPatience = std::chrono::seconds(30);
 
+// Of a node that calls itself like this one, only what tells of a duplicate is heard.
+bool concerns_namesake(const Body& body) {
+  return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
+}
+
+// By a Join a node with an older clock learns which incarnation to outdo. Other words of an older
+// life are late. A later life is met by any word but a vector.
+bool introduces(const Body& body, bool is_later) {
+  return std::holds_alternative<Join>(body) || (is_later && !std::holds_alternative<Round>(body));
+}
+
 }  // namespace
 
-std::optional<Message> Gate::admit(Time now, const Received& received) {
+const char* Gate::objection(const Header& header, Plane plane, const Known& known) const {
+  const Envelope& envelope = header.envelope;
+  if (plane_of(header.body) != plane) return "plane";
+  if (envelope.cluster != cluster_) return "cluster";
+  if (envelope.sender == self_) return concerns_namesake(header.body) ? nullptr : "own name";
+  const std::optional<std::uint64_t> incarnation = known(envelope.sender);
+  if (incarnation == envelope.incarnation) return nullptr;
+  const bool is_later = !incarnation || *incarnation < envelope.incarnation;
+  return introduces(header.body, is_later) ? nullptr : "incarnation";
+}
+
+std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {
   Result<Header> header = decode_header(received.header);
   if (!header) return count(header.error().text), std::nullopt;
-  if (plane_of(header->body) != received.plane) return count("plane"), std::nullopt;
-  if (header->envelope.cluster != cluster_) return count("cluster"), std::nullopt;
-  if (header->envelope.sender == self_) return count("own name"), std::nullopt;
+  if (const char* reason = objection(*header, received.plane, known))
+    return count(reason), std::nullopt;
+  const bool is_known = known(header->envelope.sender) == header->envelope.incarnation;
   const std::size_t bytes = received.body.size();
   auto message = assembler_.add(now, std::move(*header), received.body);
   if (!message) return count(message.error().text), std::nullopt;
   received_bytes_ += bytes;
   if (!*message) return std::nullopt;
-  if (!is_new(**message) && !PLANTED(duplicate_applied)) return count("repeated"), std::nullopt;
+  if (!is_new(**message, is_known) && !PLANTED(duplicate_applied))
+    return count("repeated"), std::nullopt;
   return std::move(*message);
 }
 
-bool Gate::is_new(const Message& message) {
+bool Gate::is_new(const Message& message, bool is_known) {
   const Envelope& envelope = message.envelope;
   const auto key = std::pair(envelope.sender, plane_of(message.body));
   if (!windows_.contains(key) && windows_.size() >= kWindowsLimit) windows_.clear();
-  Window& window = windows_[key];
-  if (envelope.incarnation < window.incarnation) return false;
-  if (envelope.incarnation > window.incarnation) window = {envelope.incarnation, 0, {}};
+  Windows& windows = windows_[key];
+  const bool was_other = windows.other.incarnation == envelope.incarnation;
+  if (is_known && windows.known.incarnation != envelope.incarnation && was_other)
+    windows.known = windows.other;
+  Window& window = is_known ? windows.known : windows.other;
+  if (envelope.incarnation != window.incarnation) window = {envelope.incarnation, 0, {}, 0, 0};
+  if (window.highest > 0 && envelope.sequence > window.highest + kSequenceStep) return false;
   if (envelope.sequence > window.highest) {
     const std::uint64_t ahead = envelope.sequence - window.highest;
     window.seen = ahead < window.seen.size() ? window.seen << ahead : std::bitset<256>();
     window.highest = envelope.sequence;
   }
   const std::uint64_t back = window.highest - envelope.sequence;
-  if (back >= window.seen.size() || window.seen[back]) return false;
+  if (back >= window.seen.size()) return begins_anew(window, envelope);
+  if (window.seen[back]) return false;
   window.seen.set(back);
+  window.behind = 0;
+  return true;
+}
+
+bool Gate::begins_anew(Window& window, const Envelope& envelope) {
+  window.behind = envelope.sequence > window.last_behind ? window.behind + 1 : 0;
+  window.last_behind = envelope.sequence;
+  if (window.behind < kBehindLimit) return false;
+  window = {envelope.incarnation, envelope.sequence, 1, 0, 0};
   return true;
 }
 

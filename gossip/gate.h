@@ -4,6 +4,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,8 +21,10 @@ class Gate {
 
   // Size of the largest payload to expect.
   void set_payload_limit(std::size_t bytes) { assembler_.set_payload_limit(bytes); }
-  // A whole message, once.
-  std::optional<Message> admit(Time now, const Received& received);
+  // The incarnation in which a member is known; nothing where it is not.
+  using Known = std::function<std::optional<std::uint64_t>(NodeId)>;
+  // A whole message, once. Of an incarnation that is not known, only what says who is there.
+  std::optional<Message> admit(Time now, const Received& received, const Known& known);
   // See Assembler.
   std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
   std::optional<Assembler::Part> take_part() { return assembler_.take_part(); }
@@ -37,16 +40,31 @@ class Gate {
     std::uint64_t incarnation = 0;
     std::uint64_t highest = 0;
     std::bitset<256> seen;  // bit k: highest - k
+    // Messages far behind, in a row and in order: the highest was not of this sender.
+    std::uint64_t behind = 0;
+    std::uint64_t last_behind = 0;
   };
-  bool is_new(const Message& message);
+  // Why a message of this header is not for this node; null: it is.
+  const char* objection(const Header& header, Plane plane, const Known& known) const;
+  // Of the incarnation in which membership knows the sender, and of the last other one, which may
+  // be about to be known and must not move the first.
+  struct Windows {
+    Window known, other;
+  };
+  bool is_new(const Message& message, bool is_known);
+  static bool begins_anew(Window& window, const Envelope& envelope);
 
   static constexpr std::size_t kReasonsLimit = 64;
+  // No sender is ahead of what was last heard of it by more.
+  static constexpr std::uint64_t kSequenceStep = 1ULL << 32;
+  // Larger: a sender in whose name a wrong number was said is mute for longer.
+  static constexpr std::uint64_t kBehindLimit = 8;
   static constexpr std::size_t kWindowsLimit = 2 * kMembersLimit;
 
   std::uint64_t cluster_;
   NodeId self_;
   Assembler assembler_;
-  std::map<std::pair<NodeId, Plane>, Window> windows_;
+  std::map<std::pair<NodeId, Plane>, Windows> windows_;
   std::map<std::string, std::uint64_t> rejected_;
   std::uint64_t received_bytes_ = 0;
 };

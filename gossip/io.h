@@ -28,11 +28,16 @@ struct Trained {
 struct Refused {
   Endpoint at;
 };
+// The answer to a Knock where nothing comes back, neither a connection nor a refusal: the host is
+// gone or cut off. The system of a process that is stopped or busy accepts connections for it.
+struct Unanswered {
+  Endpoint at;
+};
 struct JoinCommand {
   Endpoint seed;
 };
 struct LeaveCommand {};
-using Input = std::variant<Tick, Received, Trained, Refused, JoinCommand, LeaveCommand>;
+using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, JoinCommand, LeaveCommand>;
 
 // ---- outputs
 // The driver encodes it (see transfer.h) and sends it, or drops it: nothing relies on arrival.
@@ -45,7 +50,7 @@ struct Send {
 struct Hangup {
   Endpoint to;
 };
-// Looks whether anybody listens there; only a refusal is worth an answer.
+// Looks whether anybody listens there; a connection is no answer.
 struct Knock {
   Endpoint at;
 };
@@ -81,8 +86,10 @@ struct Event {
   Kind kind;
   std::string text;
 };
-// The node has left; nothing more comes from it.
-struct Stopped {};
+// The node has left, or had to end because of `error`; nothing more comes from it.
+struct Stopped {
+  std::string error = {};
+};
 using Output = std::variant<Send, Hangup, Knock, Train, Progress, Event, Stopped>;
 using Outputs = std::vector<Output>;
 

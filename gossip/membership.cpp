@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "base/planted.h"
 
@@ -19,16 +20,14 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
+// Who is not a member yet and joins through this node: at once, and a second. Larger: more
+// connections to addresses that somebody invented; smaller: a large cluster gathers more slowly.
+constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
+// Larger: a node that is gone for longer may still take over a dead node's name.
+constexpr Duration kRememberRival = std::chrono::seconds(15);
 // Of the usual pause between two exchanges of tables: the first. It doubles from there. Among many
 // that join at once, news of one die out where most got their first table after it came.
 constexpr int kFirstExchangeShare = 16;
-
-bool by_name(const Member* a, const Member* b) {
-  return natural_less(a->name, b->name);
-}
-bool by_id(const Member* a, const Member* b) {
-  return a->id < b->id;
-}
 
 auto age(const Member& member) {
   return std::tuple(member.incarnation, member.version);
@@ -38,26 +37,24 @@ auto age(const Member& member) {
 
 Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
+      identity_(options),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
       last_news_(now - options.timing.news),
       next_exchange_(now + options.timing.exchange / kFirstExchangeShare),
       exchange_pause_(options.timing.exchange / kFirstExchangeShare),
       next_ask_(now),
+      strangers_left_(kStrangersAtOnce),
+      counted_strangers_(now),
       expected_(now) {
-  self_.id = node_id(options.name);
-  self_.name = options.name;
-  self_.control = options.control;
-  self_.bulk = options.bulk;
-  self_.http = options.http;
-  self_.incarnation = options.incarnation;
-  present_.push_back(&self_);
+  present_.push_back(&self_record());
   for (const Endpoint& seed : options.seeds) add_seed(seed, now);
 }
 
 void Membership::add_seed(const Endpoint& seed, Time now) {
   const auto known = std::ranges::find(seeds_, seed, &Seed::endpoint);
-  if (known == seeds_.end() && seed != self_.control) seeds_.push_back({seed, now, timing_.retry});
+  if (known == seeds_.end() && seed != self_record().control)
+    seeds_.push_back({seed, now, timing_.retry});
 }
 
 // What others did not answer while this node did not run is not their fault.
@@ -73,7 +70,19 @@ void Membership::awake(Time now) {
 
 // ---------------------------------------------------------------- what is heard
 
+// Joins of members, at the addresses they are known at, are answered without a limit.
+bool Membership::welcomes(Time now, const Join& join) {
+  const Endpoint* control = control_of(join.self.id);
+  if (control && *control == join.self.control) return true;
+  strangers_left_ += kStrangersPerSecond * seconds(now - std::exchange(counted_strangers_, now));
+  strangers_left_ = std::min(strangers_left_, kStrangersAtOnce);
+  if (strangers_left_ < 1) return false;
+  strangers_left_ -= 1;
+  return true;
+}
+
 void Membership::receive(Time now, const Join& join, Outbox& out) {
+  if (!welcomes(now, join)) return;
   merge(now, {join.self}, out);
   out.send(join.self.control, Table{false, table()});
 }
@@ -86,14 +95,20 @@ void Membership::receive(Time now, const Gossip& gossip, Outbox& out) {
 // newcomer learns from its first table is no news to the others.
 void Membership::receive(Time now, const Envelope& from, const Table& table, Outbox& out) {
   const bool is_newcomer = others_.empty();
+  bool names_another = false;
   for (Rumor rumor : table.rumors) {
-    if (rumor.liveness == Liveness::dead && find(rumor.member.id))
+    const bool is_elsewhere =
+        rumor.member.id == self() && rumor.member.control != self_record().control;
+    names_another |= is_elsewhere && rumor.liveness <= Liveness::suspect;
+    if (rumor.liveness == Liveness::dead && find(rumor.member.id) && !is_elsewhere)
       rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
     merge(now, rumor, out);
   }
+  if (!names_another) identity_.accepted();
+  heard_from(now, from.sender, from.incarnation);
   if (is_newcomer) {
     news_ = {};
-    add_news({self_});
+    add_news({self_record()});
   }
   const Endpoint* control = control_of(from.sender);
   if (table.asks && control) out.send(*control, Table{false, this->table()});
@@ -106,30 +121,46 @@ void Membership::receive(Time now, const Envelope& from, const Probe& probe, Out
   Prober::View seen = view();
   // Whoever is held for dead or suspect learns it with the answer, and can refute.
   seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
-  prober_.receive(now, *control, probe, seen, self_.id, out);
+  prober_.receive(now, *control, probe, seen, self(), out);
+}
+
+void Membership::receive_namesake(Time now, const Message& message, Outbox& out) {
+  if (const auto* join = std::get_if<Join>(&message.body)) identity_.meet(now, *join, out);
+  if (const auto* table = std::get_if<Table>(&message.body)) identity_.meet(now, *table, out);
 }
 
 void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
   const auto found = others_.find(id);
   if (found == others_.end() || found->second.member.incarnation != incarnation) return;
   connected_ = true;
+  found->second.has_spoken = true;
   if (is_present(found->second)) found->second.last_heard = now;
 }
 
 void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
+  if (identity_.refused(at, out)) self_changed(now);
   for (auto& [id, entry] : others_) {
     if (!is_present(entry) || entry.member.control != at) continue;
+    prober_.refused(id);
+    if (entry.rival) {
+      is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
+      continue;
+    }
     if (entry.liveness == Liveness::alive)
-      is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
+      is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
     entry.suspicion->refuse(now);
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
   }
 }
 
-bool Membership::has_ended(NodeId id, std::uint64_t incarnation) const {
-  const auto found = others_.find(id);
-  return found == others_.end() || found->second.liveness == Liveness::left ||
-         found->second.member.incarnation != incarnation;
+void Membership::unanswered(Time now, const Endpoint& at) {
+  for (auto& [id, entry] : others_) {
+    if (!is_present(entry) || entry.member.control != at) continue;
+    entry.missed = now;
+    if (!entry.suspicion) continue;
+    entry.suspicion->miss();
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  }
 }
 
 void Membership::doubt(Time now, NodeId id) {
@@ -141,9 +172,13 @@ void Membership::doubt(Time now, NodeId id) {
 
 void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.member.id != node_id(rumor.member.name)) return;
-  if (rumor.member.id == self_.id) return about_self(rumor);
+  if (rumor.member.id == self()) return about_self(now, rumor, out);
   const auto found = others_.find(rumor.member.id);
   if (found == others_.end()) return meet(now, rumor, out);
+  const Entry& known = found->second;
+  if (is_present(known) && rumor.member.control != known.member.control &&
+      age(rumor.member) > age(known.member))
+    return contest(now, found->second, rumor, out);
   switch (rumor.liveness) {
     case Liveness::alive:
       return is_alive(now, found->second, rumor, out);
@@ -158,7 +193,7 @@ void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
 
 void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
-  if (others_.size() >= kOthersLimit) forget_one();
+  if (others_.size() >= kOthersLimit) forget_one(out);
   if (others_.size() >= kOthersLimit) return;
   Entry& entry = others_[rumor.member.id];
   entry.member = rumor.member;
@@ -177,20 +212,35 @@ void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
 }
 
-// Only this node may say that it lives, and does so with a version above the accusation. A higher
-// incarnation of its name, or another address, is somebody else.
-void Membership::about_self(const Rumor& rumor) {
-  const Member& heard = rumor.member;
-  if (heard.incarnation > self_.incarnation ||
-      (heard.incarnation == self_.incarnation && heard.control != self_.control))
-    impostor_ = heard.control;
-  if (rumor.liveness == Liveness::alive || heard.incarnation != self_.incarnation ||
-      heard.version < self_.version)
-    return;
-  if (PLANTED(refutation_lost)) return;
-  self_.version = heard.version + 1;
+// Only this node may say that it lives, and does so with a record that outdoes the accusation.
+void Membership::about_self(Time now, const Rumor& rumor, Outbox& out) {
+  if (!identity_.hear(now, rumor, out)) return;
   if (rumor.liveness == Liveness::suspect) prober_.refuted();
-  add_news({self_});
+  self_changed(now);
+}
+
+void Membership::self_changed(Time now) {
+  ++version_;
+  add_news({self_record()});
+  next_ask_ = now;
+  for (Seed& seed : seeds_) seed.next = now;
+}
+
+// The first of two nodes with one name stays for as long as it lives. A node that came back at
+// another address is believed once nobody answers at the earlier one.
+void Membership::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness <= Liveness::suspect &&
+      (!entry.rival || age(*entry.rival) <= age(rumor.member))) {
+    entry.rival = rumor.member;
+    entry.rival_heard = now;
+  }
+  out.put(Knock{entry.member.control});
+  doubt(now, entry.member.id);
+}
+
+void Membership::take_rival(Time now, Entry& entry, Outbox& out) {
+  const std::optional<Member> rival = std::exchange(entry.rival, std::nullopt);
+  if (rival && now - entry.rival_heard < kRememberRival) is_alive(now, entry, {*rival}, out);
 }
 
 void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
@@ -201,12 +251,10 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   }
   if (age(heard) <= age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
-  if (entry.liveness == Liveness::left && !is_restarted) return;
   const bool was_present = is_present(entry);
   const bool is_changed = !was_present || is_restarted || heard.phase != entry.member.phase;
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
-  if (was_present && entry.member.control != heard.control) out.put(Hangup{entry.member.control});
   entry.member = heard;
   entry.liveness = Liveness::alive;
   entry.suspicion.reset();
@@ -250,21 +298,21 @@ void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out
                                            seconds(now - entry.last_heard)));
   out.put(Hangup{entry.member.control});
   add_news({entry.member, Liveness::dead, rumor.accuser});
+  take_rival(now, entry, out);
 }
 
 // A later life, of which nothing was known here, has died too.
 void Membership::is_gone_again(Entry& entry, const Rumor& rumor) {
   if (age(rumor.member) == age(entry.member)) return;
-  const bool is_restarted = rumor.member.incarnation > entry.member.incarnation;
-  if (entry.liveness == Liveness::left && !is_restarted) return;
   entry.member = rumor.member;
   entry.liveness = Liveness::dead;
+  entry.pause = std::max(entry.pause, timing_.retry);
   add_news(rumor);
 }
 
 void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
-  const bool is_known = entry.liveness == Liveness::left && age(rumor.member) <= age(entry.member);
-  if (is_known || rumor.member.incarnation < entry.member.incarnation) return;
+  const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
+  if (is_known || age(rumor.member) < age(entry.member)) return;
   const bool was_present = is_present(entry);
   entry.member = rumor.member;
   entry.liveness = Liveness::left;
@@ -279,6 +327,12 @@ void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 // ---------------------------------------------------------------- what time brings
 
 void Membership::tick(Time now, Outbox& out) {
+  if (identity_.tick(now, out)) self_changed(now);
+  if (identity_.is_contested()) {
+    if (now >= next_ask_) ask_for_the_name(now, out);
+    expected_ = deadline();
+    return;
+  }
   if (now >= prober_.deadline())
     for (const Prober::Silence& silence : prober_.tick(now, view(), out))
       is_silent(now, silence, out);
@@ -295,11 +349,17 @@ void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out
   if (found == others_.end()) return;
   Entry& entry = found->second;
   if (entry.last_heard > silence.since) return;
-  is_suspect(now, entry, {entry.member, Liveness::suspect, self_.id}, out);
+  is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+  if (!entry.suspicion) return;
+  if (silence.is_confirmed) entry.suspicion->confirm();
+  if (entry.missed && *entry.missed > silence.since) entry.suspicion->miss();
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
 }
 
 Time Membership::deadline() const {
-  return std::min({prober_.deadline(), next_judgement_, next_ask_, next_exchange_, next_news_});
+  if (identity_.is_contested()) return std::min(identity_.deadline(), next_ask_);
+  return std::min({identity_.deadline(), prober_.deadline(), next_judgement_, next_ask_,
+                   next_exchange_, next_news_});
 }
 
 // Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
@@ -311,14 +371,22 @@ void Membership::judge(Time now, Outbox& out) {
     if (!entry.suspicion) continue;
     if (now >= entry.suspicion->ends(timing_, members)) {
       if (entry.last_heard <= entry.suspicion->since()) {
-        is_dead(now, entry, {entry.member, Liveness::dead, self_.id}, out);
+        is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
         continue;
       }
-      entry.suspicion.emplace(now, self_.id);
+      entry.suspicion.emplace(now, self());
       prober_.doubt(now, id);
     }
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
   }
+}
+
+// Some member, so that it looks after the namesake and says how it is.
+void Membership::ask_for_the_name(Time now, Outbox& out) {
+  next_ask_ = now + kAskEvery;
+  if (present_others_.empty()) return;
+  const Member* member = present_others_[prng_.below(present_others_.size())];
+  out.send(member->control, Join{self_record()});
 }
 
 // Seeds that nobody is known at, and the dead, in case they are only cut off.
@@ -328,7 +396,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
     if (now < seed.next || knows_endpoint(seed.endpoint)) continue;
     seed.pause = std::min(seed.pause * 2, kSeedPauseLimit);
     seed.next = now + seed.pause;
-    out.send(seed.endpoint, Join{self_});
+    out.send(seed.endpoint, Join{self_record()});
   }
   Entry* longest = nullptr;
   for (auto& [id, entry] : others_) {
@@ -338,7 +406,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
   if (longest) {
     longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
     longest->next_ask = now + longest->pause;
-    out.send(longest->member.control, Join{self_});
+    out.send(longest->member.control, Join{self_record()});
   }
   std::erase_if(others_, [&](const auto& item) {
     return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
@@ -374,120 +442,26 @@ std::vector<Rumor> Membership::news_for(NodeId to) {
   std::vector<Rumor> rumors = news_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
   if (const auto found = others_.find(to); found != others_.end())
     if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
-      rumors.push_back({entry.member, entry.liveness, self_.id});
-  rumors.push_back({self_});
+      rumors.push_back({entry.member, entry.liveness, self()});
+  rumors.push_back({self_record()});
   return rumors;
 }
 
 void Membership::introduce(NodeId to, Outbox& out) const {
-  if (const Endpoint* control = control_of(to)) out.send(*control, Gossip{{{self_}}});
+  if (const Endpoint* control = control_of(to)) out.send(*control, Gossip{{{self_record()}}});
 }
 
 void Membership::leave(Outbox& out) {
-  self_.phase = Phase::left;
-  ++self_.version;
-  const Gossip goodbye{{{self_, Liveness::left, self_.id}}};
+  identity_.leave();
+  const Gossip goodbye{{{self_record(), Liveness::left, self()}}};
   for (const auto& [id, entry] : others_)
     if (is_present(entry)) out.send(entry.member.control, goodbye);
 }
 
 void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
-  self_.round = round;
-  self_.loss = loss;
-  if (self_.phase == phase) return;
-  self_.phase = phase;
+  if (!identity_.update(phase, round, loss)) return;
   ++version_;
-  if (PLANTED(phase_untold)) return;
-  ++self_.version;
-  add_news({self_});
-}
-
-// The one that is gone longest makes room.
-void Membership::forget_one() {
-  auto oldest = others_.end();
-  for (auto entry = others_.begin(); entry != others_.end(); ++entry)
-    if (!is_present(entry->second) &&
-        (oldest == others_.end() || entry->second.last_heard < oldest->second.last_heard))
-      oldest = entry;
-  if (oldest == others_.end()) return;
-  news_.forget(oldest->first);
-  others_.erase(oldest);
-}
-
-// ---------------------------------------------------------------- what there is to see
-
-Prober::View Membership::view() {
-  return {present_others_, [this](NodeId to) { return news_for(to); }};
-}
-
-std::vector<Rumor> Membership::table() const {
-  std::vector<Rumor> rumors{{self_}};
-  for (const auto& [id, entry] : others_)
-    rumors.push_back({entry.member, entry.liveness, self_.id});
-  return rumors;
-}
-
-const Endpoint* Membership::control_of(NodeId id) const {
-  const auto found = others_.find(id);
-  return found == others_.end() ? nullptr : &found->second.member.control;
-}
-
-bool Membership::knows_endpoint(const Endpoint& control) const {
-  return std::ranges::any_of(others_, [&](const auto& item) {
-    return is_present(item.second) && item.second.member.control == control;
-  });
-}
-
-const Member* Membership::find(NodeId id) const {
-  if (id == self_.id) return &self_;
-  const auto found = others_.find(id);
-  return found != others_.end() && is_present(found->second) ? &found->second.member : nullptr;
-}
-
-// Sorted as they come and go: to sort anew for each of many that join would be most of the work.
-void Membership::list(const Entry& entry) {
-  const Member* member = &entry.member;
-  present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
-  present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
-  circle_.meet(member->id, present_others_.size(), prng_);
-}
-
-void Membership::unlist(const Entry& entry) {
-  ++departures_;
-  std::erase(present_, &entry.member);
-  std::erase(present_others_, &entry.member);
-}
-
-std::vector<const Member*> Membership::ready() const {
-  std::vector<const Member*> members = present();
-  if (PLANTED(dead_counted))
-    for (const auto& [id, entry] : others_)
-      if (entry.liveness == Liveness::dead) members.push_back(&entry.member);
-  std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
-  return members;
-}
-
-std::size_t Membership::ready_count() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(present_, [](auto* m) { return m->phase != Phase::joining; }));
-}
-
-std::vector<MemberStatus> Membership::status(Time now) const {
-  std::vector<MemberStatus> members{{self_, Liveness::alive, now, true}};
-  for (const auto& [id, entry] : others_)
-    members.push_back({entry.member, entry.liveness, entry.last_heard, false});
-  std::ranges::sort(members, [](const auto& a, const auto& b) {
-    return natural_less(a.member.name, b.member.name);
-  });
-  return members;
-}
-
-std::string Membership::health() const {
-  constexpr int kPoor = 4;
-  if (prober_.stretch() < kPoor) return {};
-  return fmt::format(
-      "this node is slow to answer or hears little: it gives others {} times the time to answer",
-      prober_.stretch());
+  if (!PLANTED(phase_untold)) add_news({self_record()});
 }
 
 }  // namespace starling::gossip

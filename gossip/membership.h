@@ -8,7 +8,7 @@
 //   alive    outdoes whatever is older
 //   suspect  outdoes alive of the same age or older, and whatever is older
 //   dead     outdoes alive and suspect of the same age or older
-//   left     outdoes everything of the same life or an earlier one
+//   left     outdoes whatever is of the same age or older
 // so that nodes that heard the same rumors, in any order and any number, agree.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/circle.h"
+#include "gossip/identity.h"
 #include "gossip/news.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -42,8 +43,12 @@ class Membership {
   void receive(Time now, const Gossip& gossip, Outbox& out);
   void receive(Time now, const Envelope& from, const Table& table, Outbox& out);
   void receive(Time now, const Envelope& from, const Probe& probe, Outbox& out);
+  // Of another node that runs under this node's name.
+  void receive_namesake(Time now, const Message& message, Outbox& out);
   // Nobody listens at that address.
   void refused(Time now, const Endpoint& at, Outbox& out);
+  // The host there answers no connection.
+  void unanswered(Time now, const Endpoint& at);
   // Any message of a member shows that it lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
   // The member is late in a round: it is asked at once.
@@ -61,11 +66,13 @@ class Membership {
   // What others shall know of this node; a new phase is news.
   void set_self(Phase phase, std::uint64_t round, double loss);
 
-  NodeId self() const { return self_.id; }
+  NodeId self() const { return self_record().id; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
   std::uint64_t version() const { return version_; }
   // Grows whenever a member goes.
   std::uint64_t departures() const { return departures_; }
+  // This node has had a message of that member itself.
+  bool has_spoken(NodeId id) const;
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
   // Nothing more comes of this life of that node: it began another, left, or is not known.
@@ -79,8 +86,9 @@ class Membership {
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
   bool has_seeds() const { return !seeds_.empty(); }
-  // Another node that runs under this node's name, if one was heard of.
-  const std::optional<Endpoint>& impostor() const { return impostor_; }
+  const Identity& identity() const { return identity_; }
+  // Of the latest life of that node that was heard of; nothing where it is not known.
+  std::optional<std::uint64_t> incarnation_of(NodeId id) const;
   // "its machine is busy: …" where the node's own health is poor; empty otherwise.
   std::string health() const;
 
@@ -89,9 +97,14 @@ class Membership {
     Member member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
+    bool has_spoken = false;                  // itself, to this node
     std::optional<Suspicion> suspicion = {};  // of a suspect
+    std::optional<Time> missed = {};          // when its host answered no connection
     Time next_ask{};                          // of one that is dead
     Duration pause{};
+    // A later record of the name at another address. It is believed when this one is dead.
+    std::optional<Member> rival = {};
+    Time rival_heard{};
   };
   struct Seed {
     Endpoint endpoint;
@@ -101,7 +114,10 @@ class Membership {
 
   void merge(Time now, const Rumor& rumor, Outbox& out);
   void meet(Time now, const Rumor& rumor, Outbox& out);
-  void about_self(const Rumor& rumor);
+  void about_self(Time now, const Rumor& rumor, Outbox& out);
+  void self_changed(Time now);
+  void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void take_rival(Time now, Entry& entry, Outbox& out);
   void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
@@ -110,21 +126,24 @@ class Membership {
   void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
   void judge(Time now, Outbox& out);
   void ask_the_lost(Time now, Outbox& out);
+  void ask_for_the_name(Time now, Outbox& out);
   void tell_news(Time now, Outbox& out);
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
-  void forget_one();
+  bool welcomes(Time now, const Join& join);
+  void forget_one(Outbox& out);
   void list(const Entry& entry);
   void unlist(const Entry& entry);
   Prober::View view();
   std::vector<Rumor> news_for(NodeId to);
   std::vector<Rumor> table() const;
+  const Member& self_record() const { return identity_.record(); }
   const Endpoint* control_of(NodeId id) const;
   bool is_present(const Entry& entry) const { return entry.liveness <= Liveness::suspect; }
   bool knows_endpoint(const Endpoint& control) const;
 
   Timing timing_;
-  Member self_;
+  Identity identity_;
   std::map<NodeId, Entry> others_;
   std::vector<Seed> seeds_;
   Prng prng_;
@@ -137,13 +156,14 @@ class Membership {
   Duration exchange_pause_;  // until the one after it
   Time next_ask_;            // at most so many of the lost a second
   Time next_judgement_ = kNever;
+  double strangers_left_;  // that may join now
+  Time counted_strangers_;
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
   std::uint64_t version_ = 1;
   std::uint64_t departures_ = 0;
   std::vector<const Member*> present_;         // self included, in natural order of names
   std::vector<const Member*> present_others_;  // in order of ids
-  std::optional<Endpoint> impostor_;
 };
 
 }  // namespace starling::gossip

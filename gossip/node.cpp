@@ -54,6 +54,7 @@ struct Node::Parts {
     membership.refused(now, refused.at, outbox);
     exchange.refused(refused.at, links);
   }
+  void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 
@@ -89,6 +90,7 @@ struct Node::Parts {
   void donate(Time now, optim::Done& done);
   void settle(Time now);
   void leave(Time now);
+  void end(const std::string& error);
   void learn_workload(const optim::Workload& workload);
   bool has_news() const { return members_version != membership.version() && startup.is_expected(); }
   void follow_members(Time now);
@@ -107,6 +109,7 @@ struct Node::Parts {
   Startup startup;
   Training training;
   Donor donor;
+  const Gate::Known known_incarnation = [this](NodeId id) { return membership.incarnation_of(id); };
   TopologyStatus topology;
   std::vector<NodeId> vertices;       // of the topology, in its order
   std::uint64_t view = 0;             // hash of them
@@ -128,7 +131,9 @@ void Node::step(Time now, Input input, Outputs& out) {
   parts.outbox.begin(out);
   parts.membership.awake(now);
   std::visit([&](auto& event) { parts.on(now, event); }, input);
-  if (parts.leave_by)
+  if (!parts.membership.identity().defeat().empty())
+    parts.end(parts.membership.identity().defeat());
+  else if (parts.leave_by)
     parts.leave(now);
   else
     parts.settle(now);
@@ -146,10 +151,12 @@ Time Node::deadline() const {
 }
 
 void Node::Parts::on(Time now, Received& received) {
-  std::optional<Message> message = gate.admit(now, received);
+  std::optional<Message> message = gate.admit(now, received, known_incarnation);
   if (const auto part = gate.take_part())
     exchange.hear_part(now, part->sender, part->transfer, part->bytes);
   if (!message) return;
+  if (message->envelope.sender == membership.self())
+    return membership.receive_namesake(now, *message, outbox);
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
   std::visit([&](auto& body) { hear(now, message->envelope, body, message->payload); },
              message->body);
@@ -179,8 +186,12 @@ void Node::Parts::leave(Time now) {
   exchange.tick(now, links, outbox);
   if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
   membership.leave(outbox);
+  end({});
+}
+
+void Node::Parts::end(const std::string& error) {
   gone = true;
-  outbox.put(Stopped{});
+  outbox.put(Stopped{error});
 }
 
 void Node::Parts::learn_workload(const optim::Workload& workload) {
@@ -299,7 +310,8 @@ State Node::Parts::state() const {
   if (leave_by) return State::leaving;
   if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
   if (training.finished()) return State::finished;
-  return training.trouble() || membership.impostor() ? State::degraded : State::training;
+  const bool is_well = !training.trouble() && !membership.identity().namesake();
+  return is_well ? State::training : State::degraded;
 }
 
 Status Node::status(Time now) const {
@@ -308,9 +320,12 @@ Status Node::status(Time now) const {
   status.state = parts.state();
   if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
   if (parts.training.trouble()) status.reasons.push_back(*parts.training.trouble());
-  if (parts.membership.impostor())
-    status.reasons.push_back(fmt::format("another node at {} runs under this node's name",
-                                         to_string(*parts.membership.impostor())));
+  if (const Identity& identity = parts.membership.identity(); identity.is_contested())
+    status.reasons.push_back(fmt::format("waiting until the node at {} that has this name is dead",
+                                         to_string(identity.contested_by())));
+  if (const auto namesake = parts.membership.identity().namesake())
+    status.reasons.push_back(
+        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
   if (std::string health = parts.membership.health(); !health.empty())
     status.reasons.push_back(std::move(health));
   for (std::string& reason : parts.exchange.reasons(now, parts.links))

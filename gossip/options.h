@@ -35,10 +35,12 @@ struct Timing {
   Duration answer;     // least time for an answer; measured round trips may ask for more
   Duration suspicion;  // silence after a failed probe, among up to ten members; they get more time
                        // while few have noticed; larger: slower detection, fewer false alarms
-  Duration refused;    // the same where the system says that nobody listens at the address
-  Duration news;       // between two tellings of news
-  Duration exchange;   // between two exchanges of whole tables with somebody
-  Duration retry;      // first repetition of a hello, join or snapshot request
+  Duration unreachable;       // the same where helpers hear nothing either and the host answers no
+                              // connection; shorter: a cut of that length is taken for a death
+  Duration refused;           // the same where the system says that nobody listens at the address
+  Duration news;              // between two tellings of news
+  Duration exchange;          // between two exchanges of whole tables with somebody
+  Duration retry;             // first repetition of a hello, join or snapshot request
   Duration doubt_least;       // no neighbour is asked sooner whether it lives: the machine's jitter
   Duration patience_least;    // no round goes on sooner without a neighbour that lives: covers what
                               // TCP needs after lost packets, and the time in which a death is

@@ -28,6 +28,8 @@ class Outbox {
     out_->emplace_back(std::move(what));
   }
 
+  // The node speaks as of this incarnation from now on.
+  void set_incarnation(std::uint64_t incarnation) { envelope_.incarnation = incarnation; }
   // Payload bytes handed to the driver since the start.
   std::uint64_t sent_bytes() const { return sent_bytes_; }
   const Envelope& envelope() const { return envelope_; }

@@ -14,14 +14,16 @@ Duration Prober::patience() const {
 
 std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& out) {
   std::vector<Silence> silent;
+  std::size_t unanswered = 0;
   for (auto& [number, asked] : asked_)
-    if (!asked.requested() && now >= due(asked)) ask_others(now, number, asked, view, out);
+    if (!asked.requested() && now >= due(asked))
+      ask_others(now, number, asked, view, out), ++unanswered;
   std::erase_if(asked_, [&](const auto& item) {
     const Asked& asked = item.second;
     if (!asked.requested() || now < due(asked)) return false;
     // Helpers that say nothing at all: it may well be this node that hears nothing.
     worsen(asked.helpers > asked.nacks ? 1 : 0);
-    silent.push_back({asked.target, asked.sent});
+    silent.push_back({asked.target, asked.sent, asked.nacks > 0});
     return true;
   });
   for (auto& [number, relay] : relays_) {
@@ -34,6 +36,8 @@ std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& ou
     next_probe_ = now + timing_.period * stretch();
     if (const Member* target = next_target(view)) ask(now, *target, view, out);
   }
+  for (std::size_t more = kNextAtOnce * unanswered; more > 0 && asked_.size() < kAskedLimit; --more)
+    if (const Member* target = next_target(view)) ask(now, *target, view, out);
   return silent;
 }
 
@@ -60,6 +64,10 @@ void Prober::doubt(Time now, NodeId member) {
   if (is_asked(member) || std::ranges::find(doubts_, member) != doubts_.end()) return;
   doubts_.push_back(member);
   next_probe_ = std::min(next_probe_, now);
+}
+
+void Prober::refused(NodeId member) {
+  std::erase_if(asked_, [&](const auto& item) { return item.second.target == member; });
 }
 
 const Member* Prober::next_target(const View& view) {
@@ -134,11 +142,14 @@ void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const V
 
 void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const View& view,
                    Outbox& out) {
-  if (relays_.size() >= kRelaysLimit) return;
+  // Only a member is asked, at the address that this node knows.
+  const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
+  if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
+  const Endpoint& control = (*found)->control;
   const Duration wait = patience();
   relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
-  out.send(probe.subject_control, Probe{Probe::Kind::ping, last_number_, probe.subject,
-                                        probe.subject_control, view.news(probe.subject)});
+  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, control,
+                          view.news(probe.subject)});
 }
 
 void Prober::answered(Time now, const Probe& probe, Outbox& out) {

@@ -29,7 +29,8 @@ class Prober {
 
   struct Silence {
     NodeId member;
-    Time since{};  // when it was asked
+    Time since{};       // when it was asked
+    bool is_confirmed;  // a helper answered that it hears nothing either
   };
 
   Prober(const Timing& timing, std::uint64_t seed, Time now);
@@ -39,6 +40,8 @@ class Prober {
   Time deadline() const;
   // The member is late elsewhere: it is asked next, at once.
   void doubt(Time now, NodeId member);
+  // Nobody listens at the member's address: nothing more is to be found out.
+  void refused(NodeId member);
   void receive(Time now, const Endpoint& from, const Probe& probe, const View& view, NodeId self,
                Outbox& out);
   // The node was not running for that long: what is under way gets it back.
@@ -80,7 +83,13 @@ class Prober {
   void worsen(int amount);
 
   static constexpr std::size_t kHelpers = 3;
-  static constexpr std::size_t kRelaysLimit = 1024;
+  // For others, at once; each ends after three patiences. Larger: others can make this node open
+  // more connections.
+  static constexpr std::size_t kRelaysLimit = 64;
+  // Where one does not answer, so many others are asked at once: when many die together, the
+  // number of probes doubles with every patience until all are found.
+  static constexpr std::size_t kNextAtOnce = 2;
+  static constexpr std::size_t kAskedLimit = 16;  // at once; larger: more load when all is slow
   static constexpr int kHealthWorst = 8;
 
   Timing timing_;

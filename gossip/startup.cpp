@@ -91,6 +91,7 @@ Time Startup::deadline() const {
 }
 
 bool Startup::gathered(Time now, const Membership& members) const {
+  if (members.identity().is_contested()) return false;
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now);
   return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
@@ -187,6 +188,10 @@ void Startup::fetch(Time now, const Membership& members, Outbox& out) {
   auto candidates = donors(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
+  // Who gave nothing may not exist; who has spoken does.
+  const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
+  if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
+    std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
   const bool can_start_alone = workload_.survey.empty();
   if (candidates.empty() || attempts_ >= kDonorAttempts) {
     gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;

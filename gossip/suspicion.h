@@ -3,7 +3,8 @@
 // Lifeguard, 2018):
 //   timeout = max(least, most - (most - least) log(c + 1) / log(k + 1))
 // for c accusers beside the first of k that are wanted. A member at whose address the system
-// answers that nobody listens needs no more than a moment in which a restart may be noticed.
+// answers that nobody listens needs no more than a moment in which a restart may be noticed; one
+// whose host answers nothing while this node's network works, less than one that may be stopped.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +30,10 @@ class Suspicion {
     if (refused_ == kNever) refused_ = now;
   }
   bool refused() const { return refused_ != kNever; }
+  // Helpers of this node's probe answered that they hear nothing either.
+  void confirm() { is_confirmed_ = true; }
+  // The host answers no connection.
+  void miss() { is_missed_ = true; }
   Time since() const { return since_; }
   // The owner was away for that long: the silence was its own.
   void postpone(Duration away) {
@@ -47,6 +52,8 @@ class Suspicion {
                            std::log(static_cast<double>(wanted) + 1);
       timeout = std::max(least, kMost * least - (kMost - 1) * least * share);
     }
+    if (is_confirmed_ && is_missed_)
+      timeout = std::min(timeout, seconds(timing.unreachable) * scale);
     const Time patient = since_ + from_seconds(timeout);
     return refused() ? std::min(patient, refused_ + timing.refused) : patient;
   }
@@ -57,6 +64,7 @@ class Suspicion {
 
   Time since_;
   Time refused_ = kNever;
+  bool is_confirmed_ = false, is_missed_ = false;
   std::set<NodeId> accusers_;
 };
 

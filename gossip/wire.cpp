@@ -8,6 +8,8 @@
 #include <limits>
 #include <msgpack.hpp>
 
+#include "gossip/chunk_hash.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -245,8 +247,8 @@ Member read_member(Fields in) {
   member.control = in.endpoint();
   member.bulk = in.endpoint();
   member.http = in.endpoint();
-  member.incarnation = in.number();
-  member.version = in.number();
+  member.incarnation = in.number(kIncarnationLimit - 1);
+  member.version = in.number(kVersionLimit - 1);
   member.phase = static_cast<Phase>(in.number(static_cast<std::uint64_t>(Phase::left)));
   member.round = in.number(kRoundLimit);
   member.loss = in.real();
@@ -362,7 +364,7 @@ Result<Header> read_header(const msgpack::object& object) {
   Header header;
   header.envelope.cluster = in.number();
   header.envelope.sender = NodeId{in.number()};
-  header.envelope.incarnation = in.number();
+  header.envelope.incarnation = in.number(kIncarnationLimit - 1);
   header.envelope.sequence = in.number();
   header.chunk.transfer = in.number();
   header.chunk.offset = in.number();
@@ -379,7 +381,28 @@ const msgpack::unpack_limit kLimits(/*array*/ 16 * kMembersLimit, /*map*/ 0,
                                     /*str*/ kHeaderBytesLimit, /*bin*/ kHeaderBytesLimit,
                                     /*ext*/ 0, /*depth*/ 8);
 
+std::uint64_t read_sum(std::span<const std::byte> bytes) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kHeaderSumBytes; ++i)
+    sum |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  return sum;
+}
+
+// So that nodes of an earlier version, whose headers have no checksum, are told apart from damage.
+bool is_of_another_version(std::span<const std::byte> bytes) {
+  constexpr std::byte kArray{0x90 | kEnvelopeFields};
+  return bytes.size() > 1 && bytes[0] == kArray && bytes[1] < std::byte{0x80} &&
+         bytes[1] != std::byte{kProtocolVersion};
+}
+
 }  // namespace
+
+std::string seal_header(std::string fields) {
+  const std::uint64_t sum = header_hash(std::as_bytes(std::span(fields)));
+  for (std::size_t i = 0; i < kHeaderSumBytes; ++i)
+    fields.push_back(static_cast<char>(sum >> (8 * i)));
+  return fields;
+}
 
 std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk) {
   Writer out;
@@ -395,11 +418,15 @@ std::string encode_header(const Envelope& envelope, const Body& body, const Chun
   out.number(chunk.hash);
   out.number(body.index());
   std::visit(BodyWriter{out}, body);
-  return out.take();
+  return seal_header(out.take());
 }
 
 Result<Header> decode_header(std::span<const std::byte> bytes) {
-  if (bytes.empty() || bytes.size() > kHeaderBytesLimit) return fail("size");
+  if (bytes.size() <= kHeaderSumBytes || bytes.size() > kHeaderBytesLimit) return fail("size");
+  if (is_of_another_version(bytes)) return fail("protocol");
+  const std::uint64_t sum = read_sum(bytes.last(kHeaderSumBytes));
+  bytes = bytes.first(bytes.size() - kHeaderSumBytes);
+  if (header_hash(bytes) != sum) return fail("checksum");
   try {
     std::size_t offset = 0;
     bool referenced = false;

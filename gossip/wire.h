@@ -1,5 +1,6 @@
-// Wire: a message header as MessagePack and back. The schema is exact: arity, types, ranges,
-// nothing behind. docs/protocol.md lists the fields.
+// Wire: a message header as MessagePack and back, closed by its XXH3 checksum (8 bytes, little
+// endian), since one flipped bit may make an incarnation or a round of any size. The schema is
+// exact: arity, types, ranges, nothing behind. docs/protocol.md lists the fields.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +15,18 @@
 namespace starling::gossip {
 
 inline constexpr std::uint64_t kProtocolVersion = 1;
-inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;
+inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
+inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message
 inline constexpr std::size_t kNameBytesLimit = 128;
 inline constexpr std::size_t kReasonBytesLimit = 256;
 inline constexpr std::size_t kSurveyBytesLimit = 64 << 10;  // of one node
 inline constexpr std::size_t kEstimateLimit = 256;          // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
+// Incarnations and versions are below these. Neither milliseconds of a clock that is wrong by years
+// nor counting comes near, and there is room above whatever a wrong one claims.
+inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;
+inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;
 
 // Which part of a payload travels with a header. Every chunk repeats the whole header.
 struct Chunk {
@@ -36,9 +42,11 @@ struct Header {
   Chunk chunk;
 };
 
+// Appends the checksum.
+std::string seal_header(std::string fields);
 std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk);
 
-// The error is one word or two, fit for a counter: "malformed", "protocol", "size", …
+// The error is one word or two, fit for a counter: "checksum", "malformed", "protocol", "size".
 Result<Header> decode_header(std::span<const std::byte> bytes);
 
 }  // namespace starling::gossip

@@ -114,11 +114,12 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
 }
 
-// Whether it knows of another that trains.
+// Whether it knows of another whose model is worth asking for: one that has trained a round. Two
+// that lost sight of all such, and are ready to begin together, are no donors of each other.
 bool Checker::knows_donor(std::size_t node) const {
   return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
     return !member.self && member.liveness == gossip::Liveness::alive &&
-           member.member.phase == gossip::Phase::training;
+           member.member.phase == gossip::Phase::training && member.member.round > 0;
   });
 }
 
@@ -153,9 +154,11 @@ void Checker::see_status(std::size_t node) {
         std::ranges::find(status.topology.names, member.member.name) != status.topology.names.end())
       violated("the dead are no neighbours", node,
                fmt::format("{} is in its topology", member.member.name));
-  // A repeated chunk that is not the last one is refused as incomplete.
-  const std::uint64_t refused =
-      count_of(status.rejected, "repeated") + count_of(status.rejected, "incomplete");
+  // A repeated chunk that is not the last one is refused as incomplete, words of an earlier life as
+  // those of another incarnation however often they come.
+  const std::uint64_t refused = count_of(status.rejected, "repeated") +
+                                count_of(status.rejected, "incomplete") +
+                                count_of(status.rejected, "incarnation");
   if (refused < world_->repeats(node))
     violated(
         "messages are applied once", node,

@@ -3,8 +3,9 @@
 
     tests/acceptance/churn.py [--nodes N] [--times T] [--seconds S] CHECK ...
 
-Checks: kill busy stop partition restart-all join many. Each prints its figures; the exit code is 1
-when one is outside its bound. `partition` needs root and network namespaces, else it is skipped.
+Checks: kill busy stop partition restart-all join many clock duplicate silent mass. Each prints its
+figures; the exit code is 1 when one is outside its bound. `partition` and `silent` need root and
+network namespaces, `clock` a C compiler, else they are skipped.
 """
 
 import argparse
@@ -28,6 +29,18 @@ MILLION = ["--data.samples=2000", "--model.kind=mlp", "--model.hidden=1280", "--
 # In double precision: for single, oneDNN spends 30 ms of each process on making code first.
 IDLE = ["--data.samples=400", "--model.kind=softmax", "--model.precision=f64", "--stop.rounds=1",
         "--stop.stay=true"]
+WRONG_CLOCK = """
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec* now) {
+  int result = syscall(SYS_clock_gettime, id, now);
+  if (id == CLOCK_REALTIME) now->tv_sec += atoll(getenv("CLOCK_OFFSET"));
+  return result;
+}
+"""
+DAY_S = 86400
 LOOK_S = 0.05
 failures = []
 asking = concurrent.futures.ThreadPoolExecutor(16)
@@ -72,18 +85,19 @@ class Node:
         self.seen = 0  # the newest event counted
         self.start(cluster.seeds())
 
-    def start(self, joins):
+    def start(self, joins, clock_s=0):
         self.started = time.monotonic()
         reader, writer = os.pipe()
         addresses = self.addresses or {k: f"{self.host}:0" for k in ("control", "bulk", "http")}
         log = open(self.folder + ".log", "ab")
+        kept = [f"--node.data-dir={self.folder}"] if self.cluster.keeps else []
         self.process = subprocess.Popen(
-            [*self.prefix, PROGRAM, "run", f"--node.name={self.name}",
-             f"--node.data-dir={self.folder}", "--cluster.preset=lan", "--node.log=warning",
+            [*self.prefix, PROGRAM, "run", f"--node.name={self.name}", *kept,
+             "--cluster.preset=lan", "--node.log=warning",
              f"--ready-file=/dev/fd/{writer}", *self.cluster.extra, *self.arguments,
              *(f"--listen.{key}={addresses[key]}" for key in ("control", "bulk", "http")),
              *(f"--join={seed}" for seed in joins)],
-            pass_fds=[writer], cwd=ROOT, stderr=log)
+            pass_fds=[writer], cwd=ROOT, stderr=log, env=self.cluster.clock(clock_s))
         log.close()
         os.close(writer)
         self.ready = os.fdopen(reader)
@@ -129,10 +143,11 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, nodes, arguments, place=None, extra=(), headers=None):
+    def __init__(self, nodes, arguments, place=None, extra=(), headers=None, keeps=True):
         self.folder = tempfile.mkdtemp(prefix="starling-churn-")
         self.place = place or (lambda index: ("127.0.0.1", []))
         self.extra, self.headers = list(extra), headers or {}
+        self.keeps = keeps  # a folder for each node
         self.nodes = []
         for index in range(nodes):
             self.add(index, arguments)
@@ -149,6 +164,16 @@ class Cluster:
             if node.process.poll() is None:
                 node.kill()
         shutil.rmtree(self.folder)
+
+    def clock(self, offset_s):
+        """The environment in which the clock of the machine is wrong by so much."""
+        if offset_s == 0:
+            return None
+        shim = os.path.join(self.folder, "clock.so")
+        if not os.path.exists(shim):
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, "-x", "c", "-"], check=True,
+                           input=WRONG_CLOCK.encode())
+        return {**os.environ, "LD_PRELOAD": shim, "CLOCK_OFFSET": str(offset_s)}
 
     def seeds(self):
         return [self.nodes[0].addresses["control"]] if self.nodes else []
@@ -434,6 +459,148 @@ def check_join(options):
            True)
 
 
+def trains(node):
+    before = rounds([node])[0]
+    return wait(lambda: rounds([node])[0] > before + 10, 30)
+
+
+def check_clock(options):
+    if not shutil.which("cc"):
+        return print("skip  clock: needs a C compiler")
+    for name, first_s, then_s in (("a day behind", 0, -DAY_S),
+                                  ("right after a start ten years ahead", 3650 * DAY_S, 0)):
+        back, trained = [], []
+        with Cluster(8, SMALL, keeps=False) as cluster:
+            cluster.settle()
+            for turn in range(max(1, options.times // 4)):
+                victim = cluster.nodes[1 + turn % 7]
+                others = cluster.but(victim)
+                for clock_s in (first_s, then_s) if first_s else (then_s,):
+                    incarnation = victim.members()[victim.name]["incarnation"]
+                    victim.kill()
+                    victim.start([others[0].addresses["control"]], clock_s)
+                    victim.await_ready()
+                    again = cluster.until_all(others, is_back(victim.name, incarnation), 60)
+                back += [again] if again is not None else []
+                trained += [1] if trains(victim) is not None else []
+                reasons = victim.get("/v1/status")["node"]["reasons"]
+                report(f"reasons of a node whose clock is {name}", reasons or "none", not reasons)
+        count = max(1, options.times // 4)
+        report(f"a restart with a clock that is {name} known to all", spread(back),
+               len(back) == count and max(back) <= 5)
+        report("and it trains", f"{len(trained)} of {count}", len(trained) == count)
+
+
+def start_duplicate(cluster, node, seed):
+    return subprocess.Popen(
+        [PROGRAM, "run", f"--node.name={node.name}", "--cluster.preset=lan", *SMALL,
+         *(f"--listen.{key}=127.0.0.1:0" for key in ("control", "bulk", "http")),
+         f"--join={seed.addresses['control']}"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+
+def check_duplicate(options):
+    ended, told, moved, wrong = [], 0, [], []
+    count = max(1, options.times // 4)
+    with Cluster(8, SMALL) as cluster:
+        cluster.settle()
+        cluster.deaths()
+        for turn in range(count):
+            first = cluster.nodes[1 + turn % 7]
+            began = time.monotonic()
+            second = start_duplicate(cluster, first, cluster.nodes[0])
+            said = second.communicate(timeout=60)[1]
+            ended.append(time.monotonic() - began)
+            if second.returncode != 1 or first.addresses["control"] not in said:
+                wrong.append((second.returncode, said))
+            reasons = first.get("/v1/status")["node"]["reasons"]
+            told += any("runs under this node's name" in reason for reason in reasons)
+        report("a second node under a name ends", spread(ended), not wrong and max(ended) <= 5)
+        report("with exit 1 and the first one's address", wrong or "always", not wrong)
+        report("the first one says so", f"{told} of {count}", told == count)
+        deaths = cluster.deaths()
+        report("deaths told meanwhile", len(deaths), not deaths)
+        quiet = wait(lambda: not any("name" in r for n in cluster.nodes
+                                     for r in n.get("/v1/status")["node"]["reasons"]), 40)
+        report("no more word of it after", elapsed(quiet), quiet is not None)
+        report("all agree", elapsed(cluster.settle(5)), cluster.settle(5) is not None)
+        for turn in range(count):
+            victim = cluster.nodes[1 + turn % 7]
+            incarnation = victim.members()[victim.name]["incarnation"]
+            victim.kill()
+            victim.addresses = None  # it comes back elsewhere
+            victim.start([cluster.nodes[0].addresses["control"]])
+            victim.await_ready()
+            again = cluster.until_all(cluster.but(victim), is_back(victim.name, incarnation), 60)
+            moved += [again] if again is not None else []
+        report("a restart at other addresses known to all", spread(moved), len(moved) == count)
+
+
+class Apart(Halves):
+    """The last node alone in the second namespace, whose link can go down."""
+
+    def __init__(self, last):
+        super().__init__()
+        self.last = last
+
+    def place(self, index):
+        side = index == self.last
+        return f"10.77.0.{side + 2}", ["ip", "netns", "exec", self.sides[side]]
+
+    def unplug(self, is_unplugged):
+        run_ip("link", "set", self.sides[1], "down" if is_unplugged else "up")
+
+
+def check_silent(options):
+    try:
+        with Apart(options.nodes - 1) as apart:
+            silent(options, apart)
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        reason = (getattr(error, "stderr", "") or str(error)).strip()
+        print(f"skip  silent: needs root, iproute2 and network namespaces: {reason}")
+
+
+def silent(options, apart):
+    known, count = [], max(1, options.times // 2)
+    with tempfile.NamedTemporaryFile("w") as token:
+        token.write("churn\n")
+        token.flush()
+        with Cluster(options.nodes, SMALL, apart.place, [f"--http.token-file={token.name}"],
+                     {"Authorization": "Bearer churn"}) as cluster:
+            victim = cluster.nodes[-1]
+            others = cluster.but(victim)
+            for _ in range(count):
+                cluster.settle()
+                time.sleep(2)
+                apart.unplug(True)
+                dropped = cluster.until_all(others, is_dead(victim.name), 60)
+                known += [dropped] if dropped is not None else []
+                victim.kill()
+                apart.unplug(False)
+                victim.start([others[0].addresses["control"]])
+                victim.await_ready()
+            false = [text for text in cluster.deaths(others) if victim.name not in text]
+    report(f"a host that is gone, of {options.nodes}, known to all", spread(known),
+           len(known) == count and statistics.median(known) <= 5)
+    report("deaths told of others", len(false), not false)
+
+
+def check_mass(options):
+    known, count, alive_count = [], 33, 3
+    turns = max(1, options.times // 10)
+    for _ in range(turns):
+        with Cluster(count, IDLE) as cluster:
+            cluster.settle(120)
+            stay, go = cluster.nodes[:alive_count], cluster.nodes[alive_count:]
+            for node in go:
+                node.signal(signal.SIGKILL)
+            dropped = cluster.until_all(stay, lambda m: dead(m) == count - alive_count, 120)
+            known += [dropped] if dropped is not None else []
+            for node in go:
+                node.process.wait()
+    report(f"30 of {count} killed at once known to the others", spread(known),
+           len(known) == turns and max(known) <= 10)
+
+
 def usage(node):
     """(resident MiB, CPU seconds) of the process."""
     with open(f"/proc/{node.process.pid}/stat") as file:
@@ -460,7 +627,8 @@ def check_many(options):
 def main():
     checks = {"kill": check_kill, "busy": check_busy, "stop": check_stop,
               "partition": check_partition, "restart-all": check_restart_all, "join": check_join,
-              "many": check_many}
+              "many": check_many, "clock": check_clock, "duplicate": check_duplicate,
+              "silent": check_silent, "mass": check_mass}
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=16)

@@ -150,6 +150,37 @@ TEST_CASE("A write that was cut short leaves what was there before") {
   CHECK(state->next_incarnation(5) == 1002);
 }
 
+TEST_CASE("A disk that takes nothing is a warning where an incarnation lies there") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("incarnation.new"));
+  {
+    auto fresh = DiskState::open(folder.path);
+    REQUIRE(fresh.has_value());
+    CHECK_FALSE(fresh->next_incarnation(5).has_value());
+  }
+  std::filesystem::remove(folder.file("incarnation.new"));
+  live_once(folder);
+  std::filesystem::create_directory(folder.file("incarnation.new"));
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->next_incarnation(5) == 1002);
+  CHECK(state->warnings().size() == 1);
+}
+
+TEST_CASE("An incarnation that was raised while running is exceeded by the next life") {
+  const Folder folder;
+  {
+    auto state = DiskState::open(folder.path);
+    REQUIRE(state.has_value());
+    REQUIRE(state->next_incarnation(1000) == 1001);
+    REQUIRE(state->save_incarnation(5000));
+    REQUIRE(state->save_incarnation(7));
+  }
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->next_incarnation(1000) == 5001);
+}
+
 TEST_CASE("A folder has one owner at a time and must be one") {
   const Folder folder;
   {

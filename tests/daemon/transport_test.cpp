@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "daemon/inbound.h"
+#include "tests/daemon/raw_client.h"
 
 using namespace starling;
 using daemon::Transport;
@@ -35,7 +37,64 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
   return bytes;
 }
 
+// Speaks ZeroMQ's protocol as a sending socket does: greeting and READY.
+daemon::RawClient sender(const Endpoint& to) {
+  daemon::RawClient client(to);
+  std::string greeting = std::string("\xff") + std::string(8, '\0') + "\x7f\x03" + '\0' + "NULL";
+  greeting.resize(64, '\0');
+  client.send(greeting);
+  client.send(std::string("\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH", 28));
+  client.read_until("PULL");  // the other end has said what it is
+  return client;
+}
+
 }  // namespace
+
+TEST_CASE("A message that does not end is cut off and others still arrive") {
+  const auto a = transport(), b = transport();
+  std::size_t refused = 0, heard = 0;
+  const auto look = [&](Plane, std::span<const std::byte> header, const Payload&) {
+    (header.empty() ? refused : heard) += 1;
+  };
+  // The first bytes of a part of 1 MiB that is not the last.
+  const std::string part = std::string("\x03\0\0\0\0\0\x10\0\0", 9) + std::string(1 << 20, 'x');
+  for (const Plane plane : {Plane::control, Plane::bulk}) {
+    daemon::RawClient flood = sender(plane == Plane::control ? b->control() : b->bulk());
+    std::size_t parts = 0;
+    while (parts < 4096 && flood.send(part)) {
+      b->poll(Duration::zero(), {}, look);
+      ++parts;
+    }
+    CHECK(parts < 4096);
+  }
+  CHECK(refused == 2);
+  a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (heard == 0 && std::chrono::steady_clock::now() < until) {
+    a->poll(std::chrono::milliseconds(5), {}, look);
+    b->poll(std::chrono::milliseconds(5), {}, look);
+  }
+  CHECK(heard == 1);
+}
+
+TEST_CASE("Connections that send much and finish their messages are kept") {
+  const auto a = transport(), b = transport();
+  const gossip::Message sent = message(2 * daemon::Inbound::kHeldBytesLimit + 5);
+  gossip::Cutter cutter;
+  std::size_t bytes = 0, refused = 0;
+  const auto count = [&](Plane, std::span<const std::byte> header, const Payload& body) {
+    refused += header.empty();
+    bytes += body.size();
+  };
+  a->send(b->bulk(), Plane::bulk, cutter.cut(sent));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (bytes < sent.payload.size() && std::chrono::steady_clock::now() < until) {
+    a->poll(std::chrono::milliseconds(5), {}, [](auto&&...) {});
+    b->poll(std::chrono::milliseconds(5), {}, count);
+  }
+  CHECK(bytes == sent.payload.size());
+  CHECK(refused == 0);
+}
 
 TEST_CASE("Every socket keeps the rules") {
   const auto a = transport(), b = transport();

@@ -2,60 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/gossip/party.h"
+#include "tests/gossip/crowd.h"
 
 using namespace starling;
 using namespace starling::gossip;
 using namespace starling::test;
-
-namespace {
-
-// Some nodes; the first is everybody's seed. What is said arrives at once, but for the silenced.
-struct Cluster {
-  explicit Cluster(int size = 3) {
-    for (int k = 0; k < size; ++k) {
-      Options options = party_options(k);
-      if (k > 0) options.seeds = {party_options(0).control};
-      parties.push_back(std::make_unique<Party>(options));
-    }
-  }
-  void run(Duration duration) {
-    const Time end = now + duration;
-    for (; now < end; now += 50ms)
-      for (std::size_t k = 0; k < parties.size(); ++k) {
-        if (!parties[k] || stopped == k) continue;
-        parties[k]->tick(now);
-        deliver();
-      }
-  }
-  void deliver() {
-    for (bool said = true; said;) {
-      said = false;
-      for (std::size_t k = 0; k < parties.size(); ++k) {
-        if (!parties[k]) continue;
-        knocks += parties[k]->knocked().size();
-        for (const Send& send : parties[k]->said()) {
-          said = true;
-          for (std::size_t to = 0; to < parties.size(); ++to)
-            if (parties[to] && parties[to]->options.control == send.to &&
-                !(cut == k || cut == to) && stopped != to)
-              parties[to]->hear(now, send.message);
-        }
-      }
-    }
-  }
-  Liveness seen(std::size_t by, const std::string& name) {
-    return parties[by]->liveness(now, name);
-  }
-
-  Time now{};
-  std::vector<std::unique_ptr<Party>> parties;
-  std::optional<std::size_t> cut;      // nothing to or from this one arrives
-  std::optional<std::size_t> stopped;  // this one does nothing at all
-  std::size_t knocks = 0;
-};
-
-}  // namespace
 
 TEST_CASE("Nodes that know one seed come to know each other") {
   Cluster table;
@@ -171,9 +122,7 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
     std::vector<Rumor> rumors;
     for (int k = 0; k < 6; ++k) {
       const auto liveness = static_cast<Liveness>(prng.below(4));
-      // Nobody says anything new of itself after it has left.
-      rumors.push_back(
-          rumor(1 + prng.below(2), liveness == Liveness::left ? 3 : prng.below(3), liveness));
+      rumors.push_back(rumor(1 + prng.below(2), prng.below(3), liveness));
     }
     std::optional<std::tuple<std::uint64_t, std::uint64_t, Liveness>> expected;
     for (int order = 0; order < 6; ++order) {
@@ -265,17 +214,6 @@ TEST_CASE("News of a phase reaches everybody before the next probe") {
   CHECK(table.parties[1]->membership.find(node_id("node-2"))->phase == Phase::training);
 }
 
-TEST_CASE("Another node under the same name is noticed") {
-  Cluster table;
-  table.run(1s);
-  Member impostor = *table.parties[0]->membership.find(node_id("node-1"));
-  impostor.control = {"10.9.9.9", 7600};
-  ++impostor.incarnation;
-  Party& victim = *table.parties[1];
-  victim.membership.receive(table.now, Gossip{{{impostor}}}, victim.outbox);
-  CHECK(victim.membership.impostor() == impostor.control);
-}
-
 TEST_CASE("A member whose id is not that of its name is ignored") {
   Cluster table;
   table.run(1s);
@@ -285,4 +223,91 @@ TEST_CASE("A member whose id is not that of its name is ignored") {
   Party& first = *table.parties[0];
   first.membership.receive(table.now, Gossip{{{liar}}}, first.outbox);
   CHECK_FALSE(first.lists(table.now, "node-7"));
+}
+
+namespace {
+
+Member invented(int index) {
+  Member member;
+  member.name = fmt::format("invented-{}", index);
+  member.id = node_id(member.name);
+  member.control = member.bulk =
+      member.http = {fmt::format("10.{}.{}.1", 1 + index / 250, index % 250), 7600};
+  member.incarnation = 1;
+  member.phase = Phase::training;
+  return member;
+}
+
+}  // namespace
+
+TEST_CASE("Invented members make room for one that speaks itself") {
+  Cluster table;
+  table.run(1s);
+  Party& first = *table.parties[0];
+  for (int k = 0; k < 10'000; ++k)
+    first.membership.receive(table.now, Gossip{{{invented(k)}}}, first.outbox);
+  CHECK(first.membership.status(table.now).size() <= kMembersLimit);
+  for (const char* name : {"node-1", "node-2"}) CHECK(table.seen(0, name) == Liveness::alive);
+  Options options = party_options(3);
+  options.seeds = {party_options(0).control};
+  table.parties.push_back(std::make_unique<Party>(options, table.now));
+  table.parties[3]->tick(table.now);
+  table.deliver();
+  CHECK(table.seen(0, "node-3") == Liveness::alive);
+}
+
+TEST_CASE("Strangers that join make a node open no more than so many connections") {
+  Party party(party_options(0));
+  for (int k = 0; k < 10'000; ++k)
+    party.membership.receive(Time{}, Join{invented(k)}, party.outbox);
+  CHECK(party.said().size() <= 1024);
+  party.membership.receive(Time(1s), Join{invented(10'000)}, party.outbox);
+  CHECK(party.said().size() == 1);
+}
+
+TEST_CASE("A request to ask somebody else opens no connection to an address that is no member's") {
+  Cluster table;
+  table.run(1s);
+  Party& first = *table.parties[0];
+  const Envelope from{1, node_id("node-1"), 1, 1};
+  for (std::uint64_t k = 1; k <= 20'000; ++k) {
+    const Endpoint nowhere{fmt::format("10.8.{}.{}", k / 250, k % 250), 7600};
+    first.membership.receive(table.now, from,
+                             Probe{Probe::Kind::request, k, node_id("nobody"), nowhere, {}},
+                             first.outbox);
+    first.membership.receive(table.now, from,
+                             Probe{Probe::Kind::request, k, node_id("node-2"), nowhere, {}},
+                             first.outbox);
+  }
+  std::size_t asked = 0;
+  for (const Send& send : first.said()) {
+    CHECK(send.to == party_options(2).control);
+    ++asked;
+  }
+  CHECK(asked <= 64);
+}
+
+TEST_CASE("A host that answers nothing is dead within five seconds and a stopped one is not") {
+  std::vector<double> known;
+  for (int victim = 1; victim < 16; ++victim) {
+    Cluster table(16);
+    table.run(3s + victim * 130ms);
+    table.silences = true;
+    const auto index = static_cast<std::size_t>(victim);
+    table.parties[index].reset();
+    const Time death = table.now;
+    const auto all_know = [&] {
+      for (std::size_t k = 0; k < 16; ++k)
+        if (k != index && table.seen(k, party_options(victim).name) != Liveness::dead) return false;
+      return true;
+    };
+    while (!all_know() && table.now - death < 20s) table.run(50ms);
+    known.push_back(seconds(table.now - death));
+    for (std::size_t k = 0; k < 16; ++k)
+      if (k != index) CHECK(table.parties[k]->membership.departures() == 1);
+  }
+  std::ranges::sort(known);
+  CAPTURE(known.front());
+  CAPTURE(known.back());
+  CHECK(known[known.size() / 2] <= 5.0);
 }

@@ -59,6 +59,8 @@ struct Party {
     membership.tick(now, outbox);
   }
   void hear(Time now, const gossip::Message& message) {
+    if (message.envelope.sender == membership.self())
+      return membership.receive_namesake(now, message, outbox);
     membership.heard_from(now, message.envelope.sender, message.envelope.incarnation);
     if (const auto* join = std::get_if<gossip::Join>(&message.body))
       membership.receive(now, *join, outbox);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,12 @@ struct Asking {
   std::vector<gossip::Prober::Silence> silent;
 };
 
+std::vector<gossip::Member> members(int count) {
+  std::vector<gossip::Member> made;
+  for (int k = 1; k <= count; ++k) made.push_back(member(k));
+  return made;
+}
+
 }  // namespace
 
 TEST_CASE("A question put in bad health does not outlast the bad health") {
@@ -81,4 +88,21 @@ TEST_CASE("A question put in bad health does not outlast the bad health") {
   REQUIRE(asking.silent.size() == 1);
   CHECK(asking.silent[0].member == first[0].subject);
   CHECK(asking.silent[0].since == Time{});
+}
+
+TEST_CASE("When many die together all are asked within a few patiences") {
+  Asking asking(members(32));
+  std::set<NodeId> asked;
+  Time now{};
+  while (asked.size() < 32 && now < Time(5s)) {
+    now = asking.prober.deadline();
+    for (const gossip::Probe& probe : asking.tick(now)) {
+      if (probe.kind == gossip::Probe::Kind::ping) asked.insert(probe.subject);
+      // The system says at once that nobody listens.
+      if (probe.kind == gossip::Probe::Kind::request) asking.prober.refused(probe.subject);
+    }
+  }
+  CHECK(asked.size() == 32);
+  CHECK(now <= Time(3s));
+  CHECK(asking.prober.stretch() == 1);
 }

@@ -53,12 +53,44 @@ TEST_CASE("A real number survives the wire whatever its value") {
 TEST_CASE("A header of another version or with anything behind is refused") {
   const std::string bytes = encode_header({}, Bye{"x"}, {});
   CHECK(decode_header(bytes_of(bytes)).has_value());
-  CHECK(decode_header(bytes_of(bytes + '\0')).error().text == "malformed");
+  const std::string longer = bytes.substr(0, bytes.size() - kHeaderSumBytes) + '\0';
+  CHECK(decode_header(bytes_of(seal_header(longer))).error().text == "malformed");
+  CHECK(decode_header(bytes_of(bytes + '\0')).error().text == "checksum");
   std::string version = bytes;
   version[1] = 2;  // behind the array's head
   CHECK(decode_header(bytes_of(version)).error().text == "protocol");
   CHECK(decode_header({}).error().text == "size");
   CHECK(decode_header(bytes_of(std::string(kHeaderBytesLimit + 1, 'x'))).error().text == "size");
+}
+
+TEST_CASE("A header with one bit changed is refused") {
+  for (const Body& body : sample_bodies()) {
+    const Envelope envelope{1, node_id("a"), 2, 3};
+    std::string bytes = encode_header(envelope, body, kChunk);
+    for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+      const char flip = static_cast<char>(1 << (bit % 8));
+      bytes[bit / 8] ^= flip;
+      CHECK_FALSE(decode_header(bytes_of(bytes)).has_value());
+      bytes[bit / 8] ^= flip;
+    }
+    CHECK(decode_header(bytes_of(bytes)).has_value());
+  }
+}
+
+TEST_CASE("Incarnations and versions that leave no room above them are refused") {
+  Member member = sample_member("node-1");
+  member.incarnation = kIncarnationLimit - 1;
+  member.version = kVersionLimit - 1;
+  const auto is_read = [](const Envelope& envelope, const Member& read) {
+    return decode_header(bytes_of(encode_header(envelope, Join{read}, {}))).has_value();
+  };
+  CHECK(is_read({.sender = {}, .incarnation = kIncarnationLimit - 1}, member));
+  CHECK_FALSE(is_read({.sender = {}, .incarnation = kIncarnationLimit}, member));
+  ++member.incarnation;
+  CHECK_FALSE(is_read({}, member));
+  --member.incarnation;
+  ++member.version;
+  CHECK_FALSE(is_read({}, member));
 }
 
 TEST_CASE("What could not be typed by a user is refused") {

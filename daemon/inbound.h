@@ -1,0 +1,42 @@
+// Inbound: watches the connections that others made to one receiving socket. ZeroMQ hands over
+// whole messages only, and keeps the parts of one that is not finished without any limit; its
+// limits are of one part, and of whole messages. So what the system received on a connection is
+// compared with what came out of the socket, and a connection that holds more than a limit is
+// closed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <zmq.hpp>
+
+namespace starling::daemon {
+
+class Inbound {
+ public:
+  // More than all queues of a connection that is in order hold together.
+  static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
+
+  // REQUIRES a socket that is not bound yet and outlives it; `name` is of no other one in the
+  // context.
+  Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name);
+  Inbound(const Inbound&) = delete;
+  Inbound& operator=(const Inbound&) = delete;
+  ~Inbound();
+
+  // One part of a message came out of the socket.
+  void received(zmq::message_t& part);
+  // Closes the connections that hold too much; returns how many.
+  std::size_t look();
+
+ private:
+  void read_events();
+
+  zmq::socket_t& receiver_;
+  zmq::socket_t events_;
+  bool closed_one_ = false;                     // whose memory is not given back yet
+  std::map<int, std::int64_t> received_bytes_;  // by the descriptor of the connection
+};
+
+}  // namespace starling::daemon

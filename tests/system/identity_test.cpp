@@ -1,0 +1,94 @@
+// Names and ends of real processes: who may have a name, and what a signal does when.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/system/harness.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::eventually;
+
+namespace {
+
+const std::vector<std::string> kSmall = {"--data.samples=2000", "--model.kind=softmax",
+                                         "--topology.kind=ring"};
+
+std::vector<std::string> joining(const testing::Daemon& member) {
+  std::vector<std::string> arguments = kSmall;
+  arguments.push_back("--join=" + to_string(member.control()));
+  return arguments;
+}
+
+bool gives_reason(const testing::Daemon& node, const std::string& hint) {
+  const json status = node.get("/v1/status");
+  return status.is_object() &&
+         std::ranges::any_of(status["node"]["reasons"], [&](const json& reason) {
+           return reason.get<std::string>().find(hint) != std::string::npos;
+         });
+}
+
+// Whether the process is the program already, and handles that signal, as the system says.
+bool handles(int pid, int number) {
+  std::error_code error;
+  const auto program =
+      std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error);
+  if (error || program != std::filesystem::canonical(STARLING_PROGRAM)) return false;
+  std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with("SigCgt:"))
+      return (std::stoull(line.substr(8), nullptr, 16) >> (number - 1) & 1) != 0;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("A second node under a running node's name ends and changes nothing") {
+  testing::Daemon seed("seed", kSmall), first("first", joining(seed));
+  REQUIRE(eventually([&] { return seed.members("alive") == 2 && first.round() > 0; }));
+  for (const testing::Daemon* asked : {&seed, &first}) {
+    const testing::Outcome second = testing::run(
+        "run --node.name=first --cluster.preset=local --data.samples=2000 --model.kind=softmax "
+        "--topology.kind=ring --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0 "
+        "--listen.http=127.0.0.1:0 --node.log=error --join " +
+        to_string(asked->control()));
+    CAPTURE(second.err);
+    CHECK(second.exit_code == 1);
+    CHECK(second.error_lines() == 1);
+    CHECK(second.err.find(to_string(first.control())) != std::string::npos);
+    CHECK(gives_reason(first, "runs under this node's name"));
+  }
+  CHECK(seed.members("alive") == 2);
+  CHECK(first.members("alive") == 2);
+  const std::uint64_t round = first.round();
+  CHECK(eventually([&] { return first.round() > round + 5; }));
+  CHECK(eventually([&] { return !gives_reason(first, "name"); }));
+}
+
+TEST_CASE("A hangup leaves as SIGTERM does") {
+  testing::Daemon seed("seed", kSmall), other("other", joining(seed));
+  REQUIRE(eventually([&] { return seed.members("alive") == 2; }));
+  other.process().signal(SIGHUP);
+  CHECK(eventually([&] { return seed.members("left") == 1; }));
+  REQUIRE(other.process().wait(60s));
+  CHECK(other.process().exit_code() == 0);
+}
+
+TEST_CASE("A node that is told to stop while it starts ends with 0") {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    auto process = daemon::ChildProcess::start(
+        {STARLING_PROGRAM, "run", "--data.samples=60000", "--model.kind=mlp",
+         "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
+        testing::temporary_file("early.log", ""));
+    REQUIRE(process.has_value());
+    REQUIRE(eventually([&] { return handles(process->pid(), number); }));
+    process->signal(number);
+    REQUIRE(process->wait(60s));
+    CHECK(process->exit_code() == 0);
+  }
+}
