@@ -93,6 +93,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   put(consensus, "distance", status.consensus_distance);
   put(consensus, "neighbor_distance", status.neighbor_distance);
   consensus["unsettled_edges"] = status.unsettled_edges;
+  consensus["late_edges"] = status.late_edges;
   consensus["abandoned_edges"] = status.abandoned_edges;
   put(consensus, "mixing_rate", second_modulus);
   return {
@@ -105,6 +106,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
       {"time",
        {{"compute_s", seconds(status.compute)},
         {"wait_s", seconds(status.wait)},
+        {"network_wait_s", seconds(status.network_wait)},
         {"mix_s", seconds(status.mix)}}},
       {"rejected", status.rejected}};
 }
@@ -142,6 +144,10 @@ json neighbors_json(const Snapshot& snapshot) {
     put(object, "weight", edge.weight);
     put(object, "rtt_s", edge.rtt_s);
     put(object, "patience_s", edge.patience_s);
+    put(object, "send_bytes_per_s", edge.send_rate);
+    put(object, "receive_bytes_per_s", edge.receive_rate);
+    object["queued_bytes"] = edge.queued_bytes;
+    object["repeated_bytes"] = edge.repeated_bytes;
     put(object, "distance", edge.distance);
     neighbors.push_back(std::move(object));
   }

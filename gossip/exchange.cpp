@@ -121,6 +121,8 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   Neighbor& neighbor = item->second;
   if (is_new) neighbor.offered_path = path_before_;
   message.span = path_ - neighbor.offered_path;
+  message.sent = stamp_of(now);
+  message.rate = neighbor.meter.rate();
   Payload payload = offer_for(link);
   const Duration usual = neighbor.patience.usual();
   if (is_numbered(link)) {
@@ -304,6 +306,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
+  measure(now, link, message, bytes);
   if (message.echo == 0) reply(now, link, message, out);
   if (message.round == 0) return;  // only says what came
   const bool is_new = !neighbor.latest || message.round > neighbor.latest->round;
@@ -395,8 +398,34 @@ Exchange::Vector* Exchange::vector_for(Neighbor& neighbor) const {
   return is_old && options_.missing == Missing::self ? nullptr : &*neighbor.latest;
 }
 
+void Exchange::measure(Time now, const Link& link, const Round& message, std::size_t bytes) {
+  Neighbor& neighbor = neighbors_[link.wish.peer];
+  if (message.rate > 0) neighbor.send_rate = message.rate;
+  const auto transit = link.clock.since(now, message.sent);
+  if (bytes == 0 || !transit) return;
+  neighbor.came = now;
+  neighbor.meter.came(bytes, *transit - link.clock.round_trip().value_or(Duration{}) / 2);
+}
+
+// While the vector that came last was under way, this node waited for the network.
+void Exchange::account(Time now, const Links& links) {
+  const Duration wait = now - wait_since_;
+  waited_ += wait;
+  const Neighbor* last = nullptr;
+  for (const auto& [peer, neighbor] : neighbors_) {
+    if (!links.active(peer) || neighbor.came < wait_since_) continue;
+    if (last && last->came >= neighbor.came) continue;
+    last = &neighbor;
+    slowest_ = peer;
+  }
+  const Duration network = last ? std::min(wait, last->meter.transit()) : Duration{};
+  waited_for_network_ += network;
+  if (finished_at_ > Time{}) network_share_.add(now - finished_at_, network);
+  finished_at_ = now;
+}
+
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
-  waited_ += now - wait_since_;
+  account(now, links);
   for (auto& [peer, neighbor] : neighbors_)
     if (const Link* link = links.active(peer); link && link->wish.brings) neighbor.weight = 0;
   if (options_.schedule != Schedule::pairwise) mark_late(now, links);
@@ -524,6 +553,10 @@ std::vector<EdgeStatus> Exchange::status(const Links& links) const {
     edge.rtt_s = link.rtt_s;
     edge.patience_s = seconds(
         neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_least));
+    edge.receive_rate = neighbor.meter.rate();
+    edge.send_rate = neighbor.send_rate;
+    edge.queued_bytes = sessions_.unconfirmed_bytes(peer);
+    edge.repeated_bytes = sessions_.repeated_bytes(peer);
     edge.distance = neighbor.distance;
     edge.sent_bytes = neighbor.sent_bytes;
     edge.received_bytes = neighbor.received_bytes;
@@ -534,9 +567,22 @@ std::vector<EdgeStatus> Exchange::status(const Links& links) const {
   return edges;
 }
 
+// Where it is the network that a node waits for most of the time.
+std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const {
+  constexpr double kMostly = 0.5, kWorthSaying = 0.005;
+  if (network_share_.value() < kMostly || network_share_.per_round() < kWorthSaying) return {};
+  const auto edge = std::ranges::find(edges, slowest_, &EdgeStatus::id);
+  if (edge == edges.end()) return {};
+  return fmt::format("waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
+                     100 * network_share_.value(), static_cast<double>(offer_.size()) / 1e6,
+                     edge->receive_rate / 1e6, edge->name);
+}
+
 std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
   std::vector<std::string> reasons;
-  for (const EdgeStatus& edge : status(links)) {
+  const std::vector<EdgeStatus> edges = status(links);
+  if (std::string network = network_reason(edges); !network.empty()) reasons.push_back(network);
+  for (const EdgeStatus& edge : edges) {
     if (edge.state.starts_with("refused"))
       reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
     if (edge.state != "late") continue;

@@ -93,6 +93,8 @@ class Exchange {
 
   Aggregate& aggregate() { return aggregate_; }
   Duration waited() const { return waited_; }
+  // Of it, while a vector was under way.
+  Duration waited_for_network() const { return waited_for_network_; }
   std::vector<EdgeStatus> status(const Links& links) const;
   // "waiting for node-3: last heard 2.1 s ago, patience 0.8 s"
   std::vector<std::string> reasons(Time now, const Links& links) const;
@@ -125,6 +127,9 @@ class Exchange {
     bool averaged = false;    // with it, at least once
     bool late = false;        // its patience ran out; nobody waits until it is heard again
     bool is_doubted = false;  // in this round
+    LinkMeter meter;          // of its vectors
+    double send_rate = 0;     // of this node's, as it says
+    Time came{};              // its last vector
     double offered_path = 0;  // path_ when the last vector was offered to it
     double weight = 0;
     Asking asking;  // where vectors are not numbered
@@ -133,6 +138,8 @@ class Exchange {
     std::map<std::string, std::uint64_t> rejected;
   };
 
+  void measure(Time now, const Link& link, const Round& message, std::size_t bytes);
+  void account(Time now, const Links& links);
   bool is_believable(Time now, const Round& message, NodeId peer, const Membership& members) const;
   void doubt(Time now, const Links& links);
   bool is_numbered(const Link& link) const;
@@ -159,6 +166,7 @@ class Exchange {
   void add_heard(const Links& links, std::vector<optim::MixTerm>& terms);
   void tell_first(const Links& links, Outbox& out);
   std::uint64_t furthest_round(const Links& links) const;
+  std::string network_reason(const std::vector<EdgeStatus>& edges) const;
 
   Options options_;
   std::uint64_t round_ = 0;
@@ -171,7 +179,10 @@ class Exchange {
   double path_before_ = 0;  // the same before those of the current offer
   Recent round_times_;
   Time wait_since_{};
-  Duration waited_{};
+  Duration waited_{}, waited_for_network_{};
+  Time finished_at_{};  // the last round
+  NetworkShare network_share_;
+  NodeId slowest_{};  // whose vector came last in the last round
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed

@@ -11,6 +11,9 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
+// Between two hellos over an open edge, to measure the link. More often: a link that changes is
+// noticed sooner, and idle nodes send more.
+constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -60,8 +63,8 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
 }
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
-  link.hello_sent = now;
-  out.send(link.control, Hello{link.epoch, echo, schema_, agreement_, view_});
+  out.send(link.control,
+           Hello{link.epoch, echo, schema_, agreement_, view_, link.clock.stamps(now)});
 }
 
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
@@ -96,6 +99,8 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
     return;
   }
   link.refusal.clear();
+  link.clock.heard(now, hello.stamps);
+  if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
@@ -103,7 +108,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   if (is_new) link.active = false;
   if (hello.echo == link.epoch && !link.active) {
     link.active = true;
-    link.rtt_s = seconds(now - link.hello_sent);
+    link.next_hello = now + kMeasureEvery;
     out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
   }
   // Answer what the other end does not know yet.
@@ -127,9 +132,9 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
 
 void Links::tick(Time now, Outbox& out) {
   for (auto& [peer, link] : links_) {
-    if (link.active || now < link.next_hello) continue;
-    link.next_hello = now + link.pause;
-    link.pause = std::min(link.pause * 2, kHelloPauseLimit);
+    if (now < link.next_hello) continue;
+    link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
+    if (!link.active) link.pause = std::min(link.pause * 2, kHelloPauseLimit);
     // Without an echo, so that it is answered: the other end may long be active, and only its
     // answer have been lost.
     say_hello(now, link, 0, out);
@@ -139,7 +144,7 @@ void Links::tick(Time now, Outbox& out) {
 Time Links::deadline() const {
   Time next = kNever;
   for (const auto& [peer, link] : links_)
-    if (!link.active) next = std::min(next, link.next_hello);
+    next = std::min(next, link.next_hello);
   return next;
 }
 

@@ -34,8 +34,8 @@ struct Link {
   std::string refusal;  // why the peers do not fit; empty: they do
   Time next_hello{};
   Duration pause{};
-  Time hello_sent{};
-  std::optional<double> rtt_s;  // of the first hello that was answered
+  std::optional<double> rtt_s;  // of hellos, of late
+  PeerClock clock;
 
   // Another one whenever the edge begins anew; of this node's making.
   std::uint64_t life() const;

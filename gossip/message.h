@@ -12,6 +12,7 @@
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/payload.h"
+#include "gossip/link_meter.h"
 
 namespace starling::gossip {
 
@@ -71,6 +72,7 @@ struct Hello {
   std::uint64_t schema = 0;  // of model, precision and algorithm
   std::string algorithm;     // for the reason that is shown when schemas differ
   std::uint64_t view = 0;    // hash of the members that the sender's topology is of
+  PeerClock::Stamps stamps = {};
 };
 // The edge, as the sender numbered it, is no more.
 struct Bye {
@@ -116,6 +118,8 @@ struct Round {
   std::uint64_t order = 0;     // number of this message, from 1
   std::uint64_t seen = 0;      // the highest order of the receiver's messages that have come
   bool asks = false;           // for a message in return, to know what has come
+  std::uint64_t sent = 0;      // when, by the sender's clock; see link_meter.h
+  double rate = 0;             // bytes per second at which vectors of the receiver come; 0: unknown
   std::vector<float> flow = {}, estimate = {};
 };
 

@@ -345,6 +345,7 @@ Status Node::status(Time now) const {
   status.received_bytes = parts.gate.received_bytes();
   status.compute = parts.training.compute();
   status.wait = parts.exchange.waited();
+  status.network_wait = parts.exchange.waited_for_network();
   status.mix = parts.training.mix();
   status.rejected = parts.gate.rejected();
   return status;

@@ -29,6 +29,7 @@ const Link* Pairing::choose(const Links& links, const Sessions& sessions) {
   for (const auto& [peer, link] : links.all())
     if (is_two_way(link) && !sessions.is_waiting(peer) && !sessions.is_asked(peer))
       free.push_back(&link);
+  is_starved_ = free.empty();
   return free.empty() ? nullptr : free[prng_.below(free.size())];
 }
 
@@ -56,7 +57,9 @@ bool Pairing::may_step(Time now, const Links& links, const Sessions& sessions) c
     return is_two_way(item.second) && sessions.is_waiting(item.first) &&
            now < young_until(item.first);
   };
-  const auto limit = options_.traits.counts_flows ? kFlowProposalsLimit : kProposalsLimit;
+  // A node all of whose edges are taken would step on alone.
+  const bool is_strict = options_.traits.counts_flows || is_starved_;
+  const auto limit = is_strict ? kFlowProposalsLimit : kProposalsLimit;
   return std::ranges::count_if(links.all(), waits) < limit;
 }
 

@@ -35,6 +35,7 @@ class Pairing {
 
   Options options_;
   Prng prng_;
+  bool is_starved_ = false;  // no edge was free at the last step
   std::map<NodeId, Time> proposed_at_;
   Recent answers_;  // how long they took
 };

@@ -103,12 +103,15 @@ struct BodyWriter {
     write(out, probe.rumors);
   }
   void operator()(const Hello& hello) {
-    out.array(5);
+    out.array(8);
     out.number(hello.epoch);
     out.number(hello.echo);
     out.number(hello.schema);
     out.text(hello.algorithm);
     out.number(hello.view);
+    out.number(hello.stamps.sent);
+    out.number(hello.stamps.echo);
+    out.number(hello.stamps.held);
   }
   void operator()(const Bye& bye) {
     out.array(2);
@@ -133,7 +136,7 @@ struct BodyWriter {
     for (const std::string& survey : snapshot.foundation) out.bytes(survey.data(), survey.size());
   }
   void operator()(const Round& round) {
-    out.array(16);
+    out.array(18);
     out.number(round.epoch);
     out.number(round.echo);
     out.number(round.round);
@@ -148,6 +151,8 @@ struct BodyWriter {
     out.number(round.order);
     out.number(round.seen);
     out.number(round.asks ? 1 : 0);
+    out.number(round.sent);
+    out.real(round.rate);
     out.floats(round.flow);
     out.floats(round.estimate);
   }
@@ -289,13 +294,16 @@ Body read_body(std::uint64_t kind, Fields in) {
       in.expect(1);
       return Gossip{read_rumors(in.array())};
     case 2: {
-      in.expect(5);
+      in.expect(8);
       Hello hello;
       hello.epoch = in.number();
       hello.echo = in.number();
       hello.schema = in.number();
       hello.algorithm = in.text(kNameBytesLimit);
       hello.view = in.number();
+      hello.stamps.sent = in.number(kRoundLimit);
+      hello.stamps.echo = in.number(kRoundLimit);
+      hello.stamps.held = in.number(kRoundLimit);
       return hello;
     }
     case 3: {
@@ -332,7 +340,7 @@ Body read_body(std::uint64_t kind, Fields in) {
     case 9:
       return read_probe(in);
     default: {
-      in.expect(16);
+      in.expect(18);
       Round round;
       round.epoch = in.number();
       round.echo = in.number();
@@ -348,6 +356,8 @@ Body read_body(std::uint64_t kind, Fields in) {
       round.order = in.number(kRoundLimit);
       round.seen = in.number(kRoundLimit);
       round.asks = in.number(1) == 1;
+      round.sent = in.number(kRoundLimit);
+      round.rate = in.amount();
       round.flow = in.floats(kEstimateLimit);
       round.estimate = in.floats(kEstimateLimit);
       return round;

@@ -48,12 +48,13 @@ TEST_CASE("The status has the names of the interface") {
                                          "shard", "steps"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
-  CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance", "mixing_rate",
-                                               "neighbor_distance", "unsettled_edges"});
+  CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance", "late_edges",
+                                               "mixing_rate", "neighbor_distance",
+                                               "unsettled_edges"});
   CHECK(names_of(status["topology"]) == Names{"degree", "epoch", "kind", "spectral_gap"});
   CHECK(names_of(status["members"]) == Names{"alive", "dead", "left", "suspect"});
   CHECK(names_of(status["traffic"]) == Names{"received_bytes", "sent_bytes"});
-  CHECK(names_of(status["time"]) == Names{"compute_s", "mix_s", "wait_s"});
+  CHECK(names_of(status["time"]) == Names{"compute_s", "mix_s", "network_wait_s", "wait_s"});
 }
 
 TEST_CASE("The status has the values of the snapshot") {
@@ -73,7 +74,7 @@ TEST_CASE("A node that has not begun leaves out what it does not know") {
   const json status = status_json(Snapshot{}, std::nullopt);
   CHECK(names_of(status["run"]) ==
         Names{"algorithm", "round", "samples", "schedule", "shard", "steps"});
-  CHECK(status["consensus"] == json{{"abandoned_edges", 0}, {"unsettled_edges", 0}});
+  CHECK(status["consensus"] == json{{"abandoned_edges", 0}, {"late_edges", 0}, {"unsettled_edges", 0}});
   CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});
   CHECK(status["rejected"] == json::object());
   CHECK_FALSE(holds_null(status));
@@ -111,9 +112,10 @@ TEST_CASE("Every member has the names of the interface") {
 TEST_CASE("Every edge has the names of the interface") {
   const json neighbors = neighbors_json(example_snapshot())["neighbors"];
   REQUIRE(neighbors.size() == 1);
-  CHECK(names_of(neighbors[0]) == Names{"distance", "id", "name", "patience_s", "received_bytes",
-                                        "rejected", "round", "rtt_s", "sent_bytes", "staleness",
-                                        "state", "weight"});
+  CHECK(names_of(neighbors[0]) == Names{"distance", "id", "name", "patience_s", "queued_bytes",
+                                        "receive_bytes_per_s", "received_bytes", "rejected",
+                                        "repeated_bytes", "round", "rtt_s", "send_bytes_per_s",
+                                        "sent_bytes", "staleness", "state", "weight"});
   CHECK(neighbors[0]["rejected"] == json{{"stale", 2}});
 }
 

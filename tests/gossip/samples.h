@@ -35,7 +35,7 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .subject = node_id("node-1"),
                 .subject_control = {"10.0.0.1", 7600},
                 .rumors = {{sample_member("node-1"), Liveness::dead, node_id("node-2")}}},
-          Hello{.epoch = 1, .echo = 2, .schema = ~0ULL, .algorithm = "dpsgd", .view = 3},
+          Hello{.epoch = 1, .echo = 2, .schema = ~0ULL, .algorithm = "dpsgd", .view = 3, .stamps = {1, 2, 3}},
           Bye{"leaving", 7},
           Surveys{{{node_id("a"), "x"}, {node_id("b"), std::string(300, '\0')}}},
           SnapshotRequest{sample_member("node-4")},
@@ -60,7 +60,9 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .closes = true,
                 .order = 8,
                 .seen = 9,
-                .asks = true}};
+                .asks = true,
+                .sent = 10,
+                .rate = 1.5}};
 }
 
 }  // namespace starling::test
