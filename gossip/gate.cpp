@@ -12,10 +12,12 @@ bool concerns_namesake(const Body& body) {
   return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
 }
 
-// By a Join a node with an older clock learns which incarnation to outdo. Other words of an older
-// life are late. A later life is met by any word but a vector.
+// By the answer to a Join or a Probe a node learns which incarnation to outdo: one with an older
+// clock, or one of which something false was said. Other words of an older life are late. A later
+// life is met by any word but a vector.
 bool introduces(const Body& body, bool is_later) {
-  return std::holds_alternative<Join>(body) || (is_later && !std::holds_alternative<Round>(body));
+  return std::holds_alternative<Join>(body) || std::holds_alternative<Probe>(body) ||
+         (is_later && !std::holds_alternative<Round>(body));
 }
 
 }  // namespace
