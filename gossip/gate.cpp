@@ -1,5 +1,7 @@
 #include "gossip/gate.h"
 
+#include <utility>
+
 #include "base/planted.h"
 
 namespace starling::gossip {
@@ -12,10 +14,12 @@ bool concerns_namesake(const Body& body) {
   return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
 }
 
-// By a Join a node with an older clock learns which incarnation to outdo. Other words of an older
-// life are late. A later life is met by any word but a vector.
+// By the answer to a Join or a Probe a node learns which incarnation to outdo: one with an older
+// clock, or one of which something false was said. Other words of an older life are late. A later
+// life is met by any word but a vector.
 bool introduces(const Body& body, bool is_later) {
-  return std::holds_alternative<Join>(body) || (is_later && !std::holds_alternative<Round>(body));
+  return std::holds_alternative<Join>(body) || std::holds_alternative<Probe>(body) ||
+         (is_later && !std::holds_alternative<Round>(body));
 }
 
 }  // namespace
@@ -52,10 +56,11 @@ bool Gate::is_new(const Message& message, bool is_known) {
   const auto key = std::pair(envelope.sender, plane_of(message.body));
   if (!windows_.contains(key) && windows_.size() >= kWindowsLimit) windows_.clear();
   Windows& windows = windows_[key];
-  const bool was_other = windows.other.incarnation == envelope.incarnation;
-  if (is_known && windows.known.incarnation != envelope.incarnation && was_other)
-    windows.known = windows.other;
-  Window& window = is_known ? windows.known : windows.other;
+  // What was known is the other one when membership learns of another life.
+  if (is_known && windows.known.incarnation != envelope.incarnation)
+    std::swap(windows.known, windows.other);
+  const bool is_first = is_known || windows.known.incarnation == envelope.incarnation;
+  Window& window = is_first ? windows.known : windows.other;
   if (envelope.incarnation != window.incarnation) window = {envelope.incarnation, 0, {}, 0, 0};
   if (window.highest > 0 && envelope.sequence > window.highest + kSequenceStep) return false;
   if (envelope.sequence > window.highest) {

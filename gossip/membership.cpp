@@ -115,6 +115,13 @@ void Membership::receive(Time now, const Envelope& from, const Table& table, Out
 }
 
 void Membership::receive(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
+  // A life that ended, or one of which somebody said something false: it has to outdo that.
+  const auto sender = others_.find(from.sender);
+  if (sender != others_.end() && from.incarnation < sender->second.member.incarnation) {
+    const Entry& entry = sender->second;
+    out.send(entry.member.control, Gossip{{{entry.member, entry.liveness, self()}}});
+    return;
+  }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   const Endpoint* control = control_of(from.sender);
   if (!control) return;

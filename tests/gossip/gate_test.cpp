@@ -153,11 +153,12 @@ TEST_CASE("A sequence number far ahead mutes nobody") {
   CHECK(heard >= 10);
 }
 
-TEST_CASE("Of an older life only a join is heard") {
+TEST_CASE("Of an older life only what asks for an answer is heard") {
   Door door;
   door.known = 7;
   Speaker speaker;
   CHECK(door.hear(speaker.say(Join{sample_member("a")}).front(), Plane::control));
+  CHECK(door.hear(speaker.say(Probe{.subject_control = {"10.0.0.1", 1}}).front(), Plane::control));
   CHECK_FALSE(door.hear(speaker.say(Bye{"x", 7}).front(), Plane::control));
   CHECK(door.refused("incarnation") == 1);
 }

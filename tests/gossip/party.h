@@ -61,6 +61,12 @@ struct Party {
   void hear(Time now, const gossip::Message& message) {
     if (message.envelope.sender == membership.self())
       return membership.receive_namesake(now, message, outbox);
+    // As the gate does.
+    const auto known = membership.incarnation_of(message.envelope.sender);
+    if (known && message.envelope.incarnation < *known &&
+        !std::holds_alternative<gossip::Join>(message.body) &&
+        !std::holds_alternative<gossip::Probe>(message.body))
+      return;
     membership.heard_from(now, message.envelope.sender, message.envelope.incarnation);
     if (const auto* join = std::get_if<gossip::Join>(&message.body))
       membership.receive(now, *join, outbox);
