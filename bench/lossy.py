@@ -34,7 +34,7 @@ LOOK_S = 0.25
 FAST, SLOW = 1e9, 10e6  # bits/s
 FALLING_NODES, FALLING_HIDDEN = 4, (256, 128)
 PHASES = (("1 Gbit/s", FAST), ("10 Mbit/s", SLOW), ("1 Gbit/s again", FAST))
-FIGURE = re.compile(r"\d+\.\d+")  # in a reason; what else it says is the same every time
+FIGURE = re.compile(r"(?<![-\w])\d+(?:\.\d+)?")  # in a reason; what else it says is the same every time
 
 
 def data_arguments(options):

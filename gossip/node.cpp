@@ -152,8 +152,10 @@ Time Node::deadline() const {
 
 void Node::Parts::on(Time now, Received& received) {
   std::optional<Message> message = gate.admit(now, received, known_incarnation);
-  if (const auto part = gate.take_part())
+  if (const auto part = gate.take_part()) {
+    membership.heard_from(now, part->sender, part->incarnation);
     exchange.hear_part(now, part->sender, part->transfer, part->bytes);
+  }
   if (!message) return;
   if (message->envelope.sender == membership.self())
     return membership.receive_namesake(now, *message, outbox);

@@ -93,7 +93,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool si
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // What was to be asked before is not put off by the new round.
   if (session.ledger.is_waiting())
-    session.ask_at = std::min(session.ask_at, now + waits.usual + session.pause);
+    session.ask_at = std::min(session.ask_at, now + waits.usual * 3 / 2 + session.pause);
   write(session, message);
   message.index = session.current;
   if (takes_part) session.ledger.sent(session.current, message.order);

@@ -90,7 +90,7 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   partial.bytes += body.size();
   std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
   if (partial.bytes < chunk.total) {
-    part_ = {key.first, key.second, partial.bytes};
+    part_ = {key.first, header.envelope.incarnation, key.second, partial.bytes};
     return std::nullopt;
   }
   Message message{header.envelope, std::move(header.body), Payload(std::move(partial.pieces))};

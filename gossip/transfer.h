@@ -18,7 +18,8 @@
 
 namespace starling::gossip {
 
-inline constexpr std::size_t kChunkBytes = 1 << 20;
+// Smaller: a thin link shows sooner that its sender lives, and fast ones carry more headers.
+inline constexpr std::size_t kChunkBytes = 256 << 10;
 
 struct Frame {
   std::string header;
@@ -102,6 +103,7 @@ class Assembler {
   // The transfer of the last chunk that was added, where more of it is missing.
   struct Part {
     NodeId sender;
+    std::uint64_t incarnation = 0;  // of the sender
     std::uint64_t transfer = 0;
     std::size_t bytes = 0;  // that have come
   };

@@ -281,8 +281,10 @@ TEST_CASE("A request to ask somebody else opens no connection to an address that
   }
   std::size_t asked = 0;
   for (const Send& send : first.said()) {
-    CHECK(send.to == party_options(2).control);
-    ++asked;
+    // The one who asks is answered at once where the other was just heard.
+    const bool is_asked = send.to == party_options(2).control;
+    CHECK((is_asked || send.to == party_options(1).control));
+    asked += is_asked;
   }
   CHECK(asked <= 64);
 }
