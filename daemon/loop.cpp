@@ -77,7 +77,8 @@ void Loop::perform(gossip::Outputs& outputs) {
 }
 
 void Loop::act(gossip::Send& send) {
-  transport_.send(send.to, gossip::plane_of(send.message.body), cutter_.cut(send.message, send.from));
+  transport_.send(send.to, gossip::plane_of(send.message.body),
+                  cutter_.cut(send.message, send.from));
 }
 
 void Loop::act(gossip::Event& event) {

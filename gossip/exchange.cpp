@@ -272,9 +272,8 @@ bool Exchange::is_believable(Time now, const Round& message, NodeId peer,
   }
   if (message.round <= known + kRoundsAhead) return true;
   for (const Member* member : members.present()) known = std::max(known, member->round);
-  const Duration shortest =
-      std::max(kRoundLeast, round_times_.is_measured() ? round_times_.least() / kRoundShare
-                                                       : kRoundLeast);
+  const Duration shortest = std::max(
+      kRoundLeast, round_times_.is_measured() ? round_times_.least() / kRoundShare : kRoundLeast);
   const auto since = static_cast<std::uint64_t>(std::max<Duration>(now - heard, {}) / shortest);
   return message.round <= known + kRoundsAhead + since;
 }
@@ -573,9 +572,10 @@ std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const
   if (network_share_.value() < kMostly || network_share_.per_round() < kWorthSaying) return {};
   const auto edge = std::ranges::find(edges, slowest_, &EdgeStatus::id);
   if (edge == edges.end()) return {};
-  return fmt::format("waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
-                     100 * network_share_.value(), static_cast<double>(offer_.size()) / 1e6,
-                     edge->receive_rate / 1e6, edge->name);
+  return fmt::format(
+      "waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
+      100 * network_share_.value(), static_cast<double>(offer_.size()) / 1e6,
+      edge->receive_rate / 1e6, edge->name);
 }
 
 std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {

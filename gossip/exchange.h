@@ -2,8 +2,8 @@
 //   rounds    the neighbours' vectors of the same round, or those of a quorum of them. It waits for
 //             every neighbour that lives, at the pace of the slowest, but for none longer than its
 //             patience; then the round goes on without, and the pair is mixed late (missing=late),
-//             with the vector heard last (reuse) or without any (self). A neighbour that was late is
-//             waited for again as soon as it is heard
+//             with the vector heard last (reuse) or without any (self). A neighbour that was late
+//             is waited for again as soon as it is heard
 //   ssp       the same, but a neighbour's vector may be `staleness` rounds old
 //   async     news of any one neighbour, whoever is first: it averages the pairs that are whole, or
 //             with what it heard last
@@ -109,8 +109,8 @@ class Exchange {
   // What is known of the last vector that was sent to a neighbour, and of questions behind it; see
   // Round.
   struct Asking {
-    Time at = kNever;         // when to ask
-    Duration pause{};         // to the next question
+    Time at = kNever;                        // when to ask
+    Duration pause{};                        // to the next question
     std::uint64_t order = 0, heard = 0;      // of the last message sent, the highest one heard
     std::uint64_t vector = 0, question = 0;  // the order of the last
     std::uint64_t seen = 0;                  // the highest order that the other end has seen
@@ -175,7 +175,7 @@ class Exchange {
   Payload offer_;
   std::map<std::uint64_t, Payload> edge_offers_;  // by the life of the edge
   std::uint64_t offered_round_ = 0;
-  double path_ = 0;  // sum of the learning rates of all local steps
+  double path_ = 0;         // sum of the learning rates of all local steps
   double path_before_ = 0;  // the same before those of the current offer
   Recent round_times_;
   Time wait_since_{};

@@ -1,6 +1,7 @@
-// LinkMeter: how long vectors take over a link, each way. Every message that is measured carries the
-// sender's time, and hellos carry the last time heard of the other end and how long it was kept, so
-// that each end knows the round trip and how the other clock stands beside its own (as NTP does):
+// LinkMeter: how long vectors take over a link, each way. Every message that is measured carries
+// the sender's time, and hellos carry the last time heard of the other end and how long it was
+// kept, so that each end knows the round trip and how the other clock stands beside its own (as NTP
+// does):
 //   round trip = (now - echo) - held ,   offset = sent + round trip / 2 - now .
 #pragma once
 

@@ -143,8 +143,7 @@ void Links::tick(Time now, Outbox& out) {
 
 Time Links::deadline() const {
   Time next = kNever;
-  for (const auto& [peer, link] : links_)
-    next = std::min(next, link.next_hello);
+  for (const auto& [peer, link] : links_) next = std::min(next, link.next_hello);
   return next;
 }
 

@@ -130,8 +130,7 @@ void Membership::receive(Time now, const Envelope& from, const Probe& probe, Out
   if (const auto subject = others_.find(probe.subject);
       asks_for_another && subject != others_.end() && is_present(subject->second) &&
       now - subject->second.last_heard < timing_.period)
-    return out.send(*control,
-                    Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
+    return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
   Prober::View seen = view();
   // Whoever is held for dead or suspect learns it with the answer, and can refute.
   seen.news = [this, to = from.sender](NodeId) { return news_for(to); };

@@ -16,7 +16,6 @@ constexpr std::size_t kClosingLimit = 64;
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
 
-
 }  // namespace
 
 Duration first_pause(const Link& link) {
@@ -265,7 +264,9 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
 void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
   for_each([&](Session& session) {
     const std::uint64_t missing = session.ledger.received() + 1;
-    if (session.peer != peer || transfer_of(session.incarnation, session.peer_epoch, missing) != transfer) return;
+    if (session.peer != peer ||
+        transfer_of(session.incarnation, session.peer_epoch, missing) != transfer)
+      return;
     session.partial = bytes;
     // It comes: no reason to ask.
     if (session.ask_at != kNever) session.ask_at = std::max(session.ask_at, now + session.pause);
@@ -305,8 +306,8 @@ std::size_t Sessions::unsettled() const {
 }
 
 std::size_t Sessions::late() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      open_, [](const auto& item) { return item.second.ledger.is_late(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(open_, [](const auto& item) { return item.second.ledger.is_late(); }));
 }
 
 std::uint64_t Sessions::repeated_bytes(NodeId peer) const {

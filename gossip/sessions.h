@@ -2,11 +2,11 @@
 // that keep both ends of each at the same account. A session is one life of an edge, named by the
 // epochs of its two ends; payloads of another life are never paired with its own.
 //
-// Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection was
-// replaced or a queue dropped it. A connection keeps the order, so a vector is lost for certain when
-// the other end has seen something that was sent behind it, a later vector or a question, and the
-// vector has not come. Nothing is sent again before that, however late it is, and a vector that came
-// in part is sent from its first missing chunk on.
+// Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection
+// was replaced or a queue dropped it. A connection keeps the order, so a vector is lost for certain
+// when the other end has seen something that was sent behind it, a later vector or a question, and
+// the vector has not come. Nothing is sent again before that, however late it is, and a vector that
+// came in part is sent from its first missing chunk on.
 #pragma once
 
 #include <cstdint>
@@ -98,8 +98,8 @@ class Sessions {
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
-    std::uint64_t current = 0;  // the number of the last offer; 0: sat out
-    std::uint64_t sat_out = 0;  // the round of the last offer, where it sat out
+    std::uint64_t current = 0;   // the number of the last offer; 0: sat out
+    std::uint64_t sat_out = 0;   // the round of the last offer, where it sat out
     std::uint64_t order = 0;     // of the last message sent
     std::uint64_t heard = 0;     // the highest order heard
     std::uint64_t question = 0;  // the order of the last message that asked

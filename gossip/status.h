@@ -40,7 +40,7 @@ struct EdgeStatus {
   double send_rate = 0, receive_rate = 0;  // of vectors, bytes per second, of late; 0: unknown
   std::uint64_t queued_bytes = 0;          // of vectors that the other end has not said to have
   std::uint64_t repeated_bytes = 0;        // of vectors that were sent once more
-  std::optional<double> distance;  // ||x_j - x_i||
+  std::optional<double> distance;          // ||x_j - x_i||
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   std::map<std::string, std::uint64_t> rejected;
 };
@@ -79,7 +79,7 @@ struct Status {
   TopologyStatus topology;
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   Duration compute{}, wait{}, mix{};
-  Duration network_wait{};  // of `wait`, while a vector was under way
+  Duration network_wait{};                        // of `wait`, while a vector was under way
   std::map<std::string, std::uint64_t> rejected;  // messages refused, by reason
 };
 

@@ -1,6 +1,6 @@
 // Transfer: a message cut into frames that each fit a queue, and put together again.
-// One frame pair is a header and at most kChunkBytes of the payload. A vector that is numbered on an
-// edge keeps the name of its transfer when it is sent again, so that what came before counts.
+// One frame pair is a header and at most kChunkBytes of the payload. A vector that is numbered on
+// an edge keeps the name of its transfer when it is sent again, so that what came before counts.
 #pragma once
 
 #include <cstdint>

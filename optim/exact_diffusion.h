@@ -4,8 +4,8 @@
 // y is kept in units of the gradient, as what came over the edges:
 //   y_i = -gamma sum_j F_ij ,  F_ij = sum over the pairs averaged on the edge of
 //                                     w_ij (s_j - s_i) / (2 span) ,
-// where span is the sum of the learning rates of the steps since the pair before (flows.h). With one
-// step a round span = gamma, and this is the method as published. The F of all nodes add up to
+// where span is the sum of the learning rates of the steps since the pair before (flows.h). With
+// one step a round span = gamma, and this is the method as published. The F of all nodes add up to
 // nothing whoever comes, goes or crashes; then all x agree and the sum of the gradients vanishes.
 // In these units the learning rate may change, tau local steps subtract y / tau each (local exact
 // diffusion; Alghunaim 2024), and a node that steps several times between two exchanges counts what
@@ -48,9 +48,7 @@ class ExactDiffusion final : public Strategy<S> {
   }
   double share() const override { return 0.5; }
   Flows<S>* flows() override { return &flows_; }
-  double flow_gain(const MixTerm& term) const override {
-    return term.span > 0 ? 1 / term.span : 0;
-  }
+  double flow_gain(const MixTerm& term) const override { return term.span > 0 ? 1 / term.span : 0; }
 
  private:
   SharedVector<S> x_;

@@ -99,7 +99,7 @@ struct Stats {
   std::uint64_t samples = 0;  // samples seen by them
   double loss = 0;            // training loss before the (last) local step
   double gradient_norm = 0;
-  double learning_rate = 0;  // of each of them
+  double learning_rate = 0;                   // of each of them
   double norm = 0;                            // ||x||
   std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
   std::vector<NeighborDistance> distances;    // of this job's mix terms

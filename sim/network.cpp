@@ -66,8 +66,8 @@ Time Network::sent(Time now, const Hop& hop, std::size_t bytes, Connection& conn
   Time end = now;
   const auto pass = [&](Wire& wire, double bytes_per_second) {
     if (!(bytes_per_second > 0)) return;
-    wire.free = std::max(wire.free, now) +
-                from_seconds(static_cast<double>(bytes) / bytes_per_second);
+    wire.free =
+        std::max(wire.free, now) + from_seconds(static_cast<double>(bytes) / bytes_per_second);
     end = std::max(end, wire.free);
   };
   const bool is_shared = hop.plane == gossip::Plane::bulk;

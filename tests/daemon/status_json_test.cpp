@@ -74,7 +74,8 @@ TEST_CASE("A node that has not begun leaves out what it does not know") {
   const json status = status_json(Snapshot{}, std::nullopt);
   CHECK(names_of(status["run"]) ==
         Names{"algorithm", "round", "samples", "schedule", "shard", "steps"});
-  CHECK(status["consensus"] == json{{"abandoned_edges", 0}, {"late_edges", 0}, {"unsettled_edges", 0}});
+  CHECK(status["consensus"] ==
+        json{{"abandoned_edges", 0}, {"late_edges", 0}, {"unsettled_edges", 0}});
   CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});
   CHECK(status["rejected"] == json::object());
   CHECK_FALSE(holds_null(status));

@@ -1,5 +1,5 @@
-// A slow node takes part for ever: whatever happens to it, the exact algorithms end in the optimum of
-// all data, and D-PSGD at the floor of all. On problems of another shape than P1.
+// A slow node takes part for ever: whatever happens to it, the exact algorithms end in the optimum
+// of all data, and D-PSGD at the floor of all. On problems of another shape than P1.
 #include <doctest/doctest.h>
 
 #include <algorithm>
