@@ -14,7 +14,7 @@
 
 namespace starling::gossip {
 
-inline constexpr std::uint64_t kProtocolVersion = 1;
+inline constexpr std::uint64_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message

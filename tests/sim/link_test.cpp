@@ -1,5 +1,5 @@
-// Thin and lossy links: every vector is sent once, a round takes little longer than its vectors, and
-// nobody runs ahead of the others.
+// Thin and lossy links: every vector is sent once, a round takes little longer than its vectors,
+// and nobody runs ahead of the others.
 #include <doctest/doctest.h>
 
 #include <algorithm>
