@@ -120,7 +120,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const auto [item, is_new] = neighbors_.try_emplace(link.wish.peer);
   Neighbor& neighbor = item->second;
   if (is_new) neighbor.offered_path = path_before_;
-  message.span = path_ - neighbor.offered_path;
+  message.span = neighbor.span = span_of(neighbor);
   message.sent = stamp_of(now);
   message.rate = neighbor.meter.rate();
   Payload payload = offer_for(link);
@@ -145,6 +145,15 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   neighbor.sent_bytes += payload.size();
   offered_to_[link.wish.peer] = link.epoch;
   out.send(link.bulk, std::move(message), payload);
+}
+
+// Pairs take their time in schedule pairwise, and what comes of one acts on all steps until the next:
+// the longest of late counts, so that a long wait behind a short one does not overshoot.
+double Exchange::span_of(const Neighbor& neighbor) const {
+  constexpr double kFade = 0.95;
+  const double span = path_ - neighbor.offered_path;
+  const bool varies = options_.schedule == Schedule::pairwise;
+  return varies ? std::max(span, kFade * neighbor.span) : span;
 }
 
 bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {

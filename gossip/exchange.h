@@ -131,6 +131,7 @@ class Exchange {
     double send_rate = 0;     // of this node's, as it says
     Time came{};              // its last vector
     double offered_path = 0;  // path_ when the last vector was offered to it
+    double span = 0;  // of the last vector, as it was said
     double weight = 0;
     Asking asking;  // where vectors are not numbered
     std::uint64_t sent_bytes = 0, received_bytes = 0;
@@ -162,6 +163,7 @@ class Exchange {
   std::uint64_t rounds_in_step() const;
   void propose(Time now, const Links& links, Outbox& out);
   bool sits_out(const Link& link, const Neighbor& neighbor) const;
+  double span_of(const Neighbor& neighbor) const;
   void send_offer(Time now, const Link& link, Outbox& out);
   void add_heard(const Links& links, std::vector<optim::MixTerm>& terms);
   void tell_first(const Links& links, Outbox& out);
