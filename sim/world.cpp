@@ -18,6 +18,9 @@ using namespace std::chrono_literals;
 constexpr std::size_t kNodesLimit = 10'000;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
+// As of daemon/knock.h: between two tries of a look, and how long it waits for an answer.
+constexpr Duration kLookEvery = 500ms;
+constexpr Duration kLookPatience = 1500ms;
 
 std::string host_of(std::size_t node) {
   const std::size_t number = node + 1;
@@ -191,8 +194,25 @@ void World::happen(JobDone& job) {
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
+// Where no node runs the system refuses, and for one that is paused it accepts. Where the way there
+// or back is cut nothing is heard, and the look ends as unanswered.
+void World::happen(Look& look) {
+  const auto to = by_host_.find(look.at.host);
+  if (to == by_host_.end() || !runs(look.node) || nodes_[look.node].life != look.life) return;
+  if (!network_.is_cut(look.node, to->second) && !network_.is_cut(to->second, look.node)) {
+    if (runs(to->second)) return;
+    queue_.push(now_ + 2 * network_.options().delay, Refusal{look.node, look.life, look.at});
+  } else if (now_ < look.until) {
+    queue_.push(std::min(now_ + kLookEvery, look.until), std::move(look));
+  } else if (!waits(look.node, look)) {
+    note(6, look.node, stable_hash(to_string(look.at)));
+    step(look.node, gossip::Unanswered{look.at});
+  }
+}
+
 void World::happen(Refusal& refusal) {
   if (!runs(refusal.node) || nodes_[refusal.node].life != refusal.life) return;
+  if (waits(refusal.node, refusal)) return;
   note(5, refusal.node, stable_hash(to_string(refusal.at)));
   step(refusal.node, gossip::Refused{refusal.at});
 }
@@ -226,7 +246,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, std::move(*send));
     else if (const auto* knock = std::get_if<gossip::Knock>(&output))
-      look(node, *knock);
+      queue_.push(now_, Look{node, nodes_[node].life, knock->at, now_ + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (std::holds_alternative<gossip::Stopped>(output))
@@ -245,14 +265,6 @@ void World::carry(std::size_t node, gossip::Send send) {
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }
-}
-
-// Where no node runs the system refuses, as long as the way there and back is open.
-void World::look(std::size_t node, const gossip::Knock& knock) {
-  const auto to = by_host_.find(knock.at.host);
-  if (to == by_host_.end() || runs(to->second)) return;
-  if (network_.is_cut(node, to->second) || network_.is_cut(to->second, node)) return;
-  queue_.push(now_ + 2 * network_.options().delay, Refusal{node, nodes_[node].life, knock.at});
 }
 
 // The numbers are there at once; the node learns of them when the job would have ended.

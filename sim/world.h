@@ -116,6 +116,13 @@ class World {
     std::uint64_t life;
     std::shared_ptr<optim::Done> done;
   };
+  // A look whether anybody listens there; the system sends the first packet again and again.
+  struct Look {
+    std::size_t node;
+    std::uint64_t life;
+    Endpoint at;
+    Time until;
+  };
   struct Refusal {
     std::size_t node;
     std::uint64_t life;
@@ -124,7 +131,7 @@ class World {
   struct Action {
     std::function<void()> act;
   };
-  using Event = std::variant<Wake, Delivery, JobDone, Refusal, Action>;
+  using Event = std::variant<Wake, Delivery, JobDone, Look, Refusal, Action>;
 
   void next_event();
   // Puts an event of a node that is paused behind the end of the pause.
@@ -133,6 +140,7 @@ class World {
   void happen(Wake& wake);
   void happen(Delivery& delivery);
   void happen(JobDone& job);
+  void happen(Look& look);
   void happen(Refusal& refusal);
   void happen(Action& action);
   void end(std::size_t node);
@@ -141,7 +149,6 @@ class World {
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
   void carry(std::size_t node, gossip::Send send);
-  void look(std::size_t node, const gossip::Knock& knock);
   void train(std::size_t node, const optim::Job& job);
   void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
 
