@@ -33,6 +33,7 @@ World::World(Options options, TrainerFactory make_trainer)
     : options_(std::move(options)),
       make_trainer_(std::move(make_trainer)),
       network_(options_.network, options_.seed),
+      damage_(options_.seed),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kNodesLimit, "a world has at most 10,000 nodes");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
@@ -65,7 +66,7 @@ void World::start(std::size_t node, const gossip::Options& options) {
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
   ++self.life;
-  self.repeats = 0;
+  self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
   self.core = std::make_unique<gossip::Node>(born, now_);
@@ -180,10 +181,15 @@ void World::happen(Delivery& delivery) {
   // The header holds the hash of the body.
   note(2, delivery.to, XXH3_64bits(frame.header.data(), frame.header.size()));
   if (!self.core) return;
-  if (delivery.carried->heard_by == self.life) ++self.repeats;
-  delivery.carried->heard_by = self.life;
+  tally(self, *delivery.carried);
   step(delivery.to,
        gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
+}
+
+void World::tally(Participant& self, Carried& carried) {
+  self.corrupted += carried.damage == Damage::Done::corrupted;
+  if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
+  carried.heard_by = self.life;
 }
 
 void World::happen(JobDone& job) {
@@ -261,7 +267,9 @@ void World::carry(std::size_t node, gossip::Send send) {
   for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
-    const auto carried = std::make_shared<Carried>(Carried{std::move(frame)});
+    const Damage::Done damage = damage_.meet(frame);
+    if (damage == Damage::Done::forged) forged_.insert(std::minmax(hop.from, hop.to));
+    const auto carried = std::make_shared<Carried>(Carried{std::move(frame), damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }
@@ -292,6 +300,7 @@ std::vector<std::size_t> World::running() const {
 FaultCounts World::fault_counts() const {
   FaultCounts counts = counts_;
   counts += network_.counts();
+  counts += damage_.counts();
   return counts;
 }
 
