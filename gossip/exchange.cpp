@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace starling::gossip {
 namespace {
@@ -315,7 +316,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (!is_new) return;
   neighbor.last_heard = now;
   neighbor.patience.arrived(now);
-  neighbor.late = false;
+  if (!PLANTED(never_waits_again)) neighbor.late = false;
   aggregate_.receive(from.sender, message.flow, message.estimate);
   neighbor.before = std::move(neighbor.latest);
   neighbor.latest = Vector{message.round, message.degree, std::move(payload)};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/simulation.h"
 
@@ -15,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this long for a model
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
+constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/exchange.cpp
 constexpr double kRoundsAhead = 64;          // that one wrong round may be believed,
 constexpr double kRoundShare = 8;            // beside so many for each step of the time since
 constexpr std::uint64_t kStatusEvery = 8;    // points of progress between two looks at the status
@@ -212,6 +214,23 @@ void Checker::expect_agreement() {
                fmt::format("lists {} as alive and {} in its topology; {} run",
                            listed_by(status).size(), status.topology.names.size(), names.size()));
   }
+}
+
+// Only where a round waits for every neighbour.
+void Checker::expect_step() {
+  const gossip::Options& options = world_->options().base;
+  if (options.schedule != gossip::Schedule::rounds || options.quorum < 1) return;
+  std::map<std::string, std::uint64_t> rounds;
+  for (std::size_t node : world_->running())
+    rounds[world_->node_options(node).name] = world_->status(node).run.round;
+  for (std::size_t node : world_->running())
+    for (const gossip::EdgeStatus& edge : world_->status(node).edges) {
+      if (edge.state != "active" && edge.state != "late") continue;
+      const std::uint64_t own = rounds[world_->node_options(node).name], other = rounds[edge.name];
+      if (own > other + kRoundsInStep)
+        violated("neighbours stay in step", node,
+                 fmt::format("is in round {} and {} in {}", own, edge.name, other));
+    }
 }
 
 void Checker::expect_consensus(double distance) {

@@ -30,6 +30,7 @@ class Checker {
   // and where missing=late:
   //   pairs are mixed once        of the vectors of two neighbours, by each of them
   //   weights are symmetric       both give the pair the same
+  //   vectors are sent once       but for one byte in fifty, until a frame or a node goes astray
   //                               (neither between two once a message between them was forged)
   // REQUIRES that the checker lives as long as the world runs.
   explicit Checker(World& world);
@@ -39,6 +40,8 @@ class Checker {
   // ---- at the end
   // What one end of an edge averaged with, the other did too: so the mean stays.
   void expect_settled() { ledger_.expect_settled(); }
+  // Neighbours are at most eight rounds apart, where rounds wait for all.
+  void expect_step();
   // Every parameter of every node is a number.
   void expect_finite();
   // Every node that runs lists exactly those that run as alive, and has the same topology of them.
