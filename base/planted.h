@@ -29,6 +29,8 @@ enum class Bug {
   edge_one_sided,         // sessions: what an edge still owes is forgotten where it closes
   pair_mixed_twice,       // edge ledger: a vector that is known is taken once more
   weight_one_sided,       // edge ledger: only one's own degree counts for the weight
+  asks_too_early,         // sessions: what is under way is taken for lost
+  never_waits_again,      // exchange: no round waits again for a neighbour that was late once
 };
 
 struct Named {
@@ -49,6 +51,8 @@ inline constexpr std::array kBugs = {
     Named{Bug::edge_one_sided, "edge_one_sided"},
     Named{Bug::pair_mixed_twice, "pair_mixed_twice"},
     Named{Bug::weight_one_sided, "weight_one_sided"},
+    Named{Bug::asks_too_early, "asks_too_early"},
+    Named{Bug::never_waits_again, "never_waits_again"},
 };
 
 // One at a time, set while no world runs.

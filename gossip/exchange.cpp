@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace starling::gossip {
 namespace {
@@ -147,8 +148,8 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   out.send(link.bulk, std::move(message), payload);
 }
 
-// Pairs take their time in schedule pairwise, and what comes of one acts on all steps until the next:
-// the longest of late counts, so that a long wait behind a short one does not overshoot.
+// Pairs take their time in schedule pairwise, and what comes of one acts on all steps until the
+// next: the longest of late counts, so that a long wait behind a short one does not overshoot.
 double Exchange::span_of(const Neighbor& neighbor) const {
   constexpr double kFade = 0.95;
   const double span = path_ - neighbor.offered_path;
@@ -252,7 +253,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (!is_new) return;
   neighbor.last_heard = now;
   neighbor.patience.arrived(now);
-  neighbor.late = false;
+  if (!PLANTED(never_waits_again)) neighbor.late = false;
   aggregate_.receive(from.sender, message.flow, message.estimate);
   neighbor.before = std::move(neighbor.latest);
   neighbor.latest = Vector{message.round, message.degree, std::move(payload)};

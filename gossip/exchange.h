@@ -131,7 +131,7 @@ class Exchange {
     double send_rate = 0;     // of this node's, as it says
     Time came{};              // its last vector
     double offered_path = 0;  // path_ when the last vector was offered to it
-    double span = 0;  // of the last vector, as it was said
+    double span = 0;          // of the last vector, as it was said
     double weight = 0;
     Asking asking;  // where vectors are not numbered
     std::uint64_t sent_bytes = 0, received_bytes = 0;

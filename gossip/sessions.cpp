@@ -197,7 +197,8 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   if (!session) return Heard::foreign;
   EdgeLedger& ledger = session->ledger;
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
-  if (message.seen <= session->order) ledger.seen(message.seen);
+  if (message.seen <= session->order)
+    ledger.seen(PLANTED(asks_too_early) ? session->order : message.seen);
   session->heard = std::max(session->heard, message.order);
   const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sim/simulation.h"
 
@@ -15,6 +16,9 @@ using namespace std::chrono_literals;
 constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this long for a model
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
+constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/exchange.cpp
+constexpr double kRoundsAhead = 64;          // that one wrong round may be believed,
+constexpr double kRoundShare = 8;            // beside so many for each step of the time since
 constexpr std::uint64_t kStatusEvery = 8;    // points of progress between two looks at the status
 
 std::vector<std::string> names_of(const World& world, const std::vector<std::size_t>& nodes) {
@@ -83,10 +87,24 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
     violated("rounds go forward", node,
              fmt::format("round {} after round {}", progress.round, seen.round));
   seen.round = progress.round;
+  see_pace(node, progress.round);
   if (!std::ranges::all_of(world_->trainer(node).parameters(),
                            [](double x) { return std::isfinite(x); }))
     violated("numbers are finite", node, "a parameter is not");
   if (seen.points++ % kStatusEvery == 0) see_status(node);
+}
+
+// Of a wrong round a node believes only what could be, and everybody goes on from there.
+void Checker::see_pace(std::size_t node, std::uint64_t round) {
+  const double step = seconds(world_->options().compute);
+  if (step <= 0) return;
+  const double elapsed = seconds(world_->now() - Time{});
+  const double forged = static_cast<double>(world_->fault_counts().forged);
+  const double most = (1 + forged) * (kRoundsAhead + kRoundShare * elapsed / step);
+  if (static_cast<double>(round) > most)
+    violated(
+        "rounds stay believable", node,
+        fmt::format("round {} after {:.0f} s and {:.0f} forged frames", round, elapsed, forged));
 }
 
 void Checker::see(std::size_t node, const gossip::Send& send) {
@@ -94,6 +112,8 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
   const gossip::Envelope& envelope = send.message.envelope;
   std::uint64_t& highest = incarnations_[node];
   const bool is_fresh = seen.sequence == 0;  // the first word of this life
+  // One that outdid a forged incarnation has not kept that on its disk.
+  if (is_fresh && world_->fault_counts().forged > 0) highest = envelope.incarnation - 1;
   if (is_fresh ? envelope.incarnation <= highest : envelope.incarnation < highest)
     violated("incarnations go forward", node,
              fmt::format("incarnation {} after {}", envelope.incarnation, highest));
@@ -145,6 +165,7 @@ void Checker::see_status(std::size_t node) {
     violated("rounds go forward", node,
              fmt::format("topology epoch {} after {}", status.topology.epoch, seen.epoch));
   seen.epoch = status.topology.epoch;
+  see_damage(node, status);
   if (status.members.size() > world_->size() || status.edges.size() > world_->size())
     violated("queues are bounded", node,
              fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
@@ -165,6 +186,17 @@ void Checker::see_status(std::size_t node) {
         fmt::format("{} frames came again and {} were refused", world_->repeats(node), refused));
 }
 
+// A flipped byte is found by a checksum, but words of another life are refused before that.
+void Checker::see_damage(std::size_t node, const gossip::Status& status) {
+  std::uint64_t refused = 0;
+  for (const char* reason : {"checksum", "malformed", "protocol", "incarnation"})
+    refused += count_of(status.rejected, reason);
+  if (refused < world_->corrupted(node))
+    violated("damage is refused", node,
+             fmt::format("{} frames had a flipped byte and {} were refused",
+                         world_->corrupted(node), refused));
+}
+
 void Checker::expect_finite() {
   for (std::size_t node : world_->running())
     if (!std::ranges::all_of(world_->trainer(node).parameters(),
@@ -182,6 +214,23 @@ void Checker::expect_agreement() {
                fmt::format("lists {} as alive and {} in its topology; {} run",
                            listed_by(status).size(), status.topology.names.size(), names.size()));
   }
+}
+
+// Only where a round waits for every neighbour.
+void Checker::expect_step() {
+  const gossip::Options& options = world_->options().base;
+  if (options.schedule != gossip::Schedule::rounds || options.quorum < 1) return;
+  std::map<std::string, std::uint64_t> rounds;
+  for (std::size_t node : world_->running())
+    rounds[world_->node_options(node).name] = world_->status(node).run.round;
+  for (std::size_t node : world_->running())
+    for (const gossip::EdgeStatus& edge : world_->status(node).edges) {
+      if (edge.state != "active" && edge.state != "late") continue;
+      const std::uint64_t own = rounds[world_->node_options(node).name], other = rounds[edge.name];
+      if (own > other + kRoundsInStep)
+        violated("neighbours stay in step", node,
+                 fmt::format("is in round {} and {} in {}", own, edge.name, other));
+    }
 }
 
 void Checker::expect_consensus(double distance) {

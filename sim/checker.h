@@ -16,17 +16,22 @@ class Checker {
  public:
   // From now on, at every step:
   //   rounds go forward           within a life; topology epochs too
-  //   incarnations go forward     across lives too; sequence numbers within an incarnation
+  //   incarnations go forward     across lives too, where none was forged; sequence numbers
+  //                               within an incarnation
   //   weights are convex          w_ij >= 0 with a sum below 1
   //   a mix is what its weights say   seen where nothing is learned: at learning rate 0
   //   numbers are finite
   //   a joiner contributes late   nothing is offered while a model that was asked for may come from
   //                               somebody whom the joiner knew to train when it began
+  //   rounds stay believable      whatever wrong round is heard
+  //   damage is refused           every frame with a flipped byte
   //   messages are applied once   every repeated frame is refused as such
   //   queues are bounded          jobs under way, outputs of a step, members, edges
   // and where missing=late:
   //   pairs are mixed once        of the vectors of two neighbours, by each of them
   //   weights are symmetric       both give the pair the same
+  //   vectors are sent once       but for one byte in fifty, until a frame or a node goes astray
+  //                               (neither between two once a message between them was forged)
   // REQUIRES that the checker lives as long as the world runs.
   explicit Checker(World& world);
   Checker(const Checker&) = delete;
@@ -35,6 +40,8 @@ class Checker {
   // ---- at the end
   // What one end of an edge averaged with, the other did too: so the mean stays.
   void expect_settled() { ledger_.expect_settled(); }
+  // Neighbours are at most eight rounds apart, where rounds wait for all.
+  void expect_step();
   // Every parameter of every node is a number.
   void expect_finite();
   // Every node that runs lists exactly those that run as alive, and has the same topology of them.
@@ -62,6 +69,8 @@ class Checker {
   void see(std::size_t node, const gossip::Send& send);
   void see(std::size_t node, const optim::Job& job);
   void see_status(std::size_t node);
+  void see_damage(std::size_t node, const gossip::Status& status);
+  void see_pace(std::size_t node, std::uint64_t round);
   bool knows_donor(std::size_t node) const;
   void violated(std::string law, std::size_t node, std::string what);
 

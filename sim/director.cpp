@@ -83,6 +83,7 @@ void Director::heal() {
 // Of faults of one kind that overlap the worst counts.
 void Director::set_weather() {
   NetworkOptions options = world_->options().network;
+  DamageOptions damage;
   std::vector<double> slowness(world_->size(), 1.0);
   slowness.back() = world_->options().straggler;
   world_->network().heal();
@@ -93,6 +94,8 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::reorder) raise(options.reorder, fault->amount);
     if (fault->kind == FaultKind::spike) raise(options.spike, fault->amount);
     if (fault->kind == FaultKind::drop) raise(options.packet_loss, fault->amount);
+    if (fault->kind == FaultKind::corrupt) raise(damage.corrupt, fault->amount);
+    if (fault->kind == FaultKind::forge) raise(damage.forge, fault->amount);
     if (fault->kind == FaultKind::limit) limit(*fault);
     if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
     if (fault->kind == FaultKind::cut)
@@ -100,6 +103,7 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::part) world_->partition(fault->nodes);
   }
   world_->network().options() = options;
+  world_->damage().options() = damage;
   for (std::size_t node = 0; node < world_->size(); ++node) world_->slow(node, slowness[node]);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kManyNodes = 10'000;
 constexpr double kSecondsLimit = 1e6;
 
-constexpr std::array<FaultRule, 16> kRules = {{
+constexpr std::array<FaultRule, 18> kRules = {{
     {FaultKind::lose, "lose", 0, 0, 0, 1, true},
     {FaultKind::duplicate, "duplicate", 0, 0, 0, 1, true},
     {FaultKind::reorder, "reorder", 0, 0, 0, 1, true},
@@ -31,6 +31,8 @@ constexpr std::array<FaultRule, 16> kRules = {{
     {FaultKind::rewind, "rewind", 1, 1, 0, 0, true},
     {FaultKind::leave, "leave", 1, 1, 0, 0, true},
     {FaultKind::join, "join", 1, 1, 0, 0, false},
+    {FaultKind::corrupt, "corrupt", 0, 0, 0, 1, true},
+    {FaultKind::forge, "forge", 0, 0, 0, 1, true, {}, false},
 }};
 
 constexpr std::string_view kNodePrefix = "node-";
@@ -165,6 +167,8 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   cut_both_ways += other.cut_both_ways;
   retransmitted += other.retransmitted;
   limited += other.limited;
+  corrupted += other.corrupted;
+  forged += other.forged;
   crashed += other.crashed;
   restarted += other.restarted;
   left += other.left;
@@ -176,7 +180,7 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   return *this;
 }
 
-std::array<NamedCount, 17> list(const FaultCounts& counts) {
+std::array<NamedCount, 19> list(const FaultCounts& counts) {
   return {{{"lost", counts.lost},
            {"duplicated", counts.duplicated},
            {"reordered", counts.reordered},
@@ -186,6 +190,8 @@ std::array<NamedCount, 17> list(const FaultCounts& counts) {
            {"cut both ways", counts.cut_both_ways},
            {"retransmitted", counts.retransmitted},
            {"limited", counts.limited},
+           {"corrupted", counts.corrupted},
+           {"forged", counts.forged},
            {"crashed", counts.crashed},
            {"restarted", counts.restarted},
            {"left", counts.left},

@@ -32,6 +32,8 @@ enum class FaultKind {
   rewind,     // the same, and what it had saved before that comes back
   leave,      // it says goodbye and starts again at the end of the fault
   join,       // it was not there from the beginning and starts now
+  corrupt,    // one byte of this share of all frames is flipped
+  forge,      // one field of this share of all frames is changed, and their checksum is right
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
 inline constexpr Duration kStraggle = std::chrono::seconds(1);
@@ -54,6 +56,7 @@ struct FaultRule {
   double amount_least, amount_most;  // both 0: it has none
   bool has_end;
   std::string_view unit = {};  // of the amount
+  bool is_drawn = true;        // chaos has it; else only a scenario that is written has
 };
 const FaultRule& rule_of(FaultKind kind);
 std::span<const FaultRule> fault_rules();
@@ -68,7 +71,7 @@ struct FaultCounts {
   // frames
   std::uint64_t lost = 0, duplicated = 0, reordered = 0, delayed = 0, clogged = 0;
   std::uint64_t cut_one_way = 0, cut_both_ways = 0;
-  std::uint64_t retransmitted = 0, limited = 0;
+  std::uint64_t retransmitted = 0, limited = 0, corrupted = 0, forged = 0;
   // nodes
   std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0;
   std::uint64_t paused = 0;                   // pauses that made an input wait
@@ -81,7 +84,7 @@ struct NamedCount {
   std::string_view name;
   std::uint64_t value;
 };
-std::array<NamedCount, 17> list(const FaultCounts& counts);
+std::array<NamedCount, 19> list(const FaultCounts& counts);
 // "412 lost, 3 crashed": those that are not 0.
 std::string to_text(const FaultCounts& counts);
 

@@ -9,8 +9,17 @@ namespace {
 
 constexpr std::size_t kNumbersLimit = 4096;  // of a model whose every mix is done again
 constexpr std::uint64_t kUnderWay = 8;    // rounds within which a pair may be mixed at one end only
+constexpr double kAgainLimit = 0.02;      // of the bytes of vectors, may be sent once more
 constexpr double kTolerance = 1e-9;       // relative, of doubles
 constexpr double kFloatTolerance = 1e-4;  // of floats on the wire
+
+// Whether a frame did not arrive, or not once and in its turn, or a node is not what it was.
+bool has_astray(const FaultCounts& counts) {
+  return counts.lost + counts.duplicated + counts.reordered + counts.cut_one_way +
+             counts.cut_both_ways + counts.corrupted + counts.forged + counts.crashed +
+             counts.left >
+         0;
+}
 
 const std::byte* address_of(const Payload& payload) {
   return payload.empty() ? nullptr : payload.pieces().front().bytes.data();
@@ -53,6 +62,7 @@ Ledger::Book& Ledger::book_of(std::size_t node) {
 void Ledger::see(std::size_t node, const gossip::Send& send) {
   const auto* round = std::get_if<gossip::Round>(&send.message.body);
   if (!round) return;
+  count_bytes(node, send);
   Book& book = book_of(node);
   const std::byte* address = address_of(send.message.payload);
   if (!address) return;
@@ -64,6 +74,20 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
   offers_[address] = offer;
+}
+
+// While nothing goes astray, however late it comes, nothing is sent again.
+void Ledger::count_bytes(std::size_t node, const gossip::Send& send) {
+  const auto& round = std::get<gossip::Round>(send.message.body);
+  if (round.index == 0 || send.message.payload.empty()) return;
+  if (has_astray(world_->fault_counts())) return;
+  const double bytes = static_cast<double>(send.message.payload.size() - send.from);
+  std::uint64_t& highest = numbered_[{node, to_string(send.to), round.epoch, round.echo}];
+  (round.index > highest ? first_bytes_ : again_bytes_) += bytes;
+  highest = std::max(highest, round.index);
+  if (again_bytes_ > kAgainLimit * first_bytes_)
+    report_("vectors are sent once", node,
+            fmt::format("{:.0f} bytes once more after {:.0f} bytes", again_bytes_, first_bytes_));
 }
 
 void Ledger::see(std::size_t node, const gossip::Train& train) {
@@ -80,6 +104,7 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
 void Ledger::enter(std::size_t node, const Book& book, const optim::MixTerm& term) {
   const auto theirs = offers_.find(address_of(term.theirs));
   if (theirs == offers_.end()) return;
+  if (world_->has_forged(node, theirs->second.node)) return;  // they need not know the same
   Offer own{node, book.life, book.offered_round};
   if (!term.own.empty()) {
     const auto found = offers_.find(address_of(term.own));
@@ -103,6 +128,7 @@ void Ledger::enter(std::size_t node, const Book& book, const optim::MixTerm& ter
 }
 
 void Ledger::expect_settled() {
+  if (world_->fault_counts().forged > 0) return;  // one rumor makes a node forget an edge
   for (const auto& [pair, entry] : pairs_) {
     if (entry.is_mixed[0] && entry.is_mixed[1]) continue;
     const Offer& lacks = entry.is_mixed[0] ? pair.second : pair.first;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -31,6 +32,14 @@ class Ledger {
   void expect_settled();
 
  private:
+  // One direction of one life of an edge.
+  struct Direction {
+    std::size_t from = 0;
+    std::string to;
+    std::uint64_t epoch = 0, echo = 0;
+
+    auto operator<=>(const Direction&) const = default;
+  };
   using Vector = std::vector<double>;
   struct Book {
     std::uint64_t life = 0;
@@ -51,6 +60,7 @@ class Ledger {
   };
 
   Book& book_of(std::size_t node);
+  void count_bytes(std::size_t node, const gossip::Send& send);
   void enter(std::size_t node, const Book& book, const optim::MixTerm& term);
   std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
   void compare_model(std::size_t node, const Vector& expected, const Vector& model);
@@ -60,6 +70,8 @@ class Ledger {
   std::vector<Book> books_;
   std::unordered_map<const std::byte*, Offer> offers_;  // never iterated
   std::map<Pair, Entry> pairs_;
+  std::map<Direction, std::uint64_t> numbered_;  // the highest number that was sent
+  double first_bytes_ = 0, again_bytes_ = 0;     // of numbered vectors
 };
 
 }  // namespace starling::sim

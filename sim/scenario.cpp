@@ -156,7 +156,7 @@ Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos) {
   for (const FaultRule& rule : fault_rules()) {
     const bool is_on = prng.chance(kShareOfKinds) && rule.nodes_least <= nodes;
     const Prng own = Prng::derive(prng.next(), stable_hash(rule.verb));
-    if (!is_on) continue;
+    if (!is_on || !rule.is_drawn) continue;
     if (rule.kind == FaultKind::join)
       draw_joins(own, scenario);
     else

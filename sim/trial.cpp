@@ -13,8 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLook = 250ms;  // between two looks whether all agree
-constexpr std::size_t kSeeds = 3;  // nodes that every node is told of
+constexpr Duration kLook = 250ms;       // between two looks whether all agree
+constexpr Duration kStepLook = 500ms;   // between two looks whether neighbours are in step,
+constexpr Duration kInStepAfter = 20s;  // from so long after all agree on
+constexpr std::size_t kSeeds = 3;       // nodes that every node is told of
 
 Options options_for(const TrialOptions& trial, const Scenario& scenario) {
   Options options = trial.world;
@@ -74,6 +76,7 @@ class Trial {
     if (timeline_) timeline_->add(world_.now(), "all", what);
   }
   void heal();
+  bool stay_in_step(Time healed);
   Verdict judge();
   void summarize();
 
@@ -98,11 +101,22 @@ void Trial::heal() {
   if (!agree_on_members(world_)) return checker_.expect_agreement();
   verdict_.agreed_after = world_.now() - healed;
   tell("all agree");
-  if (!run_until(healed + options_.world.phases.healed)) return;
+  if (!stay_in_step(healed)) return;
   checker_.expect_agreement();
   checker_.expect_finite();
   checker_.expect_settled();
   checker_.expect_consensus(options_.world.phases.distance_limit);
+}
+
+// To the end of the run; whether all laws held.
+bool Trial::stay_in_step(Time healed) {
+  const Time end = healed + options_.world.phases.healed;
+  const Time since = std::max(world_.now(), healed) + kInStepAfter;
+  while (world_.now() < end) {
+    if (!run_until(std::min(world_.now() + kStepLook, end))) return false;
+    if (world_.now() >= since) checker_.expect_step();
+  }
+  return checker_.sound();
 }
 
 Verdict Trial::judge() {

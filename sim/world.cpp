@@ -18,6 +18,9 @@ using namespace std::chrono_literals;
 constexpr std::size_t kNodesLimit = 10'000;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
+// As of daemon/knock.h: between two tries of a look, and how long it waits for an answer.
+constexpr Duration kLookEvery = 500ms;
+constexpr Duration kLookPatience = 1500ms;
 
 std::string host_of(std::size_t node) {
   const std::size_t number = node + 1;
@@ -30,6 +33,7 @@ World::World(Options options, TrainerFactory make_trainer)
     : options_(std::move(options)),
       make_trainer_(std::move(make_trainer)),
       network_(options_.network, options_.seed),
+      damage_(options_.seed),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kNodesLimit, "a world has at most 10,000 nodes");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
@@ -62,7 +66,7 @@ void World::start(std::size_t node, const gossip::Options& options) {
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
   ++self.life;
-  self.repeats = 0;
+  self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
   self.core = std::make_unique<gossip::Node>(born, now_);
@@ -177,10 +181,15 @@ void World::happen(Delivery& delivery) {
   // The header holds the hash of the body.
   note(2, delivery.to, XXH3_64bits(frame.header.data(), frame.header.size()));
   if (!self.core) return;
-  if (delivery.carried->heard_by == self.life) ++self.repeats;
-  delivery.carried->heard_by = self.life;
+  tally(self, *delivery.carried);
   step(delivery.to,
        gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
+}
+
+void World::tally(Participant& self, Carried& carried) {
+  self.corrupted += carried.damage == Damage::Done::corrupted;
+  if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
+  carried.heard_by = self.life;
 }
 
 void World::happen(JobDone& job) {
@@ -191,8 +200,25 @@ void World::happen(JobDone& job) {
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
+// Where no node runs the system refuses, and for one that is paused it accepts. Where the way there
+// or back is cut nothing is heard, and the look ends as unanswered.
+void World::happen(Look& look) {
+  const auto to = by_host_.find(look.at.host);
+  if (to == by_host_.end() || !runs(look.node) || nodes_[look.node].life != look.life) return;
+  if (!network_.is_cut(look.node, to->second) && !network_.is_cut(to->second, look.node)) {
+    if (runs(to->second)) return;
+    queue_.push(now_ + 2 * network_.options().delay, Refusal{look.node, look.life, look.at});
+  } else if (now_ < look.until) {
+    queue_.push(std::min(now_ + kLookEvery, look.until), std::move(look));
+  } else if (!waits(look.node, look)) {
+    note(6, look.node, stable_hash(to_string(look.at)));
+    step(look.node, gossip::Unanswered{look.at});
+  }
+}
+
 void World::happen(Refusal& refusal) {
   if (!runs(refusal.node) || nodes_[refusal.node].life != refusal.life) return;
+  if (waits(refusal.node, refusal)) return;
   note(5, refusal.node, stable_hash(to_string(refusal.at)));
   step(refusal.node, gossip::Refused{refusal.at});
 }
@@ -226,7 +252,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, std::move(*send));
     else if (const auto* knock = std::get_if<gossip::Knock>(&output))
-      look(node, *knock);
+      queue_.push(now_, Look{node, nodes_[node].life, knock->at, now_ + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (std::holds_alternative<gossip::Stopped>(output))
@@ -241,18 +267,12 @@ void World::carry(std::size_t node, gossip::Send send) {
   for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
-    const auto carried = std::make_shared<Carried>(Carried{std::move(frame)});
+    const Damage::Done damage = damage_.meet(frame);
+    if (damage == Damage::Done::forged) forged_.insert(std::minmax(hop.from, hop.to));
+    const auto carried = std::make_shared<Carried>(Carried{std::move(frame), damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }
-}
-
-// Where no node runs the system refuses, as long as the way there and back is open.
-void World::look(std::size_t node, const gossip::Knock& knock) {
-  const auto to = by_host_.find(knock.at.host);
-  if (to == by_host_.end() || runs(to->second)) return;
-  if (network_.is_cut(node, to->second) || network_.is_cut(to->second, node)) return;
-  queue_.push(now_ + 2 * network_.options().delay, Refusal{node, nodes_[node].life, knock.at});
 }
 
 // The numbers are there at once; the node learns of them when the job would have ended.
@@ -280,6 +300,7 @@ std::vector<std::size_t> World::running() const {
 FaultCounts World::fault_counts() const {
   FaultCounts counts = counts_;
   counts += network_.counts();
+  counts += damage_.counts();
   return counts;
 }
 

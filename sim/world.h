@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "gossip/node.h"
 #include "gossip/transfer.h"
+#include "sim/damage.h"
 #include "sim/disk.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -45,6 +48,7 @@ class World {
   void rewind_disk(std::size_t node) { nodes_.at(node).disk.rewind(); }
   void partition(std::span<const std::size_t> group) { network_.partition(group, nodes_.size()); }
   Network& network() { return network_; }
+  Damage& damage() { return damage_; }
   // ---- later
   void at(Time time, std::function<void()> action);
 
@@ -63,7 +67,13 @@ class World {
   std::vector<std::size_t> running() const;
   // How often it was started.
   std::uint64_t life(std::size_t node) const { return nodes_.at(node).life; }
-  // Frames that this life heard more than once.
+  // Frames with a flipped byte that this life heard.
+  std::uint64_t corrupted(std::size_t node) const { return nodes_.at(node).corrupted; }
+  // Whether a forged frame has passed between the two, either way.
+  bool has_forged(std::size_t a, std::size_t b) const {
+    return forged_.contains(std::minmax(a, b));
+  }
+  // Sound frames that this life heard more than once.
   std::uint64_t repeats(std::size_t node) const { return nodes_.at(node).repeats; }
   // Jobs that were given to the trainer and whose end the node does not know yet.
   std::size_t jobs_in_flight(std::size_t node) const { return nodes_.at(node).jobs_in_flight; }
@@ -88,7 +98,7 @@ class World {
     gossip::Cutter cutter;
     Disk disk;
     std::uint64_t life = 0;
-    std::uint64_t repeats = 0;
+    std::uint64_t repeats = 0, corrupted = 0;
     std::size_t jobs_in_flight = 0;
     double learning_rate = 0;
     double slowness = 1;
@@ -103,6 +113,7 @@ class World {
   };
   struct Carried {
     gossip::Frame frame;
+    Damage::Done damage = Damage::Done::nothing;
     std::uint64_t heard_by = 0;  // the life of the receiver that got it; 0: none yet
   };
   struct Delivery {
@@ -116,6 +127,13 @@ class World {
     std::uint64_t life;
     std::shared_ptr<optim::Done> done;
   };
+  // A look whether anybody listens there; the system sends the first packet again and again.
+  struct Look {
+    std::size_t node;
+    std::uint64_t life;
+    Endpoint at;
+    Time until;
+  };
   struct Refusal {
     std::size_t node;
     std::uint64_t life;
@@ -124,7 +142,7 @@ class World {
   struct Action {
     std::function<void()> act;
   };
-  using Event = std::variant<Wake, Delivery, JobDone, Refusal, Action>;
+  using Event = std::variant<Wake, Delivery, JobDone, Look, Refusal, Action>;
 
   void next_event();
   // Puts an event of a node that is paused behind the end of the pause.
@@ -132,7 +150,9 @@ class World {
   bool waits(std::size_t node, What& what);
   void happen(Wake& wake);
   void happen(Delivery& delivery);
+  void tally(Participant& self, Carried& carried);
   void happen(JobDone& job);
+  void happen(Look& look);
   void happen(Refusal& refusal);
   void happen(Action& action);
   void end(std::size_t node);
@@ -141,13 +161,14 @@ class World {
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
   void carry(std::size_t node, gossip::Send send);
-  void look(std::size_t node, const gossip::Knock& knock);
   void train(std::size_t node, const optim::Job& job);
   void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
 
   Options options_;
   TrainerFactory make_trainer_;
   Network network_;
+  Damage damage_;
+  std::set<std::pair<std::size_t, std::size_t>> forged_;  // nodes, the lesser first
   Queue<Event> queue_;
   std::vector<Participant> nodes_;
   std::unordered_map<std::string, std::size_t> by_host_;

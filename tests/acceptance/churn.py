@@ -3,18 +3,21 @@
 
     tests/acceptance/churn.py [--nodes N] [--times T] [--seconds S] CHECK ...
 
-Checks: kill busy stop partition restart-all join many clock duplicate silent mass. Each prints its
-figures; the exit code is 1 when one is outside its bound. `partition` and `silent` need root and
+Checks: kill busy stop partition restart-all join many clock duplicate silent mass wreck. Each prints
+its figures; the exit code is 1 when one is outside its bound. `partition` and `silent` need root and
 network namespaces, `clock` a C compiler, else they are skipped.
 """
 
 import argparse
 import concurrent.futures
 import json
+import math
 import os
+import random
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -40,6 +43,13 @@ int clock_gettime(clockid_t id, struct timespec* now) {
   return result;
 }
 """
+WRECK = {"n": 12, "d": 8, "m": 15, "h": 1.5, "noise": 0.2, "seed": 1000}
+WRECK_KEYS = [*(f"--data.reference.{key}={value}" for key, value in WRECK.items()),
+              "--data.source=reference", "--model.kind=linear", "--model.precision=f64",
+              "--topology.kind=grid", "--optim.learning-rate=0.05", "--optim.batch-size=0",
+              "--optim.admm-penalty=0.5", "--stop.rounds=0", "--stop.stay=true"]
+WRECK_EXTRA = ["--cluster.preset=local", "--cluster.expect=12"]
+WRECK_DISTANCE = 1e-9
 DAY_S = 86400
 LOOK_S = 0.05
 failures = []
@@ -179,7 +189,9 @@ class Cluster:
         return [self.nodes[0].addresses["control"]] if self.nodes else []
 
     def add(self, index, arguments):
-        self.nodes.append(Node(self, index, arguments))
+        """`arguments` are the same for all, or come from a function of the index."""
+        own = arguments(index) if callable(arguments) else arguments
+        self.nodes.append(Node(self, index, own))
         return self.nodes[-1]
 
     def but(self, *nodes):
@@ -609,6 +621,95 @@ def usage(node):
     return int(fields[21]) * os.sysconf("SC_PAGE_SIZE") / 2**20, ticks
 
 
+MASK = 2**64 - 1
+
+
+def uniform(seed, k):
+    """U(s, k) of the reference problem (docs/algorithms.md)."""
+    x = ((seed << 32 | k) + 0x9E3779B97F4A7C15) & MASK
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return ((x ^ x >> 31) >> 11) * 2.0**-53 * 2 - 1
+
+
+def add_normal_equations(sums, i):
+    """A_i^T A_i and, as the last column, A_i^T b_i."""
+    d, m, seed = WRECK["d"], WRECK["m"], WRECK["seed"]
+    x = [uniform(seed + 900, c) + WRECK["h"] * uniform(seed + 500 + i, c) for c in range(d)]
+    for r in range(m):
+        row = [uniform(seed + i, r * d + c) for c in range(d)]
+        row.append(sum(a * b for a, b in zip(row, x)) +
+                   WRECK["noise"] * uniform(seed + 700 + i, r))
+        for c in range(d):
+            for k in range(d + 1):
+                sums[c][k] += row[c] * row[k]
+
+
+def optimum(indices):
+    """Where the mean of what these nodes minimise is least, by Gauss and Jordan."""
+    d = WRECK["d"]
+    sums = [[0.0] * (d + 1) for _ in range(d)]
+    for i in indices:
+        add_normal_equations(sums, i)
+    for c in range(d):
+        for r in range(d):
+            if r == c:
+                continue
+            factor = sums[r][c] / sums[c][c]  # positive definite: no pivot is nothing
+            sums[r] = [a - factor * b for a, b in zip(sums[r], sums[c])]
+    return [sums[c][d] / sums[c][c] for c in range(d)]
+
+
+def model(node):
+    """The parameters, or None when it does not answer."""
+    try:
+        with urllib.request.urlopen(f"http://{node.addresses['http']}/v1/model", timeout=5) as r:
+            data = r.read()
+    except (urllib.error.URLError, OSError):
+        return None
+    length, = struct.unpack_from("<Q", data)
+    count = json.loads(data[8:8 + length])["parameters"]["shape"][0]
+    return struct.unpack_from(f"<{count}d", data, 8 + length)
+
+
+def farthest(nodes, x):
+    """The largest ||x_i - x|| of the nodes."""
+    models = list(asking.map(model, nodes))
+    return max(math.inf if y is None or len(y) != len(x) else math.dist(x, y) for y in models)
+
+
+def wreck(algorithm, count, turn):
+    """(seconds until the survivors were at their optimum or None, the distance in the end)."""
+    def keys(index):
+        return WRECK_KEYS + [f"--optim.algorithm={algorithm}", f"--data.shard={index}/12"]
+
+    with Cluster(12, keys, keeps=False, extra=WRECK_EXTRA) as cluster:
+        if cluster.settle(30) is None or wait(lambda: min(rounds(cluster.nodes)) > 50, 30) is None:
+            return None, math.inf
+        time.sleep(0.1 * (turn % 10))  # from the way down to the end of it
+        victims = random.Random(turn).sample(cluster.nodes, count)
+        for node in victims:
+            node.signal(signal.SIGKILL)
+        others = cluster.but(*victims)
+        goal = optimum([k for k, node in enumerate(cluster.nodes) if node not in victims])
+        arrived = wait(lambda: farthest(others, goal) <= WRECK_DISTANCE, 10, 0.1)
+        return arrived, farthest(others, goal)
+
+
+def check_wreck(options):
+    for algorithm in ("ed", "gt", "admm"):
+        arrived, worst = [], 0
+        for turn in range(options.times):
+            seconds, distance = wreck(algorithm, 1 + turn % 3, turn)
+            arrived += [seconds] if seconds is not None else []
+            worst = max(worst, distance)
+            if seconds is None:
+                print(f"      {algorithm}, trial {turn}, {1 + turn % 3} killed: {distance:.3g}")
+        report(f"{algorithm}: one to three of twelve killed, the others at their optimum after",
+               f"{spread(arrived)}; at most {worst:.2g} off in the end",
+               len(arrived) == options.times)
+
+
 def check_many(options):
     count = options.nodes if options.nodes != 16 else 256
     with Cluster(count, IDLE) as cluster:
@@ -628,7 +729,7 @@ def main():
     checks = {"kill": check_kill, "busy": check_busy, "stop": check_stop,
               "partition": check_partition, "restart-all": check_restart_all, "join": check_join,
               "many": check_many, "clock": check_clock, "duplicate": check_duplicate,
-              "silent": check_silent, "mass": check_mass}
+              "silent": check_silent, "mass": check_mass, "wreck": check_wreck}
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=16)

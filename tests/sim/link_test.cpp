@@ -105,24 +105,23 @@ TEST_CASE("A link that falls to a hundredth and returns costs time and no vector
 
 TEST_CASE("Packets that TCP loses hold rounds up and nobody runs free") {
   double without = 0;
-  for (const double loss : {0., .01, .02, .05, .1, .3}) {
+  for (const double loss : {0., .02, .1}) {
     CAPTURE(loss);
     const optim::Options training = reference_training(0.1);
-    sim::Options options = reference_world(16, topology::Kind::ring, training);
-    options.base.expect = 16;
+    sim::Options options = reference_world(8, topology::Kind::ring, training);
+    options.base.expect = 8;
     options.network.packet_loss = loss;
     Cluster cluster(options, training);
     cluster.start_all();
     std::uint64_t apart = 0;
-    for (int second = 30; second <= 300; second += 10) {
+    for (int second = 30; second <= 120; second += 10) {
       cluster.world.run_until(Time(second * 1s));
       apart = std::max(apart, cluster.round_spread());
     }
-    if (loss <= .1) CHECK(apart <= 8);
-    if (loss <= .1) CHECK(repeated(cluster) == 0);
+    CHECK(apart <= 8);
+    CHECK(repeated(cluster) == 0);
     const double distance = sim::consensus_distance(cluster.world);
     if (loss == 0) without = distance;
-    if (loss <= .1) CHECK(distance <= 3 * without);
-    MESSAGE("apart " << apart << ", distance " << distance << ", rounds " << cluster.round(0));
+    CHECK(distance <= 3 * without);
   }
 }

@@ -38,17 +38,10 @@ double error_after(const Case& one) {
 TEST_CASE("Pairwise exact diffusion ends in the optimum whoever is slow and whatever is lost") {
   using topology::Kind;
   for (const Case& one : std::vector<Case>{{Kind::complete, 3, 10, 0, 150},
-                                           {Kind::path, 3, 20, 0, 300},
                                            {Kind::ring, 4, 10, 0, 150},
-                                           {Kind::complete, 4, 10, 0, 150},
-                                           {Kind::ring, 8, 10, 0, 150},
-                                           {Kind::torus, 8, 20, 0, 150},
-                                           {Kind::grid, 12, 50, 0, 400},
-                                           {Kind::ring, 2, 1, .3, 150},
-                                           {Kind::complete, 3, 1, .3, 150},
-                                           {Kind::path, 3, 1, .3, 150},
-                                           {Kind::ring, 6, 1, .3, 150},
-                                           {Kind::ring, 12, 1, .5, 300}}) {
+                                           {Kind::ring, 2, 1, .3, 60},
+                                           {Kind::path, 3, 1, .3, 60},
+                                           {Kind::ring, 12, 1, .3, 60}}) {
     CAPTURE(one.nodes);
     CAPTURE(one.straggler);
     CAPTURE(one.loss);

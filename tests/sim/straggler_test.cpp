@@ -105,7 +105,7 @@ void expect_exact_after(Mishap mishap) {
   using optim::Algorithm, topology::Kind;
   const std::vector<Case> all = {
       {Kind::ring, 8}, {Kind::grid, 12}, {Kind::torus, 16}, {Kind::ring, 3}, {Kind::ring, 2}};
-  const std::vector<Case> some = {{Kind::grid, 12}, {Kind::ring, 3}};
+  const std::vector<Case> some = {{Kind::grid, 12}};
   for (const Case& one : tries_all() ? all : some)
     for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt, Algorithm::admm})
       for (const double straggler : {1., 10., 30., 50.})
@@ -147,7 +147,7 @@ TEST_CASE("D-PSGD keeps the floor of all whatever happens to a slow node") {
     even.world.run_until(Time(60s));
     Cluster cluster = cluster_of({topology::Kind::grid, 12}, optim::Algorithm::dpsgd, 10);
     happen(cluster, mishap);
-    cluster.world.run_until(cluster.world.now() + 300s);
+    cluster.world.run_until(cluster.world.now() + 100s);
     CHECK(error(cluster) == doctest::Approx(error(even)).epsilon(.01));
   }
 }

@@ -23,6 +23,14 @@ inline sim::TrialOptions quick_trial(std::size_t nodes = 8) {
   return trial;
 }
 
+// One node is slower than the others are in step, before and after the last fault.
+inline sim::TrialOptions straggler_trial() {
+  sim::TrialOptions trial = quick_trial();
+  trial.world.compute = std::chrono::milliseconds(50);
+  trial.world.straggler = 20;
+  return trial;
+}
+
 inline sim::TrainerFactory quick_trainers() {
   return reference_trainers(fading_training(), {.n = 8});
 }

@@ -83,3 +83,50 @@ TEST_CASE("A node that starts later joins and one that starts again does not") {
   cluster.world.start(1);
   CHECK(sim::to_text(cluster.world.fault_counts()) == "1 restarted, 1 left, 1 joined");
 }
+
+namespace {
+
+// How long until all others take node 3 of sixteen for dead.
+Duration known_after(const std::function<void(sim::World&)>& strike) {
+  Cluster cluster = reference_cluster(16, 16);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  strike(cluster.world);
+  CHECK(cluster.comes_true(
+      [&] {
+        for (std::size_t node = 0; node < 16; ++node)
+          if (node != 3 && cluster.liveness(node, 3) != gossip::Liveness::dead) return false;
+        return true;
+      },
+      60s));
+  return cluster.world.now() - Time(5s);
+}
+
+}  // namespace
+
+TEST_CASE("A host that answers nothing is known to be dead before one that accepts") {
+  const auto ends = [](sim::World& world) { world.crash(3); };
+  const auto is_gone = [](sim::World& world) { world.partition(std::vector<std::size_t>{3}); };
+  const auto stops = [](sim::World& world) { world.pause(3, Time(100s)); };
+  const Duration refused = known_after(ends), unanswered = known_after(is_gone);
+  CHECK(refused < unanswered);
+  CHECK(unanswered < 5s);
+  CHECK(known_after(stops) > unanswered + 1s);
+}
+
+TEST_CASE("A look over a link that is cut for less than its patience finds nothing") {
+  Cluster cluster = reference_cluster(4, 4);
+  std::size_t knocks = 0;
+  cluster.world.observe([&](std::size_t, const gossip::Output& output) {
+    knocks += std::holds_alternative<gossip::Knock>(output);
+  });
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  cluster.world.partition(std::vector<std::size_t>{3});
+  CHECK(cluster.comes_true([&] { return knocks > 0; }, 5s));
+  cluster.world.run_until(cluster.world.now() + 1s);
+  cluster.world.network().heal();
+  cluster.world.run_until(cluster.world.now() + 10s);
+  CHECK(cluster.all_agree());
+  CHECK(cluster.checker.sound());
+}

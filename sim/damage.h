@@ -1,0 +1,41 @@
+// Damage: what happens to the bytes of a frame on its way. A flipped byte must be refused by a
+// checksum; a message of which one field is wrong and whose checksum is right (memory that fails, a
+// program that lies) is believed as far as it can be believed.
+#pragma once
+
+#include <cstdint>
+
+#include "base/prng.h"
+#include "gossip/transfer.h"
+#include "sim/faults.h"
+
+namespace starling::sim {
+
+struct DamageOptions {
+  double corrupt = 0;  // probability that one byte of a frame is flipped
+  double forge = 0;    // probability that one field of its header is changed
+};
+
+class Damage {
+ public:
+  enum class Done { nothing, corrupted, forged };
+
+  explicit Damage(std::uint64_t seed) : prng_(Prng::derive(seed, stable_hash("damage"))) {}
+
+  // May be changed while frames are under way; those are not touched.
+  DamageOptions& options() { return options_; }
+  // Of a frame that is sent now. What is done to it is counted.
+  Done meet(gossip::Frame& frame);
+  // Of frames.
+  const FaultCounts& counts() const { return counts_; }
+
+ private:
+  void corrupt(gossip::Frame& frame);
+  bool forge(gossip::Frame& frame);
+
+  DamageOptions options_;
+  Prng prng_;
+  FaultCounts counts_;
+};
+
+}  // namespace starling::sim
