@@ -37,8 +37,11 @@ Result<void> Guard<S>::check(const Step& step) {
   if (!bears(after)) {
     const double before = loss_at(step.x);
     const bool leads_back = std::isfinite(after) && !(after > before);
-    if (leads_back) return {};
-    if (!std::isfinite(before))
+    // From far away good steps are long, but none needs to be longer than the way itself.
+    const double longest =
+        std::max(kStride * good_length_, std::sqrt(squared_norm(std::span<const S>(step.x))));
+    if (leads_back && step.length <= longest) return {};
+    if (leads_back || !std::isfinite(before))
       return fail("the loss is {:.3g}, that of the initial model {:.3g}", before, reference_);
     return fail("the loss would rise from {:.3g} to {:.3g}", before, after);
   }

@@ -4,8 +4,8 @@
 //   F(x + u) > 10 max(F(x_0), F(x_1), 0.1) ,
 // F being the loss on a few held-out samples, x_0 the initial model and x_1 that of the first step,
 // for a newcomer's is good already. Whoever is beyond that, by slow steps or by its neighbours, may
-// still lead back, by steps that lower F. From far away those are long: a network that is wrecked
-// as a whole comes back by them.
+// still lead back, by steps that lower F and are not longer than usual or than ||x||. From far
+// away good steps are long: a network that is wrecked as a whole comes back by them.
 //
 // F costs about half as much as a gradient, so it is asked for suspicious steps only: those twice
 // as long as every one that was found good, and those from where the training loss is twice what it

@@ -248,7 +248,7 @@ TEST_CASE("Who takes over a good model is held to the loss of the initial one") 
   CHECK_FALSE(is_sound(guard, good, {15, 0}, 5e-7));
 }
 
-TEST_CASE("Who was ruined by its neighbours may lead back in steps of any length") {
+TEST_CASE("Who was ruined by its neighbours may lead back in steps up to its own length") {
   Calls calls;
   Bowl<double> bowl(calls);
   Guard<double> guard(bowl, 1);
@@ -257,4 +257,5 @@ TEST_CASE("Who was ruined by its neighbours may lead back in steps of any length
   CHECK(is_sound(guard, ruined, {-2, -2}, 1e6));
   CHECK_FALSE(is_sound(guard, ruined, {2, 2}, 1e6));
   CHECK(is_sound(guard, ruined, {-500, -500}, 1e6));
+  CHECK_FALSE(is_sound(guard, ruined, {-1100, -1100}, 1e6));
 }

@@ -41,7 +41,7 @@ TEST_CASE("Pairwise exact diffusion ends in the optimum whoever is slow and what
                                            {Kind::ring, 4, 10, 0, 150},
                                            {Kind::ring, 2, 1, .3, 60},
                                            {Kind::path, 3, 1, .3, 60},
-                                           {Kind::ring, 12, 1, .3, 60}}) {
+                                           {Kind::ring, 12, 1, .3, 120}}) {
     CAPTURE(one.nodes);
     CAPTURE(one.straggler);
     CAPTURE(one.loss);
