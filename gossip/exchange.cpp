@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kRoundsInStep = 8;
 
 // A neighbour is believed to be at most so many rounds ahead of all that is known, and one more for
-// each kShare of the shortest round of this node since the neighbour was heard.
+// each kRoundShare-th part of the shortest round of this node since the neighbour was heard.
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);
