@@ -93,7 +93,7 @@ class Exchange {
 
   Aggregate& aggregate() { return aggregate_; }
   Duration waited() const { return waited_; }
-  // Of it, while a vector was under way.
+  // The part of waited() in which a vector was under way.
   Duration waited_for_network() const { return waited_for_network_; }
   std::vector<EdgeStatus> status(const Links& links) const;
   // "waiting for node-3: last heard 2.1 s ago, patience 0.8 s"
@@ -128,7 +128,7 @@ class Exchange {
     bool late = false;        // its patience ran out; nobody waits until it is heard again
     bool is_doubted = false;  // in this round
     LinkMeter meter;          // of its vectors
-    double send_rate = 0;     // of this node's, as it says
+    double send_rate = 0;     // of vectors of this node, as the neighbour says
     Time came{};              // its last vector
     double offered_path = 0;  // path_ when the last vector was offered to it
     double span = 0;          // of the last vector, as it was said
@@ -184,7 +184,7 @@ class Exchange {
   Duration waited_{}, waited_for_network_{};
   Time finished_at_{};  // the last round
   NetworkShare network_share_;
-  NodeId slowest_{};  // whose vector came last in the last round
+  NodeId slowest_{};  // the neighbour whose vector came last in the last round
   std::map<NodeId, Neighbor> neighbors_;
   std::map<NodeId, std::uint64_t> offered_to_;  // peer -> epoch of the link the offer went over
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
