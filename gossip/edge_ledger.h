@@ -68,8 +68,9 @@ class EdgeLedger {
   bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
   // The other end has offered all up to `index`.
   void announced(std::uint64_t index);
-  // One that was offered has not come; it may be of a round that this end has not begun.
-  bool lacks() const { return announced_ > received_; }
+  // One that was offered has not come; it may be of a round that this end has not begun. Of a
+  // closed edge only those that make a pair count.
+  bool lacks() const { return (closed_ ? std::min(announced_, last_) : announced_) > received_; }
   // A later one came before it.
   bool has_gap() const { return newest_ > received_; }
   // All up to this one have come.

@@ -24,7 +24,8 @@ std::uint64_t Link::life() const {
 Links::Links(const Options& options)
     : options_(options),
       agreement_(fmt::format("{} with exchange.schedule={} and exchange.missing={}",
-                             options.algorithm, name(options.schedule), name(options.missing))) {}
+                             options.algorithm, name(options.schedule), name(options.missing))),
+      last_epoch_(mix64(options.incarnation) >> 32) {}
 
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
                  Outbox& out) {

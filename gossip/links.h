@@ -75,7 +75,9 @@ class Links {
   std::string agreement_;  // on what both ends of an edge must do alike, as a person reads it
   std::uint64_t schema_ = 0;
   std::uint64_t view_ = 0;
-  std::uint64_t last_epoch_ = 0;
+  // Two lives of a node share no epoch: what was sent over an edge of the first must not reach an
+  // edge of the second.
+  std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
   std::map<NodeId, Link> links_;
 };

@@ -19,6 +19,8 @@ constexpr Duration kSurveyPatience = std::chrono::seconds(10);
 constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
+// A founder that begins so many rounds behind the others catches up; beyond, it asks for a model.
+constexpr std::uint64_t kFoundersApart = 8;
 constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
 
 // Somebody whose model is worth having: it has trained at least one round.
@@ -54,10 +56,17 @@ void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::fetching) fetch(now, members, out);
 }
 
+// There was nobody to ask for a model, and now there is, before this node began with its own: whom
+// it could ask had gone for a while, or it had not heard of them.
+bool Startup::lags(const Membership& members) const {
+  if (round_ > 0 || gave_up_) return false;
+  const auto candidates = donors(members);
+  const auto is_ahead = [](const Member* member) { return member->round > kFoundersApart; };
+  return failed_donor_ ? !candidates.empty() : std::ranges::any_of(candidates, is_ahead);
+}
+
 void Startup::begin(Time now, const Membership& members, const Links& links) {
-  // All whom a newcomer could ask were gone; somebody is back before it began alone.
-  const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
-  if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
+  if (stage_ == Stage::ready && lags(members)) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !expected_since_) return;
   // Founders begin together, a newcomer as soon as it can.
   const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();

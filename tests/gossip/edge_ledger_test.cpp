@@ -200,3 +200,14 @@ TEST_CASE("Vectors without a partner are dropped when the edge closes") {
   CHECK(ledger.is_settled());
   CHECK(ledger.take().empty());
 }
+
+TEST_CASE("A closed edge lacks no vector that has no partner") {
+  EdgeLedger ledger;
+  ledger.offer(vector_of(1));
+  ledger.announced(3);
+  CHECK(ledger.lacks());
+  ledger.closed_at(3);
+  CHECK(ledger.lacks());
+  CHECK(ledger.receive(1, vector_of(1)));
+  CHECK_FALSE(ledger.lacks());
+}

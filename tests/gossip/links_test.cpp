@@ -14,7 +14,7 @@ constexpr std::uint64_t kSchema = 42;
 
 // Two nodes that know each other and want the edge between them.
 struct Pair {
-  Pair() {
+  explicit Pair(std::uint64_t incarnation = 1) : a(party_options(1, incarnation)) {
     introduce(a, b);
     introduce(b, a);
     for (Party* party : {&a, &b}) {
@@ -51,7 +51,7 @@ struct Pair {
   }
 
   Time now{1s};
-  Party a{party_options(1)}, b{party_options(2)};
+  Party a, b{party_options(2)};
 };
 
 const Hello& hello(const std::vector<Send>& sends) {
@@ -140,4 +140,9 @@ TEST_CASE("A hello of an earlier life opens nothing") {
   question.front().message.envelope.incarnation = 0;
   CHECK(pair.answer(pair.b, question).empty());
   CHECK(pair.b.links.all().begin()->second.peer_epoch == 0);
+}
+
+TEST_CASE("Two lives of a node give the same edge different epochs") {
+  Pair first(1), second(2);
+  CHECK(hello(first.say(first.a)).epoch != hello(second.say(second.a)).epoch);
 }
