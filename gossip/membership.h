@@ -119,6 +119,7 @@ class Membership {
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);
   void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_same_age(Entry& entry, const Member& heard, Outbox& out);
   void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_gone_again(Entry& entry, const Rumor& rumor);

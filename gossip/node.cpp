@@ -81,7 +81,7 @@ struct Node::Parts {
     if (training.run().round > 0) donor.asked(now, from.sender, membership, outbox);
   }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
-    startup.receive(snapshot, std::move(payload), from, outbox);
+    startup.receive(snapshot, std::move(payload), from, membership, outbox);
   }
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
     exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
@@ -233,6 +233,8 @@ void Node::Parts::settle(Time now) {
   }
   exchange.links_changed(now, links, membership, outbox);
   exchange.tick(now, links, outbox);
+  for (NodeId peer : exchange.take_broken())
+    links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId slow : exchange.take_doubted()) {

@@ -14,6 +14,8 @@ constexpr std::size_t kClosingLimit = 64;
 // Between questions: before the first offer, at least and at most. More often: less time lost with
 // a message, more small messages where all is well but slow.
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
+// From the other end's closing of a session to the end of its link, at most.
+constexpr Duration kClosePatience = std::chrono::seconds(2);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -24,7 +26,7 @@ Duration first_pause(const Link& link) {
 }
 
 bool Sessions::Session::is_of(const Link& link) const {
-  return link.epoch == epoch && link.peer_epoch == peer_epoch &&
+  return link.wish.peer == peer && link.epoch == epoch && link.peer_epoch == peer_epoch &&
          link.peer_incarnation == incarnation;
 }
 
@@ -46,6 +48,9 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.bulk = link.bulk;
   session.pause = kPauseInitial;
   session.least_pause = 2 * kPauseLeast;
+  // This life of the edge has ended before.
+  if (std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); }))
+    broken_.push_back(session.peer);
   return session;
 }
 
@@ -177,6 +182,16 @@ Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& mes
   return &open(link->second);
 }
 
+// An honest end has seen no more than was sent, still has and has offered what it had and had
+// offered before, and closes its link soon after the session.
+void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
+  const bool is_newest = message.order > session.heard;
+  const bool goes_back = message.received < session.ledger.acknowledged() ||
+                         message.offered < session.ledger.announced();
+  if (message.seen > session.order || (is_newest && goes_back)) session.broken_at = now;
+  if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
+}
+
 // Returns whether the vector is known already.
 bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
   EdgeLedger& ledger = session.ledger;
@@ -196,6 +211,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   Session* session = find_or_open(from, message, links);
   if (!session) return Heard::foreign;
   EdgeLedger& ledger = session->ledger;
+  find_contradiction(now, *session, message);
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
   if (message.seen <= session->order)
     ledger.seen(PLANTED(asks_too_early) ? session->order : message.seen);
@@ -275,6 +291,11 @@ void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::siz
 }
 
 void Sessions::tick(Time now, Outbox& out) {
+  for (auto& [peer, session] : open_)
+    if (now >= session.broken_at) {
+      session.broken_at = kNever;
+      if (!PLANTED(keeps_broken_edge)) broken_.push_back(peer);
+    }
   for_each([&](Session& session) {
     if (now < session.ask_at) return;
     say(now, session, true, out);
@@ -285,7 +306,8 @@ void Sessions::tick(Time now, Outbox& out) {
 
 Time Sessions::deadline() const {
   Time next = kNever;
-  for (const auto& [peer, session] : open_) next = std::min(next, session.ask_at);
+  for (const auto& [peer, session] : open_)
+    next = std::min({next, session.ask_at, session.broken_at});
   for (const Session& session : closing_) next = std::min(next, session.ask_at);
   return next;
 }

@@ -74,6 +74,9 @@ class Sessions {
   void hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes);
   void tick(Time now, Outbox& out);
   Time deadline() const;
+  // Peers whose count of the vectors contradicts this node's, since the last call: a message was
+  // wrong, and no pair may ever be whole again. Their edges are to begin anew.
+  std::vector<NodeId> take_broken() { return std::exchange(broken_, {}); }
 
   // ---- the end
   void close_all(Time now, Outbox& out);
@@ -106,6 +109,7 @@ class Sessions {
     Time asked_at{};             // when that was sent
     std::size_t partial = 0;     // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
+    Time broken_at = kNever;  // unless the link ends before
     bool progressed = false;  // something new was heard since the last round
     Time ask_at = kNever;
     Duration pause{};        // from one question to the next
@@ -120,6 +124,7 @@ class Sessions {
   Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
   Session& open(const Link& link);
   void write(Session& session, Round& message) const;
+  void find_contradiction(Time now, Session& session, const Round& message);
   bool take_in(Session& session, const Round& message, Payload payload);
   void plan_question(Time now, Session& session, bool is_answered) const;
   bool shall_ask_back(Time now, const Session& session, const Round& message) const;
@@ -132,6 +137,7 @@ class Sessions {
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;  // and settled ones, which still answer
   std::uint64_t abandoned_ = 0;
+  std::vector<NodeId> broken_;
 };
 
 }  // namespace starling::gossip

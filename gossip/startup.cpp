@@ -21,6 +21,8 @@ constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
 // A founder that begins so many rounds behind the others catches up; beyond, it asks for a model.
 constexpr std::uint64_t kFoundersApart = 8;
+// A donor may be twice as far as the members' table tells, and by so many rounds further.
+constexpr std::uint64_t kRoundsUntold = 1000;
 constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
 
 // Somebody whose model is worth having: it has trained at least one round.
@@ -220,7 +222,7 @@ void Startup::ask(Time now, const std::vector<const Member*>& candidates, const 
 }
 
 void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
-                      Outbox& out) {
+                      const Membership& members, Outbox& out) {
   const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
   if (!is_fetching() || !was_asked || payload.empty()) return;
   optim::Job job;
@@ -229,7 +231,10 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
     job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
   }
   job.adopt = std::move(payload);
-  round_ = snapshot.round;
+  // A wrong number must not lead everybody astray. A node that begins too low learns the round from
+  // its neighbours.
+  const Member* donor = members.find(from.sender);
+  round_ = std::min(snapshot.round, 2 * (donor ? donor->round : 0) + kRoundsUntold);
   out.train(std::move(job));
   stage_ = Stage::adopting;
 }

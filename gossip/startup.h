@@ -35,7 +35,8 @@ class Startup {
   void begin(Time now, const Membership& members, const Links& links);
   Time deadline() const;
   void receive(const Surveys& message);
-  void receive(const Snapshot& snapshot, Payload payload, const Envelope& from, Outbox& out);
+  void receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
+               const Membership& members, Outbox& out);
   // The answer to a job of the startup.
   void trained(Time now, const optim::Done& done);
 

@@ -32,7 +32,7 @@ constexpr std::array<FaultRule, 18> kRules = {{
     {FaultKind::leave, "leave", 1, 1, 0, 0, true},
     {FaultKind::join, "join", 1, 1, 0, 0, false},
     {FaultKind::corrupt, "corrupt", 0, 0, 0, 1, true},
-    {FaultKind::forge, "forge", 0, 0, 0, 1, true, {}, false},
+    {FaultKind::forge, "forge", 0, 0, 0, 1, true, {}, 0.1},
 }};
 
 constexpr std::string_view kNodePrefix = "node-";

@@ -56,7 +56,7 @@ struct FaultRule {
   double amount_least, amount_most;  // both 0: it has none
   bool has_end;
   std::string_view unit = {};  // of the amount
-  bool is_drawn = true;        // chaos has it; else only a scenario that is written has
+  double share = 0.4;          // of the seeds of chaos that switch it on
 };
 const FaultRule& rule_of(FaultKind kind);
 std::span<const FaultRule> fault_rules();

@@ -20,13 +20,15 @@ constexpr std::int64_t kNodesLimit = 10'000;
 constexpr double kSecondsLimit = 1e6;
 constexpr std::size_t kFaultsLimit = 100'000;
 
-constexpr double kShareOfKinds = 0.4;  // that a seed switches on
 // Times between two faults of a kind, and of a fault, in seconds; drawn evenly in the logarithm.
 constexpr double kPauseLeast = 8, kPauseMost = 240;
 constexpr double kDurationLeast = 0.1, kDurationMost = 40;
 
 // Of a link, in Mbit/s: the vectors of chaos are small.
 constexpr double kLimitLeast = 0.01, kLimitMost = 10;
+
+// The largest share of forged frames. Larger: edges begin anew more often than they exchange.
+constexpr double kForgedMost = 0.02;
 
 Duration in_milliseconds(double value) {
   return milliseconds(static_cast<milliseconds::rep>(value * 1e3));
@@ -53,6 +55,7 @@ double draw_amount(Prng& prng, const FaultRule& rule) {
   if (rule.amount_most <= 0) return 0;
   if (rule.kind == FaultKind::limit)
     return std::ceil(draw_logarithmic(prng, kLimitLeast, kLimitMost) * 100) / 100;
+  if (rule.kind == FaultKind::forge) return std::ceil(prng.uniform() * kForgedMost * 1000) / 1000;
   const double most = std::min(rule.amount_most, rule.amount_least + 7);
   const double value = prng.uniform(rule.amount_least, most);
   return std::ceil(value * 100 * (most > 1 ? 1 : 0.5)) / 100;  // shares of at most a half
@@ -154,9 +157,9 @@ Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos) {
   Scenario scenario{.seed = seed, .nodes = nodes, .chaos = chaos};
   Prng prng = Prng::derive(seed, stable_hash("scenario"));
   for (const FaultRule& rule : fault_rules()) {
-    const bool is_on = prng.chance(kShareOfKinds) && rule.nodes_least <= nodes;
+    const bool is_on = prng.chance(rule.share) && rule.nodes_least <= nodes;
     const Prng own = Prng::derive(prng.next(), stable_hash(rule.verb));
-    if (!is_on || !rule.is_drawn) continue;
+    if (!is_on) continue;
     if (rule.kind == FaultKind::join)
       draw_joins(own, scenario);
     else

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -168,6 +169,48 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   b.take(now, std::move(sends));
   CHECK_FALSE(b.exchange.complete(now, b.links));
   CHECK(b.exchange.status(b.links).front().rejected.at("round") == 1);
+}
+
+TEST_CASE("An edge whose ends count differently begins anew") {
+  const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
+  const auto goes_back = [](Round& round) { round.received = round.offered = 0; };
+  const auto closes = [](Round& round) { round.closes = true; };
+  for (const std::function<void(Round&)>& forge :
+       std::initializer_list<std::function<void(Round&)>>{has_seen_too_much, goes_back, closes}) {
+    Pair pair(Missing::late);
+    auto& [now, later, a, b] = pair;
+    b.take(now, pair.begin(7));
+    b.exchange.finish_round(now, b.links, b.outbox);
+    b.said();
+    b.offer(2, now);
+    std::vector<Send> sends = b.said();
+    a.take(now, sends);
+    a.exchange.finish_round(now, a.links, a.outbox);
+    a.offer(2, now);
+    a.said();
+    CHECK(a.exchange.take_broken().empty());
+    ++sends.front().message.envelope.sequence;
+    Round& round = std::get<Round>(sends.front().message.body);
+    ++round.order;
+    forge(round);
+    a.take(now, sends);
+    a.exchange.tick(now + 2s, a.links, a.outbox);
+    REQUIRE(a.exchange.take_broken() == std::vector{b.membership.self()});
+    const std::uint64_t before = a.links.active(b.membership.self())->life();
+    a.links.restart(now, b.membership.self(), "test", a.outbox);
+    a.links.tick(now, a.outbox);
+    for (int k = 0; k < 4; ++k) {
+      b.take(now, a.said());
+      a.take(now, b.said());
+    }
+    REQUIRE(a.links.active(b.membership.self()));
+    REQUIRE(b.links.active(a.membership.self()));
+    CHECK(a.links.active(b.membership.self())->life() != before);
+    b.exchange.tick(now + 5s, b.links, b.outbox);
+    a.exchange.tick(now + 5s, a.links, a.outbox);
+    CHECK(a.exchange.take_broken().empty());
+    CHECK(b.exchange.take_broken().empty());
+  }
 }
 
 TEST_CASE("Nobody waits for a newcomer that it has not offered to") {

@@ -89,6 +89,24 @@ TEST_CASE("What is said of a living node is refuted however it is said") {
       }
 }
 
+TEST_CASE("Of two records of one version that differ the member tells the true one") {
+  Cluster table;
+  table.run(1s);
+  Member wrong = record(*table.parties[2]);
+  wrong.phase = wrong.phase == Phase::joining ? Phase::training : Phase::joining;
+  tell(table, 1, {wrong});
+  table.run(1s);
+  const Member now = record(*table.parties[2]);
+  CHECK(now.version > wrong.version);
+  CHECK(table.parties[1]->membership.find(now.id)->phase == now.phase);
+  // And one of a later version, which all believe at first.
+  wrong.version = now.version + 100;
+  tell(table, 1, {wrong});
+  table.run(1s);
+  for (const auto& party : table.parties)
+    if (party) CHECK(party->membership.find(now.id)->phase == now.phase);
+}
+
 TEST_CASE("A node that has left does not refute it") {
   Cluster table;
   table.run(1s);
