@@ -3,9 +3,10 @@
 
     tests/acceptance/churn.py [--nodes N] [--times T] [--seconds S] CHECK ...
 
-Checks: kill busy stop partition restart-all join many clock duplicate silent mass wreck. Each prints
-its figures; the exit code is 1 when one is outside its bound. `partition` and `silent` need root and
-network namespaces, `clock` a C compiler, else they are skipped.
+Checks: kill busy stop partition restart-all join many clock duplicate silent mass wreck slow. Each
+prints its figures; the exit code is 1 when one is outside its bound. `partition` and `silent` need
+root and network namespaces, `clock` a C compiler, else they are skipped. STARLING in the
+environment names the program when it is not build/release/daemon/starling.
 """
 import argparse
 import json
@@ -27,6 +28,7 @@ from fleet import (Cluster, DAY_S, IDLE, MILLION, PROGRAM, ROOT, SMALL, WRECK_DI
                    WRECK_EXTRA, WRECK_KEYS, alive, asking, consensus, dead, elapsed, failures,
                    is_back, is_dead, report, rounds, spread, wait)
 from normal_equations import optimum
+from slow import check_slow
 
 
 def check_kill(options):
@@ -457,13 +459,15 @@ def main():
     checks = {"kill": check_kill, "busy": check_busy, "stop": check_stop,
               "partition": check_partition, "restart-all": check_restart_all, "join": check_join,
               "many": check_many, "clock": check_clock, "duplicate": check_duplicate,
-              "silent": check_silent, "mass": check_mass, "wreck": check_wreck}
+              "silent": check_silent, "mass": check_mass, "wreck": check_wreck,
+              "slow": check_slow}
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30, help="of busy loops")
     parser.add_argument("--cut", type=float, default=90, help="seconds that a partition lasts")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases of slow")
     parser.add_argument("check", nargs="+", choices=checks)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.path.join(ROOT, "build", "release", "daemon", "starling")
+PROGRAM = os.environ.get("STARLING") or os.path.join(ROOT, "build", "release", "daemon", "starling")
 SMALL = ["--data.samples=2000", "--model.kind=softmax", "--topology.kind=ring"]
 MILLION = ["--data.samples=2000", "--model.kind=mlp", "--model.hidden=1280", "--topology.kind=ring"]
 # In double precision: for single, oneDNN spends 30 ms of each process on making code first.
