@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "daemon/inbound.h"
+#include "daemon/outbound.h"
 
 namespace starling::daemon {
 namespace {
@@ -93,6 +94,7 @@ struct Transport::Peer {
   Peer(zmq::context_t& context, const Endpoint& to, Plane on)
       : socket(context, zmq::socket_type::push), plane(on) {
     set_rules(socket, on);
+    if (on == Plane::bulk) outbound.emplace(context, socket, "bulk to " + to_string(to));
     socket.connect(url(to));
   }
 
@@ -100,9 +102,11 @@ struct Transport::Peer {
     gossip::Frames frames;
     std::optional<Frame> frame;  // made, and not yet sent whole
     bool header_sent = false;
+    bool begun = false;
   };
 
   zmq::socket_t socket;
+  std::optional<Outbound> outbound;  // of the bulk plane
   Plane plane;
   std::deque<Outgoing> queue;  // of the bulk plane
   std::uint64_t last_use = 0;
@@ -188,7 +192,7 @@ void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
     if (!frames.has_payload()) return;  // words are said again, and must not cost a vector
     queue.pop_back();                   // older than what comes; the front, begun, stays
   }
-  queue.push_back({std::move(frames), {}, false});
+  queue.push_back({std::move(frames), {}, false, false});
   push(*target);
   if (plane == Plane::control && !queue.empty()) {
     queue.clear();
@@ -196,10 +200,23 @@ void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   }
 }
 
+// What was sent of the front message may be lost; the other end asks for it from there on. Its body
+// goes after a header that was sent: ZeroMQ drops it with that.
+void Transport::give_up_begun(Peer& peer) {
+  if (peer.queue.empty() || !peer.queue.front().begun) return;
+  if (Peer::Outgoing& front = peer.queue.front(); front.header_sent) {
+    zmq::message_t body = body_frame(front.frame->body);
+    if (!peer.socket.send(body, zmq::send_flags::dontwait)) return;
+  }
+  peer.queue.pop_front();
+  ++dropped_;
+}
+
 // Sends until the socket takes no more. A message's two parts go together: ZeroMQ admits both or,
 // when the queue is full, neither.
 void Transport::push(Peer& peer) {
   try {
+    if (peer.outbound && peer.outbound->take_break()) give_up_begun(peer);
     while (!peer.queue.empty()) {
       Peer::Outgoing& outgoing = peer.queue.front();
       while (outgoing.frame || !outgoing.frames.done()) {
@@ -211,6 +228,7 @@ void Transport::push(Peer& peer) {
           const auto flags = has_body ? zmq::send_flags::sndmore : zmq::send_flags::none;
           if (!peer.socket.send(header, flags | zmq::send_flags::dontwait)) return;
           outgoing.header_sent = has_body;
+          outgoing.begun = true;
         }
         if (has_body) {
           zmq::message_t body = body_frame(frame.body);

@@ -1,7 +1,7 @@
 // Transport: frames in, frames out, over ZeroMQ. Two sockets receive, one per plane; one socket per
 // peer and plane sends. One thread owns it. Sending never waits: control frames that do not fit are
 // dropped (gossip repeats itself), bulk messages queue, at most two per peer, a newer
-// vector replacing what has not begun.
+// vector replacing what has not begun. A message whose connection breaks in the middle ends there.
 #pragma once
 
 #include <chrono>
@@ -68,6 +68,7 @@ class Transport {
   Peer* peer(const Endpoint& to, gossip::Plane plane);
   void close_oldest();
   void push(Peer& peer);
+  void give_up_begun(Peer& peer);
   void watch_inbound(const FrameHandler& handler);
 
   std::unique_ptr<Sockets> sockets_;

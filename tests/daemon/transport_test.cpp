@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/prng.h"
@@ -143,6 +145,38 @@ TEST_CASE("A vector of many chunks arrives whole and unchanged") {
   }
   REQUIRE(received.has_value());
   CHECK(bytes_of(received->payload) == bytes_of(sent.payload));
+}
+
+TEST_CASE("A vector whose connection breaks in the middle ends there") {
+  const auto a = transport();
+  auto b = transport();
+  const Endpoint bulk = b->bulk();
+  gossip::Cutter cutter;
+  a->send(bulk, Plane::bulk, cutter.cut(message(100'000'000)));
+  const auto poll = [&](const std::function<bool()>& is_done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::size_t vectors = 0, words = 0;
+    while (!is_done() && std::chrono::steady_clock::now() < until) {
+      a->poll(std::chrono::milliseconds(5), {}, [](auto&&...) {});
+      if (b)
+        b->poll(std::chrono::milliseconds(5), {},
+                [&](Plane, std::span<const std::byte>, const Payload& body) {
+                  ++(body.empty() ? words : vectors);
+                });
+      if (words > 0) break;
+    }
+    return std::pair(vectors, words);
+  };
+  int looks = 0;
+  CHECK(poll([&] { return ++looks > 20; }).first > 0);
+  REQUIRE(a->has_queued());
+  b.reset();
+  auto again = Transport::bind({"127.0.0.1", 0}, bulk);
+  REQUIRE(again.has_value());
+  b = std::move(*again);
+  CHECK(poll([&] { return !a->has_queued(); }) == std::pair<std::size_t, std::size_t>(0, 0));
+  a->send(bulk, Plane::bulk, cutter.cut(message(0)));
+  CHECK(poll([] { return false; }) == std::pair<std::size_t, std::size_t>(0, 1));
 }
 
 TEST_CASE("Sending to nobody neither waits nor piles up") {

@@ -24,7 +24,7 @@ composition_root='^daemon/main(_[a-z]+)?\.cpp$' # those that may see everything
 heavy=(
   'msgpack'               '^gossip/wire\.cpp$'
   'boost/program_options' '^base/settings\.cpp$'
-  'zmq'                   '^daemon/(transport|loop|inbound)\.(cpp|h)$'
+  'zmq'                   '^daemon/(transport|loop|inbound|outbound)\.(cpp|h)$'
   'boost/(beast|asio)'    '^daemon/http[a-z_]*\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/([a-z_]+\.cpp|matrix\.h)$)'
 )

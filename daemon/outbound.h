@@ -1,0 +1,28 @@
+// Outbound: tells when the connection of one sending socket has broken. ZeroMQ drops what it held
+// and connects again in silence; a message of many frames would go on in the middle, and the
+// receiver refuses all frames behind the gap.
+#pragma once
+
+#include <string>
+#include <zmq.hpp>
+
+namespace starling::daemon {
+
+class Outbound {
+ public:
+  // REQUIRES a socket that is not connected yet and outlives it; `name` is of no other one in the
+  // context.
+  Outbound(zmq::context_t& context, zmq::socket_t& sender, const std::string& name);
+  Outbound(const Outbound&) = delete;
+  Outbound& operator=(const Outbound&) = delete;
+  ~Outbound();
+
+  // Whether a connection has broken since the last call.
+  bool take_break();
+
+ private:
+  zmq::socket_t& sender_;
+  zmq::socket_t events_;
+};
+
+}  // namespace starling::daemon
