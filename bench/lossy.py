@@ -9,8 +9,9 @@
 Softmax regression, 31 KB. A row says rounds a second of the median node, the largest distance
 between the rounds of two nodes seen, the distance of the farthest model from the mean of all (what
 the nodes say), and the time in which every node had the accuracy of the goal. The ring of PyTorch
-asks all nodes every 5 rounds whether they are there. Packets lost are single frames; with
---large-packets they are what the kernel hands over at once, up to 64 KB. Skipped without root.
+asks all nodes every 5 rounds whether they are there. The loss begins when all are connected.
+Packets lost are single frames; with --large-packets they are what the kernel hands over at once, up
+to 64 KB. Skipped without root.
 """
 
 import argparse
@@ -74,28 +75,33 @@ def watch(cluster, seconds):
             "most_apart": max(spreads)}
 
 
-def starling_loss(options, network):
+def starling_loss(options, network, loss):
     arguments = [*common_arguments(options, EVALUATION_ROUNDS), "--model.kind=softmax"]
     with Starling(NODES, network, arguments) as cluster:
         cluster.wait_rounds(1, options.seconds)
+        network.lose(loss, small_packets=not options.large_packets)
         found = watch(cluster, options.seconds)
         times = [goal_s(d, options.goal) for d in cluster.all("/v1/convergence")]
         found["goal_s"] = max(times) if None not in times else None
         return {**found, "distance": distances(cluster), "rejected": cluster.rejected()}
 
 
-def torch_loss(options, network):
+def torch_loss(options, network, loss):
     with Peers(NODES, network, "", BATCH, LEARNING_RATE, options.data) as peers:
+        network.lose(loss, small_packets=not options.large_packets)
         found = peers.ask(f"goal {options.goal} {options.seconds}")
         return {"rounds_per_s": found["rounds_per_s"], "apart": 0, "most_apart": 0,
                 "goal_s": found["reached_s"], "distance": found["distance"]}
 
 
-def attempt(run, options, network):
+def attempt(run, options, network, loss):
+    """The loss begins when all nodes are connected."""
     try:
-        return run(options, network)
+        return run(options, network, loss)
     except Failure as error:
         return {"failed": str(error)}
+    finally:
+        network.lose(0)
 
 
 def lossy_rows(options):
@@ -107,9 +113,8 @@ def lossy_rows(options):
         contenders["torch ring"] = torch_loss
     with networks.Network(NODES) as network:
         for loss in options.loss or LOSSES:
-            network.lose(loss, small_packets=not options.large_packets)
             for name, run in contenders.items():
-                yield {"loss": loss, "what": name, **attempt(run, options, network)}
+                yield {"loss": loss, "what": name, **attempt(run, options, network, loss)}
 
 
 def number(value, form=".3g", unit=""):

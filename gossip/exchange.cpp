@@ -15,6 +15,10 @@ namespace {
 // Larger: those ahead wait longer for one that comes back.
 constexpr std::uint64_t kRoundsInStep = 8;
 
+// Between two rounds of a node none of whose neighbours is in step. Smaller: it trains on towards
+// its own optimum while all its links are down and nobody is found dead.
+constexpr Duration kAlonePatience = std::chrono::seconds(60);
+
 // A neighbour is believed to be at most so many rounds ahead of all that is known, and one more for
 // each kRoundShare-th part of the shortest round of this node since the neighbour was heard.
 constexpr std::uint64_t kRoundsAhead = 64;
@@ -45,6 +49,9 @@ void Exchange::links_changed(Time now, const Links& links, const Membership& mem
     if (gone) aggregate_.forget(item.first);
     return gone;
   });
+  for (auto& [peer, neighbor] : neighbors_)
+    if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
+      neighbor.rests = true;
   std::erase_if(offered_to_, [&](const auto& item) { return !links.active(item.first); });
   if (offered_round_ == 0) return;
   for (const auto& [peer, link] : links.all()) {
@@ -131,7 +138,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   if (is_numbered(link)) {
     const Timing& timing = options_.timing;
     const Sessions::Waits waits{
-        usual, 2 * neighbor.patience.value(timing.doubt_least, timing.patience_initial)};
+        usual, 2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
     // An edge that is younger than the job was offered nothing.
     const bool has_nothing = link.wish.takes && payload.empty();
     if (!sessions_.offer(now, link, {offered_round_, offered_degree_, message.span, payload},
@@ -173,7 +180,7 @@ void Exchange::tick(Time now, const Links& links, Outbox& out) {
   next_ask_ = kNever;
   for (const auto& [peer, link] : links.all()) {
     if (is_numbered(link) || !neighbors_.contains(peer)) continue;
-    ask(now, link, out);
+    ask(now, links, link, out);
     next_ask_ = std::min(next_ask_, neighbors_.at(peer).asking.at);
   }
 }
@@ -183,10 +190,10 @@ void Exchange::doubt(Time now, const Links& links) {
   next_doubt_ = kNever;
   const Timing& timing = options_.timing;
   for (const auto& [peer, link] : links.all()) {
-    if (!waits_for(link, now)) continue;
+    if (!waits_for(links, link, now)) continue;
     Neighbor& neighbor = neighbors_.at(peer);
     if (neighbor.is_doubted) continue;
-    const Time at = wait_since_ + neighbor.patience.value(timing.doubt_least, timing.doubt_least);
+    const Time at = wait_since_ + neighbor.patience.doubt(timing.doubt_least, timing.doubt_least);
     if (now < at) {
       next_doubt_ = std::min(next_doubt_, at);
       continue;
@@ -198,7 +205,8 @@ void Exchange::doubt(Time now, const Links& links) {
 
 void Exchange::refused(const Endpoint& control, const Links& links) {
   for (const auto& [peer, link] : links.all())
-    if (link.control == control && neighbors_.contains(peer)) neighbors_.at(peer).late = true;
+    if (link.control == control && neighbors_.contains(peer))
+      neighbors_.at(peer).late = neighbors_.at(peer).rests = true;
 }
 
 // A wrong number must not lead everybody astray. What is known: this node's own round, those of its
@@ -256,6 +264,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (!is_new) return;
   neighbor.last_heard = now;
   neighbor.patience.arrived(now);
+  neighbor.rests = false;
   if (!PLANTED(never_waits_again)) neighbor.late = false;
   aggregate_.receive(from.sender, message.flow, message.estimate);
   neighbor.before = std::move(neighbor.latest);
@@ -277,15 +286,32 @@ bool Exchange::was_offered(const Link& link) const {
   return found != offered_to_.end() && found->second == link.epoch;
 }
 
-bool Exchange::waits_for(const Link& link, Time now) const {
-  if (!link.active || !link.wish.brings || !was_offered(link)) return false;
-  const Neighbor& neighbor = neighbors_.at(link.wish.peer);
-  return !neighbor.late && lacks_vector(link, neighbor) && now < waits_until(neighbor);
+// Of the neighbours that were heard none is in step. Alone this node would only train towards its
+// own optimum.
+bool Exchange::is_far_ahead(const Links& links) const {
+  if (options_.schedule != Schedule::rounds && options_.schedule != Schedule::ssp) return false;
+  std::uint64_t furthest = 0;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
+    if (found->second.latest && !found->second.rests)
+      furthest = std::max(furthest, found->second.latest->round);
+  }
+  return furthest > 0 && offered_round_ > furthest + rounds_in_step();
 }
 
-Time Exchange::waits_until(const Neighbor& neighbor) const {
-  const Timing& timing = options_.timing;
-  return wait_since_ + neighbor.patience.value(timing.patience_least, timing.patience_least);
+bool Exchange::waits_for(const Links& links, const Link& link, Time now) const {
+  if (!link.active || !link.wish.brings || !was_offered(link)) return false;
+  const Neighbor& neighbor = neighbors_.at(link.wish.peer);
+  if (!lacks_vector(link, neighbor)) return false;
+  const bool counts = !neighbor.late || (!neighbor.rests && is_far_ahead(links));
+  return counts && now < waits_until(links, neighbor);
+}
+
+Time Exchange::waits_until(const Links& links, const Neighbor& neighbor) const {
+  const Duration least = options_.timing.patience_least;
+  const Duration patience = neighbor.patience.value(least, least);
+  return wait_since_ + (is_far_ahead(links) ? std::max(patience, kAlonePatience) : patience);
 }
 
 // Async: there is something to average with.
@@ -296,7 +322,7 @@ bool Exchange::has_news(const Link& link, const Neighbor& neighbor) const {
 
 bool Exchange::complete(Time now, const Links& links) const {
   if (options_.schedule == Schedule::pairwise) return pairing_.may_step(now, links, sessions_);
-  const auto waits = [&](const auto& item) { return waits_for(item.second, now); };
+  const auto waits = [&](const auto& item) { return waits_for(links, item.second, now); };
   return is_in_quorum(links) || std::ranges::none_of(links.all(), waits);
 }
 
@@ -317,12 +343,9 @@ bool Exchange::is_in_quorum(const Links& links) const {
 Time Exchange::deadline(const Links& links) const {
   if (options_.schedule == Schedule::pairwise) return pairing_.deadline(links, sessions_);
   Time next = kNever;
-  for (const auto& [peer, link] : links.all()) {
-    if (!waits_for(link, wait_since_)) continue;
-    const auto found = neighbors_.find(peer);
-    next = std::min(next, found == neighbors_.end() ? wait_since_ + options_.timing.patience_least
-                                                    : waits_until(found->second));
-  }
+  for (const auto& [peer, link] : links.all())
+    if (waits_for(links, link, wait_since_))
+      next = std::min(next, waits_until(links, neighbors_.at(peer)));
   return next;
 }
 
@@ -384,7 +407,7 @@ void Exchange::mark_late(Time now, const Links& links) {
     if (!link.active || !link.wish.brings || found == neighbors_.end()) continue;
     Neighbor& neighbor = found->second;
     // Where a quorum went on without it, it has still time.
-    if (!lacks_vector(link, neighbor) || waits_for(link, now)) continue;
+    if (!lacks_vector(link, neighbor) || waits_for(links, link, now)) continue;
     neighbor.late = true;
   }
 }

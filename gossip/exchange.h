@@ -3,7 +3,8 @@
 //             every neighbour that lives, at the pace of the slowest, but for none longer than its
 //             patience; then the round goes on without, and the pair is mixed late (missing=late),
 //             with the vector heard last (reuse) or without any (self). A neighbour that was late
-//             is waited for again as soon as it is heard
+//             is waited for again as soon as it is heard. A node none of whose neighbours is in
+//             step waits for them for longer
 //   ssp       the same, but a neighbour's vector may be `staleness` rounds old
 //   async     news of any one neighbour, whoever is first: it averages the pairs that are whole, or
 //             with what it heard last
@@ -128,6 +129,7 @@ class Exchange {
     Time last_heard{};
     bool averaged = false;    // with it, at least once
     bool late = false;        // its patience ran out; nobody waits until it is heard again
+    bool rests = false;       // it has finished, or nobody listens at its address
     bool is_doubted = false;  // in this round
     LinkMeter meter;          // of its vectors
     double send_rate = 0;     // of vectors of this node, as the neighbour says
@@ -149,12 +151,13 @@ class Exchange {
   bool has_news(const Link& link, const Neighbor& neighbor) const;
   bool lacks_vector(const Link& link, const Neighbor& neighbor) const;
   bool was_offered(const Link& link) const;
-  bool waits_for(const Link& link, Time now) const;
-  Time waits_until(const Neighbor& neighbor) const;
+  bool is_far_ahead(const Links& links) const;
+  bool waits_for(const Links& links, const Link& link, Time now) const;
+  Time waits_until(const Links& links, const Neighbor& neighbor) const;
   Vector* vector_for(Neighbor& neighbor) const;
   Payload offer_for(const Link& link) const;
   bool is_in_quorum(const Links& links) const;
-  void ask(Time now, const Link& link, Outbox& out);
+  void ask(Time now, const Links& links, const Link& link, Outbox& out);
   void say(Time now, const Link& link, bool asks, Outbox& out);
   Asking& asking_of(const Link& link);
   void number(const Link& link, Round& message);

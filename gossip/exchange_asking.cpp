@@ -7,9 +7,9 @@
 namespace starling::gossip {
 
 // For the vector that this round waits for: it may be lost.
-void Exchange::ask(Time now, const Link& link, Outbox& out) {
+void Exchange::ask(Time now, const Links& links, const Link& link, Outbox& out) {
   Asking& asking = neighbors_.at(link.wish.peer).asking;
-  if (!waits_for(link, now)) asking.at = kNever;
+  if (!waits_for(links, link, now)) asking.at = kNever;
   if (now < asking.at) return;
   say(now, link, true, out);
   asking.at = now + asking.pause;

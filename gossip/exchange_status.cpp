@@ -70,7 +70,8 @@ std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
       reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
     if (edge.state != "late") continue;
     const Neighbor& neighbor = neighbors_.at(edge.id);
-    reasons.push_back(fmt::format("going on without {}: last heard {:.1f} s ago, patience {:.1f} s",
+    reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
+                                  is_far_ahead(links) ? "far ahead of" : "going on without",
                                   edge.name, seconds(now - neighbor.last_heard), edge.patience_s));
   }
   return reasons;

@@ -2,7 +2,8 @@
 //   doubt     4 * median interval + 4 * mean absolute deviation, over the last 16; then the
 //             neighbour is asked whether it lives
 //   patience  the same, but never less than TCP may need after lost packets, or than it takes to
-//             notice a death; then the round goes on without
+//             notice a death, nor than 1.5 * the longest of these intervals: who was silent for so
+//             long and came back may be so again; then the round goes on without
 // An interval in which the neighbour was late counts like every other, so that patience grows with
 // one that has become slow. Larger waits longer for a node that hangs; smaller goes on without a
 // node that is only late.
@@ -26,6 +27,8 @@ class Recent {
   bool is_measured() const { return count_ >= 3; }
   // REQUIRES one.
   Duration median() const { return sorted()[size() / 2]; }
+  // REQUIRES one.
+  Duration most() const { return sorted()[size() - 1]; }
   // REQUIRES one.
   Duration least() const { return sorted()[0]; }
   // Mean absolute deviation from the median.
@@ -58,14 +61,18 @@ class Patience {
       intervals_.add(now - *last_);
       measured_ = 4 * intervals_.median() + 4 * intervals_.deviation();
       usual_ = intervals_.least();
+      longest_ = intervals_.most();
     }
     last_ = now;
   }
 
-  // Above `least`; `initial` until it is measured.
-  Duration value(Duration least, Duration initial) const {
+  // Both above `least`; `initial` until it is measured.
+  Duration doubt(Duration least, Duration initial) const {
     const Duration value = intervals_.is_measured() ? measured_ : initial;
     return std::clamp<Duration>(value, least, kLimit);
+  }
+  Duration value(Duration least, Duration initial) const {
+    return std::min<Duration>(kLimit, std::max(doubt(least, initial), longest_ * 3 / 2));
   }
   // The shortest interval of late: nothing is lost that is not later than that.
   Duration usual() const { return usual_; }
@@ -74,7 +81,7 @@ class Patience {
   static constexpr Duration kLimit = std::chrono::minutes(10);
 
   Recent intervals_;
-  Duration measured_{}, usual_{};
+  Duration measured_{}, usual_{}, longest_{};
   std::optional<Time> last_;
 };
 

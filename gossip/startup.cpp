@@ -19,7 +19,8 @@ constexpr Duration kSurveyPatience = std::chrono::seconds(10);
 constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
-// A founder that begins so many rounds behind the others catches up; beyond, it asks for a model.
+// A founder that begins so many rounds behind another, and one more for each member that may lie
+// between them and wait for their neighbours, catches up; beyond, it asks for a model.
 constexpr std::uint64_t kFoundersApart = 8;
 // A donor may be twice as far as the members' table tells, and by so many rounds further.
 constexpr std::uint64_t kRoundsUntold = 1000;
@@ -63,7 +64,8 @@ void Startup::tick(Time now, const Membership& members, Outbox& out) {
 bool Startup::lags(const Membership& members) const {
   if (round_ > 0 || gave_up_) return false;
   const auto candidates = donors(members);
-  const auto is_ahead = [](const Member* member) { return member->round > kFoundersApart; };
+  const std::uint64_t apart = kFoundersApart + members.present().size();
+  const auto is_ahead = [&](const Member* member) { return member->round > apart; };
   return failed_donor_ ? !candidates.empty() : std::ranges::any_of(candidates, is_ahead);
 }
 

@@ -161,6 +161,33 @@ TEST_CASE("A neighbour that was late is waited for again as soon as it is heard"
   CHECK_FALSE(b.exchange.complete(end, b.links));
 }
 
+TEST_CASE("A node none of whose neighbours is in step waits unless they rest") {
+  for (const bool is_refused : {false, true}) {
+    CAPTURE(is_refused);
+    Pair pair(Missing::late);
+    auto& [now, later, a, b] = pair;
+    b.take(now, pair.begin(7));
+    b.exchange.finish_round(now, b.links, b.outbox);
+    b.offer(2, now);
+    const Time end = b.exchange.deadline(b.links);
+    for (std::uint64_t round = 2; round <= 9; ++round) {
+      if (round > 2) b.offer(round, end);
+      REQUIRE(b.exchange.complete(end, b.links));
+      b.exchange.finish_round(end, b.links, b.outbox);
+    }
+    if (is_refused) b.exchange.refused(a.options.control, b.links);
+    b.offer(10, end);
+    CHECK(b.exchange.complete(end, b.links) == is_refused);
+    CHECK(b.exchange.complete(end + 60s, b.links));
+    a.exchange.finish_round(end, a.links, a.outbox);
+    a.offer(2, end);
+    b.take(end, a.said());
+    b.offer(10, end);
+    CHECK_FALSE(b.exchange.complete(end, b.links));  // it is waited for again, in its own time
+    CHECK(b.exchange.complete(end + 30s, b.links));
+  }
+}
+
 TEST_CASE("A round that nobody can have reached is not believed") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;

@@ -45,3 +45,11 @@ TEST_CASE("Patience grows with a neighbour that becomes slow") {
   intervals.insert(intervals.end(), 9, 50s);
   CHECK(after(intervals).value(kLeast, kInitial) > 200s);
 }
+
+TEST_CASE("Patience remembers the longest silence that ended") {
+  std::vector<Duration> intervals(12, 1s);
+  intervals.push_back(20s);
+  const gossip::Patience patience = after(intervals);
+  CHECK(patience.value(kLeast, kInitial) == 30s);
+  CHECK(patience.doubt(kLeast, kInitial) < 15s);
+}
