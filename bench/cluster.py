@@ -72,7 +72,17 @@ def sum_of(counts):
     return {key: count for key, count in total.items() if count}
 
 
-class Starling:
+class Stopped:
+    """Ends with its block."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Starling(Stopped):
     """`starling run`, once a node of the network, or on loopback where that is None."""
 
     def __init__(self, nodes, network, arguments):
@@ -84,12 +94,6 @@ class Starling:
         except BaseException:
             self.stop()
             raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
 
     def start(self, arguments):
         ready = []
@@ -193,7 +197,7 @@ class Starling:
         self.folder.cleanup()
 
 
-class Peers:
+class Peers(Stopped):
     """bench/peers.py; it idles between two requests."""
 
     def __init__(self, nodes, network, hidden, batch, learning_rate, data=""):
@@ -210,12 +214,6 @@ class Peers:
         except BaseException:
             self.stop()
             raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
 
     def stop(self):
         self.process.stdin.close()

@@ -5,6 +5,8 @@
   bench/links.py 100mbit 1gbit       rows of these links; also 10mbit and loopback (T9)
   bench/links.py -n 4 --loss 0       of four nodes, without loss
   bench/links.py --quick             two short turns a row instead of five
+  bench/links.py 1gbit --batch 1024  steps that take about as long as sending
+  bench/links.py --congestion reno   TCP's congestion control in the namespaces
   bench/links.py --json              one JSON document
   bench/links.py --data FOLDER       the files of MNIST instead of drawn images
 
@@ -29,7 +31,7 @@ from dataclasses import dataclass
 import network as networks
 from cluster import Failure, Peers, Starling, program, sum_of, why_no_torch
 
-BATCH, LEARNING_RATE = 64, 0.02
+BATCH, SAMPLES, LEARNING_RATE = 64, 2000, 0.02
 TURNS, QUICK_TURNS = 5, 2
 TURN_S, QUICK_TURN_S = 2.0, 0.8
 ROUNDS_LEAST, ROUNDS_MOST = 10, 2000
@@ -87,9 +89,10 @@ class Row:
 def starling_arguments(row, options, contender, rounds):
     layers = [f"--model.hidden={units}" for units in row.link.hidden]
     data = ["--data.source=idx", f"--data.path={options.data}"] if options.data else [
-        "--data.source=digits", "--data.samples=2000"]
+        "--data.source=digits", f"--data.samples={max(SAMPLES, 20 * options.batch)}"]
     return [*STARLING[contender], f"--model.kind={'mlp' if layers else 'softmax'}", *layers, *data,
-            "--topology.kind=ring", f"--optim.batch-size={BATCH}", "--optim.local-optimizer=sgd",
+            "--topology.kind=ring", f"--optim.batch-size={options.batch}",
+            "--optim.local-optimizer=sgd",
             f"--optim.learning-rate={LEARNING_RATE}", "--eval.every=1000000000",
             f"--stop.rounds={rounds}", "--stop.stay=true"]
 
@@ -173,7 +176,7 @@ def contend(row, options, network, contenders):
         try:
             if set(contenders) & set(PEERS):
                 peers = stack.enter_context(
-                    Peers(row.nodes, network, hidden, BATCH, LEARNING_RATE, options.data))
+                    Peers(row.nodes, network, hidden, options.batch, LEARNING_RATE, options.data))
         except Failure as error:
             failed = {c: {"failed": str(error)} for c in contenders if c in PEERS}
             contenders = [c for c in contenders if c not in PEERS]
@@ -186,7 +189,7 @@ def contend(row, options, network, contenders):
 def measure(row, options, contenders):
     if row.link.bits_per_s == 0:
         return contend(row, options, None, contenders)
-    with networks.Network(row.nodes) as network:
+    with networks.Network(row.nodes, options.congestion) as network:
         network.limit(row.link.bits_per_s)
         network.lose(row.loss)
         return contend(row, options, network, contenders)
@@ -235,6 +238,9 @@ def read_options():
     parser.add_argument("--loss", type=float, action="append", help="0, .01 and .05 by default")
     parser.add_argument("--only", action="append", metavar="WHAT",
                         help=", ".join([*STARLING, *PEERS]))
+    parser.add_argument("--batch", type=int, default=BATCH, help="samples a local step")
+    parser.add_argument("--congestion", default="", metavar="NAME",
+                        help="congestion control of TCP: reno, cubic, bbr; default: the machine's")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--data", default="", help="a folder with the files of MNIST")

@@ -65,8 +65,9 @@ class Network:
 
     BRIDGE = "bridge"
 
-    def __init__(self, nodes):
-        self.nodes = nodes
+    def __init__(self, nodes, congestion=""):
+        """`congestion`: the congestion control of TCP; empty: the machine's."""
+        self.nodes, self.congestion = nodes, congestion
         os.makedirs("/run/netns", exist_ok=True)
         run("mount", "-t", "tmpfs", "none", "/run/netns")
         run("ip", "link", "set", "lo", "up")
@@ -83,6 +84,9 @@ class Network:
         run("ip", "-n", name, "addr", "add", f"{self.address(k)}/24", "dev", "eth0")
         run("ip", "-n", name, "link", "set", "eth0", "up")
         run("ip", "-n", name, "link", "set", "lo", "up")
+        if self.congestion:
+            setting = f"net.ipv4.tcp_congestion_control={self.congestion}"
+            run(*self.prefix(k), "sysctl", "-w", setting)
 
     def __enter__(self):
         return self
@@ -112,8 +116,16 @@ class Network:
         shape = ["root", "tbf", "rate", f"{bits_per_s:.0f}bit", "burst", str(burst),
                  "limit", str(queue)]
         for k in range(self.nodes) if nodes is None else nodes:
-            run("tc", "-n", f"node-{k}", "qdisc", "replace", "dev", "eth0", *shape)
-            run("tc", "qdisc", "replace", "dev", f"end-{k}", *shape)
+            for place in (["-n", f"node-{k}"], "eth0"), ([], f"end-{k}"):
+                self._shape(*place, shape)
+
+    @staticmethod
+    def _shape(namespace, device, shape):
+        """A packet that waits and is larger than the burst of a new rate would block it for ever:
+        what waits is lost."""
+        subprocess.run(["tc", *namespace, "qdisc", "del", "dev", device, "root"],
+                       capture_output=True)
+        run("tc", *namespace, "qdisc", "add", "dev", device, *shape)
 
     def lose(self, share, small_packets=True):
         """Every node loses this share of the packets that reach it. The kernel hands a veth up to

@@ -10,7 +10,8 @@
 namespace starling::daemon {
 namespace {
 
-constexpr std::chrono::seconds kLookEvery{2};
+// Longer: whom a node met just before it was killed is forgotten.
+constexpr std::chrono::milliseconds kLookEvery{200};
 
 }  // namespace
 

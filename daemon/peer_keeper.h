@@ -1,5 +1,5 @@
 // PeerKeeper: writes down whom the node has met, in a thread of its own, so that no disk delays the
-// loop. It looks at the board every few seconds and writes only what has changed.
+// loop. It looks at the board several times a second and writes only what has changed.
 #pragma once
 
 #include <condition_variable>

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "tests/system/harness.h"
 
@@ -67,16 +66,19 @@ TEST_CASE("A stopped node is not taken for dead and a killed one comes back by w
     cluster.push_back(keeper(k, k == 0 ? "" : to_string(cluster[0]->control())));
   REQUIRE(all_meet(cluster));
 
+  const auto is = [](const std::string& state) {
+    return [state](const json& member) { return member["state"] == state; };
+  };
   cluster[2]->process().signal(SIGSTOP);
-  std::this_thread::sleep_for(3s);
+  CHECK(eventually([&] { return is("suspect")(member(*cluster[0], "node-2")); }));
   cluster[2]->process().signal(SIGCONT);
-  std::this_thread::sleep_for(1s);
+  CHECK(all_see(cluster, "node-2", is("alive")));
   for (const auto& node : cluster) CHECK(deaths_told(*node) == 0);
 
   const auto incarnation = member(*cluster[0], "node-1")["incarnation"].get<std::uint64_t>();
   cluster[1]->process().signal(SIGKILL);
   cluster.erase(cluster.begin() + 1);
-  CHECK(all_see(cluster, "node-1", [](const json& m) { return m["state"] == "dead"; }));
+  CHECK(all_see(cluster, "node-1", is("dead")));
 
   // It is told of nobody, and finds the others all the same.
   cluster.push_back(keeper(1, ""));
