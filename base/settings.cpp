@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
@@ -41,16 +43,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// The name that is nearest to what was written; empty where none is near: of a short one nearly all
+// letters would have to change.
+std::string nearest(std::string_view written, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_distance = std::min<std::size_t>(4, written.size() / 2 + 1);
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(written, name);
+    if (distance < best_distance) best = name, best_distance = distance;
+  }
+  return best;
+}
+
 // "; did you mean topology.kind?", when one is close.
 std::string suggestion(const Schema& schema, std::string_view name) {
-  const Key* best = nullptr;
-  std::size_t best_distance = 4;
-  for (const Key& key : schema.keys()) {
-    const std::size_t distance = edit_distance(name, key.name);
-    if (distance < best_distance) best = &key, best_distance = distance;
-  }
-  return best ? fmt::format("; did you mean {}?", best->name)
-              : "; `starling config` lists every key";
+  std::vector<std::string> names;
+  for (const Key& key : schema.keys()) names.push_back(key.name);
+  const std::string best = nearest(name, names);
+  return best.empty() ? "; `starling config` lists every key"
+                      : fmt::format("; did you mean {}?", best);
 }
 
 // topology.learning-rate <-> STARLING_TOPOLOGY_LEARNING_RATE
@@ -59,6 +70,17 @@ std::string environment_name(std::string_view key) {
   for (char c : key)
     name += c == '.' || c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
   return name;
+}
+
+// Where the file has that text for a line, from 1 on; blanks around it and comments do not count.
+std::size_t line_of(const std::string& path, std::string_view text) {
+  std::ifstream stream(path);
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    line.resize(std::min(line.size(), line.find('#')));
+    if (trim(line) == text) return number;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -112,6 +134,9 @@ void Settings::read_file(const std::string& path, std::vector<std::string>& mist
     if (stream.bad())
       mistakes.push_back(fmt::format("{}: cannot be read; expected an INI file", path));
     for (const std::string& name : order) apply(name, found[name], path, mistakes);
+  } catch (const po::invalid_config_file_syntax& error) {
+    mistakes.push_back(fmt::format("{}: line {}: \"{}\" is neither KEY = VALUE nor [SECTION]", path,
+                                   line_of(path, error.tokens()), error.tokens()));
   } catch (const po::error& error) {
     mistakes.push_back(fmt::format("{}: {}", path, error.what()));
   }
@@ -124,6 +149,21 @@ void Settings::read_environment(std::vector<std::string>& mistakes) {
   }
 }
 
+std::vector<std::string> unknown_variables(const Schema& schema) {
+  std::vector<std::string> known, unknown;
+  for (const Key& key : schema.keys()) known.push_back(environment_name(key.name));
+  for (char** item = environ; *item; ++item) {
+    const std::string_view variable = *item;
+    const std::string name(variable.substr(0, variable.find('=')));
+    if (!name.starts_with("STARLING_") || std::ranges::find(known, name) != known.end()) continue;
+    const std::string best = nearest(name, known);
+    unknown.push_back(name + ": no key has this name, and it is not used" +
+                      (best.empty() ? "" : "; did you mean " + best + "?"));
+  }
+  std::ranges::sort(unknown);
+  return unknown;
+}
+
 std::optional<std::string> CommandLine::value(std::string_view name) const {
   auto found = options.find(name);
   if (found == options.end() || found->second.empty()) return std::nullopt;
@@ -134,6 +174,15 @@ namespace {
 
 bool is_key(std::string_view option) {
   return option.find('.') != std::string_view::npos;
+}
+
+// "; did you mean --watch?", when one is close.
+std::string meant_option(std::string_view written, std::span<const CommandOption> options) {
+  std::vector<std::string> names;
+  for (const CommandOption& option : options)
+    names.push_back("--" + option.name.substr(0, option.name.find(',')));
+  const std::string best = nearest(written, names);
+  return best.empty() ? "" : fmt::format("; did you mean {}?", best);
 }
 
 }  // namespace
@@ -175,6 +224,8 @@ Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
         for (auto& values = result.options[option.string_key]; auto& value : option.value)
           values.push_back(value);
     }
+  } catch (const po::unknown_option& error) {
+    return fail("{}{}", error.what(), meant_option(error.get_option_name(), options));
   } catch (const po::error& error) {
     return fail("{}", error.what());
   }

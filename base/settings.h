@@ -66,6 +66,9 @@ class Settings {
 };
 
 // What a command takes besides keys: "config,c" has the short form -c.
+// What is wrong with the variables of the environment that look like keys, and are none.
+std::vector<std::string> unknown_variables(const Schema& schema);
+
 struct CommandOption {
   std::string name;
   std::string help;

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 TOOLS = ("ip", "tc", "nft", "unshare", "nsenter")
-INSIDE = "STARLING_BENCH_INSIDE"  # set in the environment of the program in its own namespaces
+INSIDE = "BENCH_NAMESPACES"  # set in the environment of the program in its own namespaces
 CLONE_NEWNET = 0x40000000
 HEADER_BYTES = 14 + 20 + 32  # Ethernet, IPv4, TCP with timestamps
 BURST_S = 0.001  # of the rate may leave at once

@@ -136,6 +136,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
 
 Result<void> load_trainer(Daemon& daemon, const Config& config) {
   TRY(auto loaded, models::load(config.learner.data));
+  TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
   log::info("{}", data->description);
@@ -194,6 +195,7 @@ int command_run(std::span<const std::string> arguments) {
   if (!config) return wrong_usage(config.error().text);
 
   log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
+  warn_of_variables(schema());
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);

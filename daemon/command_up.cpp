@@ -50,7 +50,9 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
+  warn_of_variables(schema());
   TRY(auto loaded, models::load(plan.config.learner.data));
+  TRY_DO(validate_goal(plan.config, loaded));
   plan.description = loaded.description;
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   TRY_DO(models::make_trainer(plan.config.learner, data, "node-0", [] { return Time{}; }));

@@ -124,6 +124,19 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes) {
   return topology::validate(config.node.topology, sites);
 }
 
+Result<void> validate_goal(const Config& config, const models::Data& data) {
+  if (!config.node.goal.accuracy || data.train.classes > 0) return {};
+  return fail(
+      "stop.accuracy = {}: the targets are numbers, of which no share is right; expected "
+      "stop.loss, "
+      "stop.rounds or stop.seconds",
+      *config.node.goal.accuracy);
+}
+
+void warn_of_variables(const Schema& schema) {
+  for (const std::string& text : unknown_variables(schema)) log::warning("{}", text);
+}
+
 bool deals_fixed_parts(const Config& config) {
   const models::DataOptions& data = config.learner.data;
   return data.shard.kind == models::ShardChoice::Kind::automatic &&

@@ -34,6 +34,12 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);
 
+// That the goal can be reached with these data.
+Result<void> validate_goal(const Config& config, const models::Data& data);
+
+// Says which variables of the environment look like keys and are none.
+void warn_of_variables(const Schema& schema);
+
 // Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt
 // out at random may move when nodes come and go; any other way of cutting stands for sites that own
 // their data.

@@ -56,6 +56,7 @@ Result<std::int64_t> whole_number(const CommandLine& line, const std::string& na
 // A trainer of every node on the one data set, its part fixed where sites own their data.
 Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t nodes) {
   TRY(auto loaded, models::load(config.learner.data));
+  TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data,
                      nodes](std::size_t index) {
@@ -75,6 +76,7 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   const Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
+  warn_of_variables(simulation_schema());
   Reader reader(settings);
   Setup setup;
   setup.options = sim::read_options(reader);

@@ -16,14 +16,15 @@ struct Idx {
   std::vector<std::uint8_t> values;
 };
 
-// The file with or without .gz; the plain name where neither exists, for the error to show.
+// The file of a folder, or behind a prefix, with or without .gz; the plain name in the folder where
+// none exists, for the error to show.
 std::string locate(const std::string& path, const char* name) {
   std::error_code error;
-  const std::string plain =
-      std::filesystem::is_directory(path, error) ? path + "/" + name : path + name;
-  const bool packed =
-      !std::filesystem::exists(plain, error) && std::filesystem::exists(plain + ".gz", error);
-  return packed ? plain + ".gz" : plain;
+  const std::string within = (std::filesystem::path(path) / name).string();
+  for (const std::string& plain : {within, path + name})
+    for (const std::string& file : {plain, plain + ".gz"})
+      if (std::filesystem::is_regular_file(file, error)) return file;
+  return within;
 }
 
 Result<void> read_exactly(GzFile& file, std::span<std::uint8_t> out, const char* what) {

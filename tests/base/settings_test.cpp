@@ -87,6 +87,8 @@ TEST_CASE("An unknown key is answered with the one that was meant") {
         Lines{"command line: unknown key optim.lerning-rate; did you mean optim.learning-rate?"});
   CHECK(mistakes_of(schema, std::nullopt, {{"weather.today", "1"}}) ==
         Lines{"command line: unknown key weather.today; `starling config` lists every key"});
+  CHECK(mistakes_of(schema, std::nullopt, {{"a.b", "1"}}) ==
+        Lines{"command line: unknown key a.b; `starling config` lists every key"});
 }
 
 TEST_CASE("All mistakes are reported at once") {
@@ -108,7 +110,18 @@ TEST_CASE("A file that cannot be read is a mistake") {
   const Ini nonsense("[node]\nname\n");
   const Lines mistakes = mistakes_of(schema, nonsense.path(), {});
   REQUIRE(mistakes.size() == 1);
-  CHECK(mistakes[0].starts_with(nonsense.path() + ": "));
+  CHECK(mistakes[0] == nonsense.path() + ": line 2: \"name\" is neither KEY = VALUE nor [SECTION]");
+}
+
+TEST_CASE("A variable that looks like a key and is none is named with the one that was meant") {
+  const Schema schema = schema_of_tests();
+  CHECK(unknown_variables(schema).empty());
+  const Variable known("STARLING_OPTIM_LEARNING_RATE", "1");
+  const Variable wrong("STARLING_OPTIM_LERNING_RATE", "1"), far("STARLING_WEATHER", "1");
+  CHECK(unknown_variables(schema) ==
+        Lines{"STARLING_OPTIM_LERNING_RATE: no key has this name, and it is not used; did you mean "
+              "STARLING_OPTIM_LEARNING_RATE?",
+              "STARLING_WEATHER: no key has this name, and it is not used"});
 }
 
 TEST_CASE("A list is given several times or with commas") {
@@ -175,4 +188,10 @@ TEST_CASE("A command line with a mistake is refused") {
   CHECK(refused({"--conf", "a.ini"}));
   CHECK(refused({"-c"}));
   CHECK(refused({"--node.name"}));
+  const std::vector<CommandOption> more = {{"watch", "often", false}, {"json", "text", false}};
+  const auto text = [&](const std::string& argument) {
+    return parse_command_line(std::vector{argument}, more).error().text;
+  };
+  CHECK(text("--wacth").ends_with("; did you mean --watch?"));
+  CHECK(text("--no").find("did you mean") == std::string::npos);
 }

@@ -86,3 +86,18 @@ TEST_CASE("More nodes than reference problems are refused with the key that make
         "17 nodes: data.reference.n = 16 makes 16 problems, one a node; expected at most 16 nodes, "
         "or data.reference.n = 17");
 }
+
+TEST_CASE("An accuracy is no goal where the targets are numbers") {
+  const auto settings =
+      load_settings(daemon::schema(), {},
+                    std::vector<std::pair<std::string, std::string>>{{"stop.accuracy", ".9"}});
+  REQUIRE(settings);
+  const auto config = daemon::read_config(*settings, {});
+  REQUIRE(config);
+  models::Data data;
+  const auto refused = daemon::validate_goal(*config, data);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().text.find("stop.loss") != std::string::npos);
+  data.train.classes = 2;
+  CHECK(daemon::validate_goal(*config, data));
+}

@@ -1,5 +1,5 @@
 // The mean of all parameters while nothing is learned: it stays, whatever is lost, comes twice or
-// out of order, and whoever joins or leaves brings or takes exactly a share. STARLING_SEEDS in the
+// out of order, and whoever joins or leaves brings or takes exactly a share. TEST_SEEDS in the
 // environment is how many seeds to try.
 #include <doctest/doctest.h>
 
@@ -125,7 +125,7 @@ class Mass {
 }  // namespace
 
 TEST_CASE("The mean stays under loss and repetition while nodes join and leave") {
-  const char* more = std::getenv("STARLING_SEEDS");
+  const char* more = std::getenv("TEST_SEEDS");
   const std::uint64_t seeds = more ? std::strtoull(more, nullptr, 10) : 4;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     CAPTURE(seed);

@@ -96,9 +96,9 @@ void expect_exact(const Case& one, optim::Algorithm algorithm, double straggler,
     FAIL_CHECK(sim::to_text(violation, 1));
 }
 
-// STARLING_ALL=1 tries all of them, which takes long.
+// TEST_ALL=1 tries all of them, which takes long.
 bool tries_all() {
-  return std::getenv("STARLING_ALL") != nullptr;
+  return std::getenv("TEST_ALL") != nullptr;
 }
 
 void expect_exact_after(Mishap mishap) {
