@@ -127,8 +127,7 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes) {
 Result<void> validate_goal(const Config& config, const models::Data& data) {
   if (!config.node.goal.accuracy || data.train.classes > 0) return {};
   return fail(
-      "stop.accuracy = {}: the targets are numbers, of which no share is right; expected "
-      "stop.loss, "
+      "stop.accuracy = {}: targets that are numbers have no accuracy; expected stop.loss, "
       "stop.rounds or stop.seconds",
       *config.node.goal.accuracy);
 }

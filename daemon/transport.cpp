@@ -91,10 +91,11 @@ Payload adopt(zmq::message_t frame) {
 }  // namespace
 
 struct Transport::Peer {
-  Peer(zmq::context_t& context, const Endpoint& to, Plane on)
+  // `number` is of no other peer, not even of one that is gone: ZeroMQ lets go of names late.
+  Peer(zmq::context_t& context, const Endpoint& to, Plane on, std::uint64_t number)
       : socket(context, zmq::socket_type::push), plane(on) {
     set_rules(socket, on);
-    if (on == Plane::bulk) outbound.emplace(context, socket, "bulk to " + to_string(to));
+    if (on == Plane::bulk) outbound.emplace(context, socket, fmt::format("peer {}", number));
     socket.connect(url(to));
   }
 
@@ -163,7 +164,7 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   if (const auto found = peers.find(key); found != peers.end()) return found->second.get();
   if (peers.size() >= kPeersLimit) close_oldest();
   try {
-    return (peers[key] = std::make_unique<Peer>(sockets_->context, to, plane)).get();
+    return (peers[key] = std::make_unique<Peer>(sockets_->context, to, plane, ++peers_made_)).get();
   } catch (const zmq::error_t&) {  // too many sockets, or an address that cannot be
     peers.erase(key);
     return nullptr;

@@ -73,7 +73,7 @@ class Transport {
 
   std::unique_ptr<Sockets> sockets_;
   std::uint64_t dropped_ = 0;
-  std::uint64_t uses_ = 0;
+  std::uint64_t uses_ = 0, peers_made_ = 0;
   std::chrono::steady_clock::time_point next_watch_{};
 };
 
