@@ -19,9 +19,6 @@ constexpr Duration kSurveyPatience = std::chrono::seconds(10);
 constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
-// A founder that begins so many rounds behind another, and one more for each member that may lie
-// between them and wait for their neighbours, catches up; beyond, it asks for a model.
-constexpr std::uint64_t kFoundersApart = 8;
 // A donor may be twice as far as the members' table tells, and by so many rounds further.
 constexpr std::uint64_t kRoundsUntold = 1000;
 constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
@@ -59,18 +56,10 @@ void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::fetching) fetch(now, members, out);
 }
 
-// There was nobody to ask for a model, and now there is, before this node began with its own: whom
-// it could ask had gone for a while, or it had not heard of them.
-bool Startup::lags(const Membership& members) const {
-  if (round_ > 0 || gave_up_) return false;
-  const auto candidates = donors(members);
-  const std::uint64_t apart = kFoundersApart + members.present().size();
-  const auto is_ahead = [&](const Member* member) { return member->round > apart; };
-  return failed_donor_ ? !candidates.empty() : std::ranges::any_of(candidates, is_ahead);
-}
-
 void Startup::begin(Time now, const Membership& members, const Links& links) {
-  if (stage_ == Stage::ready && lags(members)) return enter(now, Stage::fetching);
+  // All whom a newcomer could ask were gone; somebody is back before it began alone.
+  const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
+  if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !expected_since_) return;
   // Founders begin together, a newcomer as soon as it can.
   const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();

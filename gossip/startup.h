@@ -70,7 +70,6 @@ class Startup {
            Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
-  bool lags(const Membership& members) const;
   bool waits_for_donor(Time now, const Membership& members) const;
   void count(Time now, const Membership& members);
   bool is_patient(Time now) const { return now - counted_at_ < options_.expect_patience; }
