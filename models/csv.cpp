@@ -1,11 +1,11 @@
 #include "models/csv.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
 
-#include "models/csv_reader.h"
+#include "models/cell.h"
+#include "models/csv_layout.h"
+#include "models/csv_profile.h"
 #include "models/gz_file.h"
 #include "models/holdout.h"
 #include "models/text.h"
@@ -13,161 +13,118 @@
 namespace starling::models {
 namespace {
 
-using Fields = std::vector<std::string>;
-
-struct Header {
-  Fields names;
-  std::size_t target = 0;
-  std::vector<bool> numeric;  // a column that holds only numbers, in all files
-};
+using Cells = std::vector<std::string>;
 
 struct Count {
   std::size_t rows = 0;
-  std::size_t dropped = 0;
+  std::size_t dropped = 0;  // for a cell that is missing, the target's aside
 };
 
-Result<Header> read_header(CsvReader& reader, const std::string& target) {
-  Header header;
-  TRY(const bool any, reader.next(header.names));
-  if (!any) return fail("{}: empty, expected a header", reader.path());
-  if (header.names.size() > kTableColumnsLimit)
-    return fail("{}: {} columns, expected at most {}", reader.path(), header.names.size(),
-                kTableColumnsLimit);
-  const std::set<std::string> unique(header.names.begin(), header.names.end());
-  if (unique.size() != header.names.size() || unique.contains(""))
-    return fail("{}: line {}: the header has an empty or repeated name", reader.path(),
-                reader.line());
-  const auto found = std::ranges::find(header.names, target);
-  if (found == header.names.end())
-    return fail("{}: data.target = \"{}\" is no column, expected one of {}", reader.path(), target,
-                fmt::join(header.names, ", "));
-  if (header.names.size() < 2) return fail("{}: no column beside the target", reader.path());
-  header.target = static_cast<std::size_t>(found - header.names.begin());
-  header.numeric.assign(header.names.size(), true);
-  return header;
+// Where the columns of the layout stand in the file, and behind them that of the target.
+Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string& path,
+                                        const TableLayout& layout) {
+  std::vector<std::size_t> places;
+  std::vector<std::string_view> absent;
+  const auto find = [&](const std::string& name) {
+    const auto found = std::ranges::find(table.names(), name);
+    if (found == table.names().end()) absent.push_back(name);
+    places.push_back(static_cast<std::size_t>(found - table.names().begin()));
+  };
+  for (const auto& column : layout.columns) find(column.name);
+  if (!layout.target.empty()) find(layout.target);
+  if (!absent.empty())
+    return fail("{}: has no column {}; its columns are {}", path, fmt::join(absent, ", "),
+                fmt::join(table.names(), ", "));
+  return places;
 }
 
-// Gives every record below the header that has no empty cell to `take`.
-Result<Count> for_each_row(const std::string& path, std::string_view text, const Header& header,
-                           auto take) {
-  CsvReader reader(path, text);
-  Fields fields;
-  Count count;
-  TRY_DO(reader.next(fields));
-  if (fields != header.names)
-    return fail("{}: its header names other columns than data.path", path);
-  while (true) {
-    TRY(const bool any, reader.next(fields));
-    if (!any) return count;
-    if (fields.size() != header.names.size())
-      return fail("{}: line {}: {} fields, expected {} as in the header", path, reader.line(),
-                  fields.size(), header.names.size());
-    if (++count.rows > kRowsLimit) return fail("{}: more than {} rows", path, kRowsLimit);
-    if (std::ranges::find(fields, "") != fields.end()) {
-      ++count.dropped;
-      continue;
-    }
-    if (const Result<void> taken = take(fields); !taken)
-      return fail("{}: line {}: {}", path, reader.line(), taken.error().text);
-  }
-}
-
-// Collects the rows of the training and the held-out set over one dictionary of words.
-class TableBuilder {
- public:
-  explicit TableBuilder(const Header& header) : header_(header), codes_(header.names.size()) {}
-
-  Result<void> add(const Fields& fields, Dataset& set, TableFeatures& table) {
-    for (std::size_t c = 0; c < fields.size(); ++c) {
-      if (header_.numeric[c]) {
-        (c == header_.target ? set.targets : table.numbers).push_back(*parse_number(fields[c]));
-        continue;
-      }
-      auto& codes = codes_[c];
-      const auto next = static_cast<std::uint32_t>(codes.size());
-      const auto [entry, is_new] = codes.emplace(fields[c], next);
-      if (fields[c].size() > kWordBytesLimit || codes.size() > kWordsLimit)
-        return fail("column {} holds words, expected at most {} different ones of {} bytes",
-                    header_.names[c], kWordsLimit, kWordBytesLimit);
-      table.codes.push_back(entry->second);
-    }
-    ++set.rows;
-    return {};
-  }
-
-  // Names the columns, and turns codes by order of appearance into codes by order of words.
-  void finish(Dataset& set, TableFeatures table) const {
-    std::vector<std::vector<std::uint32_t>> place;
-    for (std::size_t c = 0; c < header_.names.size(); ++c) {
-      if (c == header_.target) continue;
-      (header_.numeric[c] ? table.number_names : table.word_names).push_back(header_.names[c]);
-      if (header_.numeric[c]) continue;
-      table.words.emplace_back();
-      place.emplace_back(codes_[c].size());
-      for (const auto& [word, code] : codes_[c]) {
-        place.back()[code] = static_cast<std::uint32_t>(table.words.back().size());
-        table.words.back().push_back(word);
-      }
-    }
-    for (std::size_t i = 0; i < table.codes.size(); ++i)
-      table.codes[i] = place[i % place.size()][table.codes[i]];
-    set.columns = header_.names.size() - 1;
-    set.features = std::move(table);
-  }
-
- private:
-  const Header& header_;
-  std::vector<std::map<std::string, std::uint32_t>> codes_;  // in columns of words
-};
-
-Result<void> find_types(const std::string& path, std::string_view text, Header& header) {
-  TRY_DO(for_each_row(path, text, header, [&](const Fields& fields) -> Result<void> {
-    for (std::size_t c = 0; c < fields.size(); ++c)
-      if (header.numeric[c] && !parse_number(fields[c])) header.numeric[c] = false;
-    if (!header.numeric[header.target])
-      return fail("target \"{}\", expected a finite number", fields[header.target]);
-    return {};
-  }));
+// The name of the first column of the layout whose cell is missing; empty for none.
+std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
+  for (std::size_t c = 0; c < layout.columns.size(); ++c)
+    if (is_missing(cells[c])) return layout.columns[c].name;
   return {};
+}
+
+// Gives the cells of every row that is used, in the order of the layout, to `take`.
+Result<Count> for_each_row(const DataOptions& options, const std::string& path,
+                           std::string_view text, const TableLayout& layout, auto take) {
+  TRY(CsvTable table, CsvTable::open(options, path, text));
+  TRY(const std::vector<std::size_t> where, places(table, path, layout));
+  Cells fields;
+  Cells cells(where.size());
+  Count count;
+  while (true) {
+    TRY(const bool any, table.next(fields));
+    if (!any) return count;
+    ++count.rows;
+    for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
+    const bool has_target = layout.target.empty() || !is_missing(cells.back());
+    const std::string_view missing =
+        options.missing == Missing::impute ? "" : missing_column(layout, cells);
+    if (options.missing == Missing::error && (!missing.empty() || !has_target))
+      return fail("{}: line {}: no {}, and data.missing = error", path, table.line(),
+                  missing.empty() ? std::string_view(layout.target) : missing);
+    if (has_target && !missing.empty()) ++count.dropped;
+    if (has_target && missing.empty())
+      if (const Result<void> taken = take(cells); !taken)
+        return fail("{}: line {}: {}", path, table.line(), taken.error().text);
+    for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
+  }
+}
+
+std::vector<std::string> notes_of(const Count& count, const std::string& path,
+                                  const std::string& prefix) {
+  if (count.dropped == 0) return {};
+  return {fmt::format("{}dropped {} of {} rows with a missing cell (data.missing = drop)",
+                      prefix.empty() ? "" : path + ": ", with_commas(count.dropped),
+                      with_commas(count.rows))};
+}
+
+std::string describe(const Data& data, const DataOptions& options) {
+  const Dataset& train = data.train;
+  const std::string classes =
+      train.classes > 0 ? fmt::format(" ({} classes)", with_commas(train.classes)) : "";
+  return fmt::format("csv: {} rows of {} columns that predict {}{}, {} held out",
+                     with_commas(train.rows), train.columns, options.target, classes,
+                     with_commas(data.test.rows));
 }
 
 }  // namespace
 
-Result<Data> read_csv(const DataOptions& options) {
-  const bool has_test = !options.test_path.empty();
-  TRY(const std::string text, read_text(options.path));
-  TRY(const std::string test_text, has_test ? read_text(options.test_path) : std::string());
-  CsvReader reader(options.path, text);
-  TRY(Header header, read_header(reader, options.target));
-  TRY_DO(find_types(options.path, text, header));
-  if (has_test) TRY_DO(find_types(options.test_path, test_text, header));
+Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
+                                           TableBuilder& builder, Dataset& set) {
+  TRY(const std::string text, read_text(path));
+  TRY(const Count count, for_each_row(options, path, text, builder.layout(),
+                                      [&](const Cells& cells) { return builder.add(cells, set); }));
+  return notes_of(count, path, path);
+}
 
+Result<Data> read_csv(const DataOptions& options) {
+  TRY(const std::string text, read_text(options.path));
+  TRY(const TableProfile profile, profile_csv(options, options.path, text));
+  CsvDecision decision = decide_layout(profile, options);
+  if (!decision.refusals.empty())
+    return fail("{}: {}", options.path,
+                fmt::join(decision.refusals, fmt::format("\n{}: ", options.path)));
   Data data;
-  TableFeatures train;
-  TableFeatures test;
-  TableBuilder builder(header);
+  data.notes = std::move(decision.notes);
+  TableBuilder builder(std::move(decision.layout));
   std::uint64_t row = 0;
+  const bool has_test = !options.test_path.empty();
   const double fraction = has_test ? 0 : options.holdout;
-  TRY(Count count, for_each_row(options.path, text, header, [&](const Fields& fields) {
-        return held_out(row++, fraction, options.seed) ? builder.add(fields, data.test, test)
-                                                       : builder.add(fields, data.train, train);
+  TRY(const Count count,
+      for_each_row(options, options.path, text, builder.layout(), [&](const Cells& cells) {
+        return builder.add(cells, held_out(row++, fraction, options.seed) ? data.test : data.train);
       }));
+  std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {
-    TRY(const Count more,
-        for_each_row(options.test_path, test_text, header,
-                     [&](const Fields& fields) { return builder.add(fields, data.test, test); }));
-    count.rows += more.rows;
-    count.dropped += more.dropped;
+    TRY(auto notes, read_rows(options, options.test_path, builder, data.test));
+    std::ranges::move(notes, std::back_inserter(data.notes));
   }
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
-  builder.finish(data.train, std::move(train));
-  builder.finish(data.test, std::move(test));
-  data.description = fmt::format("csv: {} rows of {} columns that predict {}, {} held out",
-                                 with_commas(data.train.rows), data.train.columns, options.target,
-                                 with_commas(data.test.rows));
-  if (count.dropped > 0)
-    data.notes.push_back(fmt::format("dropped {} of {} rows with an empty cell",
-                                     with_commas(count.dropped), with_commas(count.rows)));
+  builder.finish(data.train);
+  builder.finish(data.test);
+  data.description = describe(data, options);
   return data;
 }
 

@@ -1,9 +1,17 @@
 #include "models/csv_reader.h"
 
+#include <algorithm>
+
 #include "base/settings.h"
 #include "models/gz_file.h"
 
 namespace starling::models {
+
+CsvReader::CsvReader(std::string path, std::string_view text, char separator)
+    : path_(std::move(path)), rest_(text), separator_(separator) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (rest_.starts_with(kMark)) rest_.remove_prefix(kMark.size());
+}
 
 Result<bool> CsvReader::next(std::vector<std::string>& fields) {
   while (rest_.starts_with('\n') || rest_.starts_with("\r\n")) {
@@ -15,12 +23,13 @@ Result<bool> CsvReader::next(std::vector<std::string>& fields) {
   for (std::size_t count = 1;; ++count) {
     fields.resize(count);
     TRY_DO(take_field(fields.back()));
-    if (!rest_.starts_with(',')) break;
+    if (!rest_.starts_with(separator_)) break;
     rest_.remove_prefix(1);
   }
   if (!rest_.empty() && !rest_.starts_with('\n') && !rest_.starts_with("\r\n"))
-    return fail("{}: line {}: \"{}\" after a closing quote, expected a comma", path_, line_,
-                rest_.substr(0, 1));
+    return fail("{}: line {}: \"{}\" after a closing quote, expected \"{}\" or the end of the line",
+                path_, line_, rest_.substr(0, 1),
+                separator_ == '\t' ? "TAB" : std::string(1, separator_));
   take_line(rest_);
   ++next_line_;
   return true;
@@ -28,7 +37,9 @@ Result<bool> CsvReader::next(std::vector<std::string>& fields) {
 
 Result<void> CsvReader::take_field(std::string& field) {
   if (rest_.starts_with('"')) return take_quoted(field);
-  const std::string_view plain = rest_.substr(0, rest_.find_first_of(",\n"));
+  const char ends[] = {separator_, '\n'};
+  const std::string_view plain =
+      rest_.substr(0, rest_.find_first_of(std::string_view(ends, sizeof(ends))));
   rest_.remove_prefix(plain.size());
   field = trim(plain);
   return {};
@@ -48,6 +59,19 @@ Result<void> CsvReader::take_quoted(std::string& field) {
     field += character;
   }
   return fail("{}: line {}: a quote is never closed", path_, line_);
+}
+
+char find_separator(std::string_view text) {
+  constexpr std::string_view kSeparators = ",;\t";
+  std::size_t counts[3] = {};
+  bool is_quoted = false;
+  for (const char character : text) {
+    if (character == '"') is_quoted = !is_quoted;
+    if (character == '\n' && !is_quoted) break;
+    const std::size_t which = kSeparators.find(character);
+    if (which != std::string_view::npos && !is_quoted) ++counts[which];
+  }
+  return kSeparators[static_cast<std::size_t>(std::ranges::max_element(counts) - counts)];
 }
 
 }  // namespace starling::models

@@ -1,5 +1,6 @@
-// CsvReader: records of comma-separated fields. A field in double quotes may hold commas, line
-// ends and, doubled, quotes. Lines without a character are skipped.
+// CsvReader: records of fields that a comma, semicolon or tab separates. A field in double quotes
+// may hold separators, line ends and, doubled, quotes. Lines without a character are skipped, and
+// so is the mark of UTF-8 that some programs write first.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace starling::models {
 class CsvReader {
  public:
   // `text` is looked at as long as the reader lives; `path` is for errors.
-  CsvReader(std::string path, std::string_view text) : path_(std::move(path)), rest_(text) {}
+  CsvReader(std::string path, std::string_view text, char separator = ',');
 
   // Puts the next record into `fields`, blanks around plain fields taken off; false at the end.
   Result<bool> next(std::vector<std::string>& fields);
@@ -28,8 +29,13 @@ class CsvReader {
 
   std::string path_;
   std::string_view rest_;
+  char separator_;
   std::size_t line_ = 0;
   std::size_t next_line_ = 1;
 };
+
+// The one of comma, semicolon and tab that the first line has most of, outside quotes; comma for
+// none.
+char find_separator(std::string_view text);
 
 }  // namespace starling::models

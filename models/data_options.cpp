@@ -11,6 +11,11 @@ namespace {
 constexpr std::array<std::string_view, 6> kSources{"digits", "houses", "reference",
                                                    "idx",    "csv",    "libsvm"};
 constexpr std::array<std::string_view, 4> kPartitions{"iid", "by-label", "dirichlet", "contiguous"};
+constexpr std::array<std::string_view, 3> kTasks{"auto", "regression", "classification"};
+constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
+constexpr std::array<std::string_view, 4> kSeparators{"auto", "comma", "semicolon", "tab"};
+constexpr std::array<char, 4> kSeparatorSigns{0, ',', ';', '\t'};
+constexpr std::array<std::string_view, 2> kWeights{"nodes", "samples"};
 constexpr double kAlphaLeast = 1e-3;
 constexpr double kAlphaMost = 1e6;
 constexpr std::int64_t kPartsLimit = 1'000'000;
@@ -47,6 +52,29 @@ std::optional<ShardChoice> parse_shard(std::string_view text) {
   return ShardChoice{.kind = ShardChoice::Kind::part,
                      .index = static_cast<std::size_t>(*index),
                      .count = static_cast<std::size_t>(*count)};
+}
+
+// share, or hash:BITS.
+std::optional<unsigned> parse_words(std::string_view text) {
+  constexpr std::string_view kHash = "hash:";
+  if (text == "share") return 0;
+  if (!text.starts_with(kHash)) return std::nullopt;
+  const auto bits = parse_integer(text.substr(kHash.size()));
+  if (!bits || *bits < 1 || *bits > kHashBitsLimit) return std::nullopt;
+  return static_cast<unsigned>(*bits);
+}
+
+void read_table_options(Reader& reader, DataOptions& options) {
+  options.ignore = reader.list("data.ignore");
+  options.task = static_cast<Task>(reader.choice("data.task", kTasks));
+  options.missing = static_cast<Missing>(reader.choice("data.missing", kMissings));
+  options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
+  options.has_header = reader.flag("data.header");
+  if (const auto bits = parse_words(reader.text("data.words")))
+    options.hash_bits = *bits;
+  else
+    reader.mistake("data.words", fmt::format("expected share, or hash:BITS with BITS from 1 to {}",
+                                             kHashBitsLimit));
 }
 
 ReferenceOptions read_reference(Reader& reader) {
@@ -90,6 +118,34 @@ void describe_reference(Schema& schema) {
   schema.add({"data.reference.seed", "1000", "Seed S of the reference problem."});
 }
 
+void describe_table(Schema& schema) {
+  schema.add({"data.target", "", "The column a csv predicts; the other columns are features."});
+  schema.add({"data.task", "auto",
+              "What a csv's target is: regression (amounts), classification (classes), or auto: "
+              "classes if it holds words, or whole numbers of few different values."});
+  schema.add(
+      {"data.ignore", "", "Columns of a csv that are left out, such as ids and dates.", true});
+  schema.add({"data.missing", "impute",
+              "What becomes of a row of a csv with a missing cell (empty, NA, N/A, nan, NULL, ? or "
+              "-): impute (the mean of all nodes' rows for a number, a category of its own for a "
+              "word), drop the row, or error. Rows without a target are left out."});
+  schema.add({"data.words", "share",
+              "How the words of a csv become features: share (one feature for each word of a "
+              "column; every node learns the words, and the model's file holds them) or hash:BITS "
+              "(one of 2^BITS features, by a hash; no word leaves the node, and words that share a "
+              "hash cannot be told apart). Names of columns and of classes are always shared."});
+  schema.add({"data.separator", "auto",
+              "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
+              "line has most of."});
+  schema.add(
+      {"data.header", "true",
+       "Whether the first line of a csv names the columns; if not, they are named 1, 2, ..."});
+  schema.add({"data.weight", "nodes",
+              "What the loss that the nodes minimise together is the mean over: nodes (a site of "
+              "few rows weighs as much as one of many) or samples (every row of every site weighs "
+              "the same; a site of k times the mean number of rows takes steps k times as long)."});
+}
+
 }  // namespace
 
 void describe_data(Schema& schema) {
@@ -105,7 +161,7 @@ void describe_data(Schema& schema) {
   schema.add({"data.test-path", "",
               "The held-out file; empty holds out data.holdout of data.path (idx: reads t10k- "
               "files from data.path)."});
-  schema.add({"data.target", "", "The column a csv predicts; the other columns are features."});
+  describe_table(schema);
   schema.add({"data.partition", "iid",
               "How samples are ordered before each node takes its piece: iid (shuffled), by-label "
               "(sorted: each node sees few classes), dirichlet:ALPHA (class shares drawn; small "
@@ -144,6 +200,8 @@ DataOptions read_data_options(Reader& reader) {
   else
     reader.mistake("data.shard",
                    fmt::format("expected auto, all or I/N with 0 <= I < N <= {}", kPartsLimit));
+  read_table_options(reader, options);
+  options.weight = static_cast<Weight>(reader.choice("data.weight", kWeights));
   options.reference = read_reference(reader);
   options.samples = static_cast<std::size_t>(reader.integer("data.samples", 10, kSamplesLimit));
   options.holdout = reader.number("data.holdout", 0, 0.9);

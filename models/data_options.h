@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/settings.h"
 
@@ -41,11 +42,30 @@ struct ReferenceOptions {
   std::uint64_t seed = 1000;
 };
 
+// What is learned of a table's target; automatic: from what the column holds.
+enum class Task { automatic, regression, classification };
+
+// What becomes of a row with a missing cell.
+enum class Missing { impute, drop, error };
+
+// What the loss that the nodes minimise together is the mean over.
+enum class Weight { nodes, samples };
+
+inline constexpr unsigned kHashBitsLimit = 16;
+
 struct DataOptions {
   Source source = Source::digits;
   std::string path = {};
   std::string test_path = {};
   std::string target = {};
+  std::vector<std::string> ignore = {};  // columns of a table that are left out
+  Task task = Task::automatic;
+  Missing missing = Missing::impute;
+  char separator = 0;  // of a table; 0: found in its first line
+  bool has_header = true;
+  unsigned hash_bits =
+      0;  // words become one of 2^bits features each, unnamed; 0: named, one a word
+  Weight weight = Weight::nodes;
   Partition partition = {};
   ShardChoice shard = {};
   ReferenceOptions reference = {};

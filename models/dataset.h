@@ -28,13 +28,23 @@ struct SparseFeatures {
   std::vector<float> value;
 };
 
+// What a column of a table holds. Of an empty one every cell is missing, so that it may be either.
+enum class ColumnKind { empty, numbers, words };
+
 // Columns of numbers and columns of words, raw: what becomes of them is the feature map's business.
 struct TableFeatures {
-  std::vector<std::string> number_names;
-  std::vector<std::string> word_names;
-  std::vector<std::vector<std::string>> words;  // per word column those in the files, sorted
-  std::vector<double> numbers;                  // row-major, rows x number_names
-  std::vector<std::uint32_t> codes;             // row-major, rows x word_names, indices in words
+  struct Column {
+    std::string name;
+    ColumnKind kind = ColumnKind::numbers;
+    std::size_t slot = 0;  // its place among the columns of words, or among all others
+  };
+  std::vector<Column> columns;  // in the order of the file
+  std::vector<std::vector<std::string>>
+      words;                         // by slot those in the files, ascending; "": missing
+  std::size_t number_columns = 0;    // empty ones too
+  std::vector<double> numbers;       // row-major, rows x number_columns; NaN: missing
+  std::vector<std::uint32_t> codes;  // row-major, rows x words.size(), indices in words
+  std::string target;                // the name of the column that is predicted
 };
 
 struct Dataset {
@@ -44,6 +54,8 @@ struct Dataset {
   std::vector<std::int32_t> labels;  // classification: 0 .. classes - 1, one a row; else empty
   std::vector<double> targets;       // regression: one a row; else empty
   std::size_t classes = 0;           // 0 for regression
+  // Of a table, ascending, one a class: other nodes may know other classes.
+  std::vector<std::string> class_names = {};
 };
 
 // What a source gives: the same on every node for the same options, before it is shared out.
@@ -54,7 +66,8 @@ struct Data {
   std::vector<std::string> notes;  // "dropped 207 of 20,640 rows with an empty cell", …
 };
 
-inline constexpr std::size_t kRowsLimit = 100'000'000;    // of one data set; indices are 32 bits
-inline constexpr std::size_t kColumnsLimit = 10'000'000;  // of one data set
+inline constexpr std::size_t kRowsLimit = 100'000'000;  // of one data set; indices are 32 bits
+inline constexpr std::size_t kRowsMergedLimit = 1'000'000'000'000;  // of all nodes together
+inline constexpr std::size_t kColumnsLimit = 10'000'000;            // of one data set
 
 }  // namespace starling::models

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "models/model_card.h"
 #include "models/network_objective.h"
 #include "models/sparse_logistic.h"
+#include "models/weighted_objective.h"
 
 namespace starling::models {
 namespace {
@@ -12,22 +14,47 @@ bool is_sparse(const Dataset& train) {
   return std::holds_alternative<SparseFeatures>(train.features);
 }
 
+bool is_table(const Dataset& train) {
+  return std::holds_alternative<TableFeatures>(train.features);
+}
+
 // The first is what auto stands for.
 std::vector<ModelKind> fitting_kinds(const Dataset& train) {
   if (train.classes == 0) return {ModelKind::linear, ModelKind::mlp};
   std::vector<ModelKind> kinds{ModelKind::softmax, ModelKind::mlp};
-  if (!is_sparse(train)) std::ranges::reverse(kinds);
-  if (train.classes == 2)
+  if (!is_sparse(train) && !is_table(train)) std::ranges::reverse(kinds);
+  // How many classes all nodes together have is known only once a table is founded.
+  if (train.classes == 2 || is_table(train))
     kinds.insert(is_sparse(train) ? kinds.begin() : kinds.end(), ModelKind::logistic);
   return kinds;
 }
 
-// As doubles, which cannot overflow; a table's columns are known only once it is founded.
-Result<void> check_size(const ModelOptions& model, ModelKind kind, const Dataset& train) {
-  const auto outputs = static_cast<double>(std::max<std::size_t>(train.classes, 1));
-  auto inputs = static_cast<double>(train.columns);
+// The model that training starts from must be of the same data, and of the kind that is asked for.
+Result<void> check_start(const ModelOptions& model, ModelKind kind, const Dataset& train) {
+  const ModelCard& card = model.start->card;
+  if (card.kind != kind)
+    return fail("model.kind = {}: model.from = \"{}\" is of kind {}; expected that, or auto",
+                to_string(kind), model.from, to_string(card.kind));
+  if (is_table(train) != card.table.has_value() ||
+      (!card.table && (card.shape.sizes.front() != train.columns || card.classes != train.classes)))
+    return fail(
+        "model.from = \"{}\": was trained on other data ({} inputs, {} classes), these have "
+        "{} and {}",
+        model.from, card.shape.sizes.front(), card.classes, train.columns, train.classes);
+  if (card.table && card.table->classifies != (train.classes > 0))
+    return fail("model.from = \"{}\": predicts {} of {}; set data.task to that", model.from,
+                card.table->classifies ? "classes" : "amounts", card.table->target);
+  return {};
+}
+
+}  // namespace
+
+// As doubles, which cannot overflow.
+Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes) {
+  const auto outputs = static_cast<double>(std::max<std::size_t>(classes, 1));
+  auto inputs = static_cast<double>(width);
   double parameters = 0;
-  if (kind == ModelKind::mlp)
+  if (model.kind == ModelKind::mlp)
     for (const std::size_t units : model.hidden) {
       parameters += (inputs + 1) * static_cast<double>(units);
       inputs = static_cast<double>(units);
@@ -35,41 +62,59 @@ Result<void> check_size(const ModelOptions& model, ModelKind kind, const Dataset
   parameters += (inputs + 1) * outputs;
   if (parameters > static_cast<double>(kParametersLimit))
     return fail("model.kind = {} has {:.0f} parameters on this data, expected at most {}",
-                to_string(kind), parameters, kParametersLimit);
+                to_string(model.kind), parameters, kParametersLimit);
   return {};
 }
-
-}  // namespace
 
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train) {
   const std::vector<ModelKind> kinds = fitting_kinds(train);
-  if (model.kind == ModelKind::automatic) return kinds.front();
-  if (std::ranges::find(kinds, model.kind) != kinds.end()) return model.kind;
+  const bool is_open = model.kind == ModelKind::automatic;
+  if (is_open && !model.start) return kinds.front();
+  const ModelKind kind = is_open ? model.start->card.kind : model.kind;
+  if (std::ranges::find(kinds, kind) != kinds.end()) return kind;
   std::vector<std::string_view> names{to_string(ModelKind::automatic)};
-  for (const ModelKind kind : kinds) names.push_back(to_string(kind));
+  for (const ModelKind fitting : kinds) names.push_back(to_string(fitting));
   const std::string task =
       train.classes == 0 ? "is regression" : fmt::format("has {} classes", train.classes);
   return fail("model.kind = {} does not fit data.source = {}, which {}; expected {}",
-              to_string(model.kind), to_string(options.source), task, fmt::join(names, ", "));
+              to_string(kind), to_string(options.source), task, fmt::join(names, ", "));
 }
 
+namespace {
+
 template <class S>
-Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,
-                                                            const DataOptions& options,
-                                                            std::shared_ptr<const Data> data) {
+Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions& model,
+                                                             const DataOptions& options,
+                                                             std::shared_ptr<const Data> data) {
   const Dataset& train = data->train;
   TRY(const ModelKind kind, resolve_kind(model, options, train));
-  TRY_DO(check_size(model, kind, train));
+  ModelOptions resolved = model;
+  resolved.kind = kind;
+  if (model.start) {
+    TRY_DO(check_start(model, kind, train));
+    const std::vector<std::size_t>& sizes = model.start->card.shape.sizes;
+    resolved.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
+  }
+  TRY_DO(check_size(resolved, train.columns, train.classes));
   if (is_sparse(train) && kind == ModelKind::logistic)
     return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));
   if (is_sparse(train) && train.columns > kDenseColumnsLimit)
     return fail("model.kind = {} on {} sparse columns; expected at most {}, or logistic",
                 to_string(kind), train.columns, kDenseColumnsLimit);
-  ModelOptions resolved = model;
-  resolved.kind = kind;
   return std::make_unique<NetworkObjective<S>>(std::move(resolved),
                                                Share(std::move(data), options));
+}
+
+}  // namespace
+
+template <class S>
+Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,
+                                                            const DataOptions& options,
+                                                            std::shared_ptr<const Data> data) {
+  TRY(auto objective, make_unweighted<S>(model, options, std::move(data)));
+  if (options.weight == Weight::nodes) return objective;
+  return std::make_unique<WeightedObjective<S>>(std::move(objective));
 }
 
 template Result<std::unique_ptr<optim::Objective<float>>> make_objective(

@@ -19,6 +19,10 @@ inline constexpr std::size_t kDenseColumnsLimit =
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train);
 
+// Whether a model of that kind on features of that width is of a size that a node may hold; 0
+// classes for regression.
+Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes);
+
 // Holds no samples until assigned. Several objectives, of several nodes, may share the data.
 template <class S>
 Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,

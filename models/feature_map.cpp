@@ -1,10 +1,10 @@
 #include "models/feature_map.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/ids.h"
-#include "models/csv.h"
 #include "models/kernels.h"
 
 namespace starling::models {
@@ -13,6 +13,12 @@ namespace {
 // Same features, same words and same numbers to the last bit.
 std::uint64_t fingerprint_of(const Survey& survey) {
   return stable_hash(encode(survey));
+}
+
+// The feature of a hashed word within its column: the same on every node, and in the page that
+// predicts without this program.
+std::size_t word_hash(const std::string& column, const std::string& word, unsigned bits) {
+  return stable_hash(column + '\0' + word) & ((std::uint64_t{1} << bits) - 1);
 }
 
 template <class S>
@@ -49,48 +55,67 @@ void gather_sparse(const SparseFeatures& sparse, std::size_t columns,
 FeatureMap::FeatureMap(const Dataset& set)
     : width_(std::holds_alternative<TableFeatures>(set.features) ? 0 : set.columns) {}
 
-Result<FeatureMap> FeatureMap::found(const Dataset& set, std::span<const std::string> surveys) {
+Result<FeatureMap> FeatureMap::found(const Dataset& set, const Survey& survey) {
   const auto& table = std::get<TableFeatures>(set.features);
-  Survey sum = make_survey(set, {});
-  for (const std::string& text : surveys) {
-    TRY(const Survey survey, decode_survey(text));
-    if (!survey.same_columns(sum))
-      return fail("a survey is of columns {}, {}; expected {}, {}",
-                  fmt::join(survey.number_names, ", "), fmt::join(survey.word_names, ", "),
-                  fmt::join(sum.number_names, ", "), fmt::join(sum.word_names, ", "));
-    sum.merge(survey);
-    for (const auto& words : sum.words)
-      if (words.size() > kWordsLimit)
-        return fail("the surveys have {} words in a column, expected at most {}", words.size(),
-                    kWordsLimit);
-  }
-  if (sum.target.count == 0) return fail("no survey has a sample to found the features on");
   FeatureMap map(set);
-  map.adopt(sum, table);
+  map.places_.resize(table.words.size());
+  for (const ColumnSurvey& column : survey.columns)
+    TRY_DO(map.adopt(column, survey.hash_bits, table));
   if (map.width_ == 0) return fail("no survey has a feature");
+  map.adopt_target(set, survey);
+  map.fingerprint_ = fingerprint_of(survey);
   return map;
 }
 
-void FeatureMap::adopt(const Survey& survey, const TableFeatures& table) {
-  for (const Moments& moments : survey.numbers) {
-    const double deviation = moments.deviation();
-    scales_.push_back({.mean = moments.mean, .factor = deviation > 0 ? 1 / deviation : 0});
+Result<void> FeatureMap::adopt(const ColumnSurvey& column, unsigned hash_bits,
+                               const TableFeatures& table) {
+  const auto own = std::ranges::find(table.columns, column.name, &TableFeatures::Column::name);
+  if (own == table.columns.end())
+    return fail("the model has a column {}, which this table has not", column.name);
+  const bool is_words = own->kind == ColumnKind::words;
+  if (column.kind != ColumnKind::empty && own->kind != ColumnKind::empty &&
+      is_words != (column.kind == ColumnKind::words))
+    return fail("column {} holds {} here, and {} in the model", column.name,
+                is_words ? "words" : "numbers", is_words ? "numbers" : "words");
+  if (column.kind == ColumnKind::numbers) {
+    const double deviation = column.moments.deviation();
+    numbers_.push_back({.slot = own->slot,
+                        .place = width_++,
+                        .mean = column.moments.mean,
+                        .factor = deviation > 0 ? 1 / deviation : 0});
+  } else if (column.kind == ColumnKind::words) {
+    if (is_words)
+      for (const std::string& word : table.words[own->slot])
+        places_[own->slot].push_back(place_of(column, hash_bits, word));
+    else if (const std::uint32_t place = place_of(column, hash_bits, ""); place != kUnknown)
+      always_.push_back(place);
+    width_ += hash_bits > 0 ? std::size_t{1} << hash_bits : column.words.size();
   }
-  width_ = scales_.size();
-  for (std::size_t c = 0; c < survey.words.size(); ++c) {
-    const auto& words = survey.words[c];
-    auto& places = places_.emplace_back();
-    for (const std::string& word : table.words[c]) {
-      const auto found = std::ranges::lower_bound(words, word);
-      const bool known = found != words.end() && *found == word;
-      places.push_back(known ? static_cast<std::uint32_t>(width_ + (found - words.begin()))
-                             : kUnknown);
-    }
-    width_ += words.size();
+  return {};
+}
+
+std::uint32_t FeatureMap::place_of(const ColumnSurvey& column, unsigned hash_bits,
+                                   const std::string& word) const {
+  if (hash_bits > 0)
+    return static_cast<std::uint32_t>(width_ + word_hash(column.name, word, hash_bits));
+  const auto found = std::ranges::lower_bound(column.words, word);
+  if (found == column.words.end() || *found != word) return kUnknown;
+  return static_cast<std::uint32_t>(width_ +
+                                    static_cast<std::size_t>(found - column.words.begin()));
+}
+
+void FeatureMap::adopt_target(const Dataset& set, const Survey& survey) {
+  if (!survey.classifies) {
+    target_mean_ = survey.amounts.mean;
+    const double deviation = survey.amounts.deviation();
+    target_unit_ = deviation > 0 ? deviation : 1;
+    return;
   }
-  target_mean_ = survey.target.mean;
-  if (const double unit = survey.target.deviation(); unit > 0) target_unit_ = unit;
-  fingerprint_ = fingerprint_of(survey);
+  for (const std::string& name : set.class_names) {
+    const auto found = std::ranges::lower_bound(survey.classes, name);
+    const bool known = found != survey.classes.end() && *found == name;
+    classes_.push_back(known ? static_cast<std::int32_t>(found - survey.classes.begin()) : -1);
+  }
 }
 
 template <class S>
@@ -98,12 +123,15 @@ void FeatureMap::gather_table(const TableFeatures& table, std::span<const std::u
                               S* out) const {
   const std::size_t words = places_.size();
   for (const std::uint32_t row : rows) {
-    const double* numbers = table.numbers.data() + row * scales_.size();
-    for (std::size_t c = 0; c < scales_.size(); ++c)
-      out[c] = static_cast<S>((numbers[c] - scales_[c].mean) * scales_[c].factor);
-    std::fill(out + scales_.size(), out + width_, S{0});
-    for (std::size_t c = 0; c < words; ++c) {
-      const std::uint32_t place = places_[c][table.codes[row * words + c]];
+    std::fill_n(out, width_, S{0});
+    const double* const own = table.numbers.data() + row * table.number_columns;
+    for (const Number& number : numbers_)
+      if (!std::isnan(own[number.slot]))
+        out[number.place] = static_cast<S>((own[number.slot] - number.mean) * number.factor);
+    for (const std::size_t place : always_) out[place] = S{1};
+    for (std::size_t slot = 0; slot < words; ++slot) {
+      if (places_[slot].empty()) continue;
+      const std::uint32_t place = places_[slot][table.codes[row * words + slot]];
       if (place != kUnknown) out[place] = S{1};
     }
     out += width_;

@@ -34,7 +34,8 @@ void describe_model(Schema& schema) {
       {"model.kind", "auto",
        "What is learned: linear (regression, squared error), logistic (two classes), softmax "
        "(any number of classes), mlp (relu layers, for classes or regression), or auto: mlp "
-       "for images, linear for regression, logistic or softmax for libsvm."});
+       "for images, linear for regression, softmax for a csv of classes, logistic or softmax for "
+       "libsvm."});
   schema.add({"model.hidden", "64",
               "Units of each hidden layer of an mlp, first to last. More learn more, but time and "
               "traffic grow with the product of neighbouring layers.",
@@ -45,6 +46,9 @@ void describe_model(Schema& schema) {
   schema.add({"model.precision", "f32",
               "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
               "is for problems solved to more than six digits."});
+  schema.add({"model.from", "",
+              "The file of a model to start from, the same on every node: what features mean is "
+              "taken from it, and so is model.kind = auto. Empty: from nothing."});
 }
 
 ModelOptions read_model_options(Reader& reader) {
@@ -53,6 +57,7 @@ ModelOptions read_model_options(Reader& reader) {
   options.hidden = read_hidden(reader);
   options.l2 = reader.number("model.l2", 0, 1e6);
   options.precision = static_cast<Precision>(reader.choice("model.precision", kPrecisions));
+  options.from = reader.text("model.from");
   return options;
 }
 

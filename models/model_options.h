@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +14,8 @@ namespace starling::models {
 enum class ModelKind { automatic, linear, logistic, softmax, mlp };
 enum class Precision { f32, f64 };
 
+struct TrainedModel;
+
 struct ModelOptions {
   ModelKind kind = ModelKind::automatic;
   std::vector<std::size_t> hidden{64};
@@ -20,6 +24,8 @@ struct ModelOptions {
   // optimum.
   double weight_decay = 0;
   Precision precision = Precision::f32;
+  std::string from = {};  // the file of a model to start from; empty: none
+  std::shared_ptr<const TrainedModel> start = nullptr;  // what it holds
 };
 
 void describe_model(Schema& schema);

@@ -56,6 +56,12 @@ void Network<S>::forward(std::span<const S> x, const Block<S>& block) {
 }
 
 template <class S>
+std::span<const S> Network<S>::outputs(std::span<const S> x, const Block<S>& block) {
+  forward(x, block);
+  return std::span(layers_.back().values).first(block.rows * layers_.back().outputs);
+}
+
+template <class S>
 Score Network<S>::score(std::span<const S> x, const Block<S>& block) {
   forward(x, block);
   Layer& last = layers_.back();

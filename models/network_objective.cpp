@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "models/factory.h"
 #include "models/gemm.h"
 #include "models/least_squares.h"
 
@@ -28,44 +29,88 @@ T* grown(std::vector<T>& buffer, std::size_t size) {
   return buffer.data();
 }
 
+// What only the survey of all founders tells.
+Result<void> check_founded(const ModelOptions& model, const Survey& survey, std::size_t width) {
+  const std::size_t classes = survey.classes.size();
+  if (survey.classifies && classes < 2)
+    return fail("target {} has one class, \"{}\", at all nodes together; expected at least two",
+                survey.target, fmt::join(survey.classes, ""));
+  if (model.kind == ModelKind::logistic && classes != 2)
+    return fail(
+        "model.kind = logistic tells two classes apart, and target {} has {} ({}); expected "
+        "softmax or mlp",
+        survey.target, classes, fmt::join(survey.classes, ", "));
+  return check_size(model, width, classes);
+}
+
+// What one node's rows have that the model has not, or the other way round.
+std::vector<std::string> founding_notes(const Dataset& train, const Survey& survey,
+                                        const FeatureMap& map) {
+  std::vector<std::string> notes;
+  const auto& table = std::get<TableFeatures>(train.features);
+  if (survey.classifies)
+    notes.push_back(fmt::format("classes of {} over all nodes: {}", survey.target,
+                                fmt::join(survey.classes, ", ")));
+  for (std::size_t c = 0; c < map.classes().size(); ++c)
+    if (map.classes()[c] < 0)
+      notes.push_back(fmt::format("rows of class {} are left out: the model was founded without it",
+                                  train.class_names[c]));
+  for (const auto& column : table.columns) {
+    if (!survey.find(column.name))
+      notes.push_back(fmt::format("column {} is not in the model, and left out", column.name));
+    if (column.kind != ColumnKind::words) continue;
+    const auto& places = map.places(column.slot);
+    if (const auto unknown = std::ranges::count(places, FeatureMap::kUnknown); unknown > 0)
+      notes.push_back(fmt::format(
+          "column {}: {} of {} words are unknown to the model, and count as none of its words",
+          column.name, unknown, places.size()));
+  }
+  return notes;
+}
+
 }  // namespace
 
 template <class S>
 NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
-  if (!needs_survey()) network_.emplace(shape());
+  if (!is_table()) network_.emplace(shape());
 }
 
 template <class S>
-bool NetworkObjective<S>::needs_survey() const {
+bool NetworkObjective<S>::is_table() const {
   return std::holds_alternative<TableFeatures>(share_.train().features);
 }
 
 template <class S>
+std::size_t NetworkObjective<S>::classes() const {
+  return survey_ ? survey_->classes.size() : share_.train().classes;
+}
+
+template <class S>
 NetworkShape NetworkObjective<S>::shape() const {
-  const bool regresses = share_.train().classes == 0;
-  NetworkShape shape;
-  shape.sizes.push_back(map_.width());
-  if (model_.kind == ModelKind::mlp)
-    shape.sizes.insert(shape.sizes.end(), model_.hidden.begin(), model_.hidden.end());
-  const bool single = regresses || model_.kind == ModelKind::logistic;
-  shape.sizes.push_back(single ? 1 : share_.train().classes);
-  shape.loss = regresses ? Loss::squared : single ? Loss::logistic : Loss::cross_entropy;
-  // F_i of the reference has no bias.
-  shape.bias = model_.kind != ModelKind::linear || share_.options().source != Source::reference;
-  return shape;
+  return shape_of(model_, share_.options().source, map_.width(), classes());
 }
 
 template <class S>
 std::string NetworkObjective<S>::survey() const {
-  return needs_survey() ? encode(make_survey(share_.train(), share_.rows())) : std::string();
+  if (!is_table()) return {};
+  if (model_.start) return encode(*model_.start->card.table);
+  return encode(make_survey(share_.train(), share_.rows(), share_.options().hash_bits));
 }
 
 template <class S>
 Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
-  if (!needs_survey()) return {};
-  TRY(map_, FeatureMap::found(share_.train(), surveys));
+  if (!is_table()) return {};
+  TRY(Survey survey, merge_texts(surveys));
+  TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
+  TRY_DO(check_founded(model_, survey, map.width()));
+  map_ = std::move(map);
+  survey_ = std::move(survey);
+  notes_ = founding_notes(share_.train(), *survey_, map_);
   network_.emplace(shape());
+  std::vector<bool> left_out;
+  for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);
+  if (std::ranges::count(left_out, true) > 0) share_.leave_out(std::move(left_out));
   return {};
 }
 
@@ -100,7 +145,9 @@ std::string NetworkObjective<S>::schema() const {
 template <class S>
 void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
   ENSURE(network_ && x.size() == dimension(), "a model is initialized once it is founded");
-  network_->initialize(x, seed);
+  if (!model_.start) return network_->initialize(x, seed);
+  std::ranges::transform(model_.start->parameters, x.begin(),
+                         [](double value) { return static_cast<S>(value); });
 }
 
 template <class S>
@@ -115,7 +162,10 @@ void NetworkObjective<S>::for_each_block(const Selection& selection, Visit visit
     map_.gather(set, rows, inputs_.data());
     if (set.classes > 0) {
       block.truth.labels = grown(labels_, rows.size());
-      std::ranges::transform(rows, labels_.begin(), [&](std::uint32_t r) { return set.labels[r]; });
+      const std::vector<std::int32_t>& agreed = map_.classes();
+      std::ranges::transform(rows, labels_.begin(), [&](std::uint32_t r) {
+        return agreed.empty() ? set.labels[r] : agreed[static_cast<std::size_t>(set.labels[r])];
+      });
     } else {
       block.truth.targets = grown(targets_, rows.size());
       map_.gather_targets(set, rows, targets_.data());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/feature_map.h"
+#include "models/model_card.h"
 #include "models/model_options.h"
 #include "models/network.h"
 #include "models/normal_equations.h"
@@ -24,12 +25,14 @@ class NetworkObjective final : public optim::Objective<S> {
 
   std::string survey() const override;
   Result<void> found(std::span<const std::string> surveys) override;
+  std::string foundation() const override { return survey_ ? encode(*survey_) : std::string(); }
   void assign(const optim::Shard& shard) override;
 
   std::size_t dimension() const override { return network_ ? network_->dimension() : 0; }
   std::size_t samples() const override { return share_.rows().size(); }
   std::string shard_description() const override { return share_.description(); }
   std::string schema() const override;
+  std::vector<std::string> notes() const override { return notes_; }
 
   void initialize(std::span<S> x, std::uint64_t seed) const override;
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
@@ -41,7 +44,8 @@ class NetworkObjective final : public optim::Objective<S> {
   std::span<const S> optimum() const override { return optimum_; }
 
  private:
-  bool needs_survey() const;
+  bool is_table() const;
+  std::size_t classes() const;
   NetworkShape shape() const;
   NormalEquations normal_equations();
   // Calls visit(block, is_first) for every block of the selection.
@@ -51,6 +55,8 @@ class NetworkObjective final : public optim::Objective<S> {
   ModelOptions model_;
   Share share_;
   FeatureMap map_;
+  std::optional<Survey> survey_;  // of all founders, of a table
+  std::vector<std::string> notes_;
   std::optional<Network<S>> network_;  // once the features are known
   std::vector<S> optimum_;
   std::optional<NormalEquations> equations_;  // of the samples of now; when asked for

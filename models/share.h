@@ -26,6 +26,9 @@ class Share {
   // Gives what every node holds, for those who need to know it.
   Assignment assign(const optim::Shard& shard);
 
+  // Leaves out the rows whose class is marked, from now on, in training and in evaluation.
+  void leave_out(std::vector<bool> classes);
+
   const Dataset& train() const { return data_->train; }
   const DataOptions& options() const { return options_; }
   const Rows& rows() const { return rows_; }
@@ -41,8 +44,12 @@ class Share {
   std::shared_ptr<const Data> data_;
   DataOptions options_;
   Rows rows_;
+  std::vector<bool> left_out_;  // by class; empty: none
   std::string description_ = "no samples yet";
-  Rows selected_;  // buffer
+  Rows selected_;  // buffers
+  Rows candidates_;
+
+  bool is_left_out(const Dataset& set, std::uint32_t row) const;
 };
 
 }  // namespace starling::models

@@ -4,196 +4,182 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/settings.h"
 #include "models/csv.h"
+#include "models/text.h"
 
 namespace starling::models {
 namespace {
 
-constexpr std::string_view kFormat = "starling-survey-1";
+std::string_view name_of(ColumnKind kind) {
+  constexpr std::string_view kNames[] = {"nothing", "numbers", "words"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
-class Writer {
- public:
-  void put(std::string_view word) {
-    fmt::format_to(std::back_inserter(text_), "{}:{}", word.size(), word);
-  }
-  void put(std::size_t number) { put(std::string_view(fmt::to_string(number))); }
-  void put(const std::vector<std::string>& words) {
-    put(words.size());
-    for (const std::string& word : words) put(std::string_view(word));
-  }
-  void put(const Moments& moments) {
-    for (const double number : {moments.count, moments.mean, moments.squares})
-      put(std::string_view(fmt::to_string(number)));
-  }
-  std::string finish() { return std::move(text_); }
+void merge_words(std::vector<std::string>& words, const std::vector<std::string>& others) {
+  std::vector<std::string> both;
+  std::ranges::set_union(words, others, std::back_inserter(both));
+  words = std::move(both);
+}
 
- private:
-  std::string text_;
+// "numbers (mean 3.5)" or "words (red, …)"
+std::string describe(const ColumnSurvey& column) {
+  if (column.kind == ColumnKind::numbers)
+    return fmt::format("numbers (mean {:.4g})", column.moments.mean);
+  const auto word = std::ranges::find_if(column.words, [](const auto& w) { return !w.empty(); });
+  return word == column.words.end() ? std::string(name_of(column.kind))
+                                    : fmt::format("words (such as \"{}\")", word->substr(0, 40));
+}
+
+Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
+  if (sum.kind == ColumnKind::empty) sum.kind = other.kind;
+  if (other.kind != ColumnKind::empty && other.kind != sum.kind)
+    return fail(
+        "column {} holds {} at one node and {} at another; make them alike, or leave it "
+        "out with data.ignore = {} everywhere",
+        sum.name, describe(sum), describe(other), sum.name);
+  sum.moments.merge(other.moments);
+  merge_words(sum.words, other.words);
+  if (sum.words.size() > kWordsLimit)
+    return fail("column {} has {} different words at all nodes together, expected at most {}",
+                sum.name, with_commas(sum.words.size()), with_commas(kWordsLimit));
+  return {};
+}
+
+Result<void> merge_target(Survey& sum, const Survey& other) {
+  if (sum.target != other.target)
+    return fail("one node predicts {}, another {}; expected one data.target", sum.target,
+                other.target);
+  if (sum.classifies != other.classifies)
+    return fail(
+        "target {} holds classes at one node and amounts at another; set data.task = "
+        "classification or regression at all of them",
+        sum.target);
+  sum.amounts.merge(other.amounts);
+  merge_words(sum.classes, other.classes);
+  if (sum.classes.size() > kClassesLimit)
+    return fail("target {} has {} classes at all nodes together, expected at most {}", sum.target,
+                sum.classes.size(), kClassesLimit);
+  return {};
+}
+
+Result<void> merge_into(Survey& sum, const Survey& other) {
+  if (sum.hash_bits != other.hash_bits)
+    return fail("one node has data.words = {}, another {}; expected one for all",
+                sum.hash_bits == 0 ? "share" : fmt::format("hash:{}", sum.hash_bits),
+                other.hash_bits == 0 ? "share" : fmt::format("hash:{}", other.hash_bits));
+  for (const ColumnSurvey& column : other.columns)
+    if (!sum.find(column.name))
+      return fail(
+          "column {} is in the table of one node and not in that of another; add it, or "
+          "leave it out with data.ignore = {} everywhere",
+          column.name, column.name);
+  for (ColumnSurvey& column : sum.columns) {
+    const ColumnSurvey* const found = other.find(column.name);
+    if (!found)
+      return fail(
+          "column {} is in the table of one node and not in that of another; add it, or "
+          "leave it out with data.ignore = {} everywhere",
+          column.name, column.name);
+    TRY_DO(merge_column(column, *found));
+  }
+  TRY_DO(merge_target(sum, other));
+  sum.rows += other.rows;
+  return {};
+}
+
+}  // namespace
+
+const ColumnSurvey* Survey::find(std::string_view name) const {
+  const auto found = std::ranges::find(columns, name, &ColumnSurvey::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+namespace {
+
+// What the rows hold, by the slots of the table.
+struct Seen {
+  std::vector<Moments> numbers;
+  std::vector<std::vector<bool>> words;
 };
 
-// Every size is checked against a limit and against what is left of the text.
-class Taker {
- public:
-  explicit Taker(std::string_view text) : rest_(text) {}
-
-  Result<std::string_view> word() {
-    constexpr std::size_t kLengthDigits = 4;  // of the largest length, kWordBytesLimit
-    const std::size_t colon = rest_.substr(0, kLengthDigits + 1).find(':');
-    const auto size = parse_integer(rest_.substr(0, std::min(colon, rest_.size())));
-    if (colon == std::string_view::npos || !size || *size < 0 ||
-        static_cast<std::size_t>(*size) > std::min(kWordBytesLimit, rest_.size() - colon - 1))
-      return fail("a survey breaks off, or holds a word of more than {} bytes", kWordBytesLimit);
-    const std::string_view word = rest_.substr(colon + 1, static_cast<std::size_t>(*size));
-    rest_.remove_prefix(colon + 1 + word.size());
-    return word;
+Seen look_at(const TableFeatures& table, std::span<const std::uint32_t> rows) {
+  Seen seen{.numbers = std::vector<Moments>(table.number_columns), .words = {}};
+  for (const auto& words : table.words) seen.words.emplace_back(words.size());
+  for (const std::uint32_t row : rows) {
+    const double* const numbers = table.numbers.data() + row * table.number_columns;
+    for (std::size_t slot = 0; slot < table.number_columns; ++slot)
+      if (!std::isnan(numbers[slot])) seen.numbers[slot].add(numbers[slot]);
+    for (std::size_t slot = 0; slot < table.words.size(); ++slot)
+      seen.words[slot][table.codes[row * table.words.size() + slot]] = true;
   }
+  return seen;
+}
 
-  Result<double> number() {
-    TRY(const std::string_view text, word());
-    const auto value = parse_number(text);
-    if (!value) return fail("a survey holds \"{}\", expected a finite number", text.substr(0, 40));
-    return *value;
-  }
-
-  Result<std::size_t> size(std::size_t limit) {
-    TRY(const double value, number());
-    if (!(value >= 0 && value <= static_cast<double>(limit)) || value != std::floor(value))
-      return fail("a survey holds a count of {}, expected 0 to {}", value, limit);
-    return static_cast<std::size_t>(value);
-  }
-
-  Result<std::vector<std::string>> words(std::size_t limit) {
-    TRY(const std::size_t count, size(limit));
-    std::vector<std::string> words;
-    for (std::size_t i = 0; i < count; ++i) {
-      TRY(const std::string_view next, word());
-      words.emplace_back(next);
-    }
-    return words;
-  }
-
-  Result<Moments> moments() {
-    constexpr double kMeanLimit = 1e100;  // so that no merger of surveys overflows
-    constexpr double kSquaresLimit = 1e200;
-    Moments result;
-    TRY(const std::size_t count, size(kRowsLimit));
-    result.count = static_cast<double>(count);
-    TRY(result.mean, number());
-    TRY(result.squares, number());
-    if (std::abs(result.mean) > kMeanLimit ||
-        !(result.squares >= 0 && result.squares <= kSquaresLimit))
-      return fail("a survey holds a mean of {} and squares of {}, expected at most {} and 0 to {}",
-                  result.mean, result.squares, kMeanLimit, kSquaresLimit);
-    return result;
-  }
-
-  bool at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
-std::vector<std::string> merged(const std::vector<std::string>& a,
-                                const std::vector<std::string>& b) {
+std::vector<std::string> chosen(const std::vector<std::string>& words,
+                                const std::vector<bool>& which) {
   std::vector<std::string> result;
-  std::ranges::set_union(a, b, std::back_inserter(result));
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (which[i]) result.push_back(words[i]);
   return result;
 }
 
 }  // namespace
 
-void Moments::add(double value) {
-  count += 1;
-  const double before = value - mean;
-  mean += before / count;
-  squares += before * (value - mean);
-}
-
-// n = n_a + n_b, d = mean_b - mean_a:
-//   mean = mean_a + d n_b / n,  squares = squares_a + squares_b + d^2 n_a n_b / n
-void Moments::merge(const Moments& other) {
-  if (other.count == 0) return;
-  const double total = count + other.count;
-  const double difference = other.mean - mean;
-  mean += difference * (other.count / total);
-  squares += other.squares + difference * difference * (count * (other.count / total));
-  count = total;
-}
-
-double Moments::deviation() const {
-  return count > 0 ? std::sqrt(squares / count) : 0;
-}
-
-void Survey::merge(const Survey& other) {
-  for (std::size_t c = 0; c < numbers.size(); ++c) numbers[c].merge(other.numbers[c]);
-  for (std::size_t c = 0; c < words.size(); ++c) words[c] = merged(words[c], other.words[c]);
-  target.merge(other.target);
-}
-
-bool Survey::same_columns(const Survey& other) const {
-  return number_names == other.number_names && word_names == other.word_names;
-}
-
-Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows) {
+Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits) {
   const auto& table = std::get<TableFeatures>(set.features);
-  const std::size_t numbers = table.number_names.size();
-  const std::size_t words = table.word_names.size();
-  Survey survey{.number_names = table.number_names,
-                .word_names = table.word_names,
-                .numbers = std::vector<Moments>(numbers),
-                .words = std::vector<std::vector<std::string>>(words),
-                .target = {}};
-  std::vector<std::vector<bool>> seen;
-  for (const auto& column : table.words) seen.emplace_back(column.size());
-  for (const std::uint32_t row : rows) {
-    for (std::size_t c = 0; c < numbers; ++c)
-      survey.numbers[c].add(table.numbers[row * numbers + c]);
-    for (std::size_t c = 0; c < words; ++c) seen[c][table.codes[row * words + c]] = true;
-    survey.target.add(set.targets[row]);
-  }
-  for (std::size_t c = 0; c < words; ++c)
-    for (std::size_t code = 0; code < seen[c].size(); ++code)
-      if (seen[c][code]) survey.words[c].push_back(table.words[c][code]);
-  return survey;
-}
-
-std::string encode(const Survey& survey) {
-  Writer writer;
-  writer.put(kFormat);
-  writer.put(survey.number_names);
-  writer.put(survey.word_names);
-  for (const Moments& moments : survey.numbers) writer.put(moments);
-  for (const auto& words : survey.words) writer.put(words);
-  writer.put(survey.target);
-  return writer.finish();
-}
-
-Result<Survey> decode_survey(std::string_view text) {
-  if (text.size() > kSurveyBytesLimit)
-    return fail("a survey has {} bytes, expected at most {}", text.size(), kSurveyBytesLimit);
-  Taker taker(text);
-  TRY(const std::string_view format, taker.word());
-  if (format != kFormat) return fail("a survey does not begin with {}", kFormat);
+  const Seen seen = look_at(table, rows);
   Survey survey;
-  TRY(survey.number_names, taker.words(kTableColumnsLimit));
-  TRY(survey.word_names, taker.words(kTableColumnsLimit));
-  for (std::size_t c = 0; c < survey.number_names.size(); ++c) {
-    TRY(const Moments moments, taker.moments());
-    survey.numbers.push_back(moments);
+  survey.target = table.target;
+  survey.classifies = set.classes > 0;
+  survey.rows = static_cast<double>(rows.size());
+  survey.hash_bits = hash_bits;
+  for (const auto& [name, kind, slot] : table.columns) {
+    ColumnSurvey& column = survey.columns.emplace_back();
+    column.name = name;
+    column.kind = kind;
+    if (kind == ColumnKind::words && hash_bits == 0)
+      column.words = chosen(table.words[slot], seen.words[slot]);
+    else if (kind == ColumnKind::numbers)
+      column.moments = seen.numbers[slot];
   }
-  for (std::size_t c = 0; c < survey.word_names.size(); ++c) {
-    TRY(auto words, taker.words(kWordsLimit));
-    if (!std::ranges::is_sorted(words, std::ranges::less_equal()))
-      return fail("a survey repeats or misorders the words of {}", survey.word_names[c]);
-    survey.words.push_back(std::move(words));
-  }
-  TRY(survey.target, taker.moments());
-  const auto differs = [&](const Moments& moments) { return moments.count != survey.target.count; };
-  if (std::ranges::any_of(survey.numbers, differs))
-    return fail("a survey counts its columns differently, expected {} each", survey.target.count);
-  if (!taker.at_end()) return fail("a survey holds bytes after its end");
+  std::vector<bool> classes(set.classes);
+  for (const std::uint32_t row : rows)
+    if (survey.classifies)
+      classes[static_cast<std::size_t>(set.labels[row])] = true;
+    else
+      survey.amounts.add(set.targets[row]);
+  survey.classes = chosen(set.class_names, classes);
   return survey;
+}
+
+Result<Survey> merge(std::span<const Survey> surveys) {
+  if (const auto fixed = std::ranges::find_if(surveys, &Survey::is_fixed); fixed != surveys.end())
+    return *fixed;
+  if (surveys.empty()) return fail("there is no survey to found the features on");
+  Survey sum = surveys.front();
+  for (const Survey& other : surveys.subspan(1)) TRY_DO(merge_into(sum, other));
+  sum.is_fixed = true;
+  if (sum.rows == 0) return fail("no survey has a sample to found the features on");
+  TRY_DO(check_size(sum));
+  return sum;
+}
+
+Result<void> check_size(const Survey& survey) {
+  const std::size_t bytes = encode(survey).size();
+  if (bytes <= kSurveyBytesLimit) return {};
+  const auto size = [](const ColumnSurvey& column) {
+    std::size_t sum = 0;
+    for (const std::string& word : column.words) sum += word.size();
+    return sum;
+  };
+  const auto largest = std::ranges::max_element(survey.columns, {}, size);
+  return fail(
+      "what the nodes must tell each other of this table has {} bytes, expected at most {}; most "
+      "of it are the {} words of column {}: leave it out with data.ignore = {}, or set data.words "
+      "= "
+      "hash:8",
+      with_commas(bytes), with_commas(kSurveyBytesLimit), with_commas(largest->words.size()),
+      largest->name, largest->name);
 }
 
 }  // namespace starling::models

@@ -1,5 +1,6 @@
-// Survey: the statistics of a table's samples, which the founders exchange so that all of them
-// scale features alike without anyone seeing another's samples.
+// Survey: the statistics of a table's samples, which the founders exchange so that all of them make
+// the same features of the same cells without anyone seeing another's rows. The surveys of all
+// founders, merged, are what a model's features mean.
 #pragma once
 
 #include <cstddef>
@@ -10,43 +11,47 @@
 
 #include "base/result.h"
 #include "models/dataset.h"
+#include "models/moments.h"
 
 namespace starling::models {
 
-// Count, mean and sum of squared deviations from the mean of some numbers. Unlike plain sums of
-// squares they stay exact to rounding however far the numbers lie from 0.
-struct Moments {
-  double count = 0;
-  double mean = 0;
-  double squares = 0;
-
-  void add(double value);
-  // Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm, 1979.
-  void merge(const Moments& other);
-  // Population standard deviation; 0 for a constant or for nothing.
-  double deviation() const;
+struct ColumnSurvey {
+  std::string name;
+  ColumnKind kind = ColumnKind::empty;
+  Moments moments;                 // of numbers, missing ones aside
+  std::vector<std::string> words;  // those seen, ascending, "" for a missing one; none when hashed
 };
 
 struct Survey {
-  std::vector<std::string> number_names;
-  std::vector<std::string> word_names;
-  std::vector<Moments> numbers;                 // per column of numbers
-  std::vector<std::vector<std::string>> words;  // per column of words those seen, ascending
-  Moments target;
+  std::vector<ColumnSurvey> columns;  // in the order of the file
+  std::string target;
+  bool classifies = false;
+  Moments amounts;                   // of the target, for regression
+  std::vector<std::string> classes;  // of the target, ascending, for classification
+  double rows = 0;
+  unsigned hash_bits = 0;  // see DataOptions
+  // Of a model that exists: it is what features mean, whatever other surveys say.
+  bool is_fixed = false;
 
-  // REQUIRES the same names; see same_columns().
-  void merge(const Survey& other);
-  bool same_columns(const Survey& other) const;
+  const ColumnSurvey* find(std::string_view name) const;
 };
 
-inline constexpr std::size_t kSurveyBytesLimit = std::size_t{16} << 20;
+// Of one survey, and of all merged; in the text form.
+inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 
 // Of those rows of a data set with TableFeatures.
-Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows);
+Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits);
+
+// The same on every node for the same surveys in the same order. The error names the column or the
+// target in which two of them disagree, with what each of them says.
+Result<Survey> merge(std::span<const Survey> surveys);
 
 // A text of netstrings, LENGTH:BYTES one after the other, with numbers in decimal that read back
-// exactly. decode() takes outside data: what is not a survey, or too large, is an error.
+// exactly. decode_survey() takes outside data: what is not a survey, or too large, is an error.
 std::string encode(const Survey& survey);
 Result<Survey> decode_survey(std::string_view text);
+
+// An error that says what takes the room, if the survey is larger than may be sent.
+Result<void> check_size(const Survey& survey);
 
 }  // namespace starling::models

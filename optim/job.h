@@ -116,6 +116,9 @@ struct Workload {
   std::string survey;              // this node's part of the foundation; empty when none is needed
   std::size_t shard_samples = 0;   // samples this node holds
   std::string shard_description;   // for the status: which samples those are
+  // After founding where a survey was needed: the one that newcomers found the same features on.
+  std::string foundation;
+  std::vector<std::string> notes;  // what people should know of the foundation
 };
 
 struct Done {

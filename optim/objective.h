@@ -38,6 +38,8 @@ class Objective {
     static_cast<void>(surveys);
     return {};
   }
+  // A survey on which alone a newcomer founds the same features. REQUIRES a foundation.
+  virtual std::string foundation() const { return {}; }
   // Says which samples are this node's from now on. May be called at any time.
   virtual void assign(const Shard& shard) = 0;
 
@@ -47,6 +49,9 @@ class Objective {
   virtual std::string shard_description() const = 0;
   // A text that differs whenever averaging two models would be meaningless: kind, sizes, features.
   virtual std::string schema() const = 0;
+  // What people should know of the foundation: where this node's data differ from it, a sentence
+  // each.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   // ---- mathematics
   // The same x for the same seed on every node. REQUIRES x.size() == dimension().

@@ -37,8 +37,10 @@ class TypedTrainer final : public Trainer {
   Workload workload() const override {
     Workload workload;
     if (!strategy_) workload.survey = objective_->survey();
+    if (is_founded_) workload.foundation = objective_->foundation();
     workload.shard_samples = objective_->samples();
     workload.shard_description = objective_->shard_description();
+    workload.notes = objective_->notes();
     if (!strategy_) return workload;
     workload.payload_bytes = strategy_->offered().size() * bytes_per_number(options_.codec);
     workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
@@ -112,7 +114,7 @@ class TypedTrainer final : public Trainer {
     if (auto founded = objective_->found(*job.foundation); !founded)
       done.trouble = founded.error().text;
     else
-      start();
+      start(), is_founded_ = true;
   }
 
   void assign(const Shard& shard) {
@@ -253,6 +255,7 @@ class TypedTrainer final : public Trainer {
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   Payload sent_;  // the offered vector as the neighbours got it
   std::unique_ptr<Strategy<S>> strategy_;
+  bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another
   std::optional<LocalStep<S>> step_;
   // Of the last step that was refused.

@@ -156,6 +156,7 @@ TEST_CASE("A closed form that is not unique is none") {
   DataOptions csv{.source = Source::csv,
                   .path = folder.write("a.csv", "a,b,y\n1,1,1\n2,2,3\n3,3,3\n")};
   csv.target = "y";
+  csv.task = Task::regression;
   csv.holdout = 0;
   const auto objective =
       make<double>({.kind = ModelKind::linear}, csv, load_shared(csv), shard_of(1, 0));
@@ -286,6 +287,7 @@ TEST_CASE("Surveys of all nodes give every node the same features") {
     CHECK_FALSE(node->found(damaged));
     CHECK(node->dimension() == 0);
     CHECK(node->found(surveys));
+    CHECK_FALSE(node->foundation().empty());
     CHECK(node->schema() == nodes.front()->schema());
     CHECK(node->dimension() == nodes.front()->dimension());
   }

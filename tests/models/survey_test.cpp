@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "models/feature_map.h"
+#include "models/model_card.h"
+#include "models/table_builder.h"
 #include "tests/models/support.h"
 
 using namespace starling;
@@ -11,24 +13,40 @@ using namespace starling::models;
 
 namespace {
 
-// A table whose first column lies far from 0 and whose words get rarer.
+// A table whose first column lies far from 0 and whose words get rarer; one cell in ten of the
+// second is missing.
 Dataset table_of(std::size_t rows) {
-  TableFeatures table{.number_names = {"far", "near"},
-                      .word_names = {"word"},
-                      .words = {{"a", "b", "c", "d"}},
-                      .numbers = {},
-                      .codes = {}};
+  TableFeatures table;
+  table.columns = {{"far", ColumnKind::numbers, 0},
+                   {"word", ColumnKind::words, 0},
+                   {"near", ColumnKind::numbers, 1}};
+  table.words = {{"a", "b", "c", "d"}};
+  table.number_columns = 2;
+  table.target = "y";
   Dataset set;
   Prng prng(3);
   for (std::size_t r = 0; r < rows; ++r) {
     table.numbers.push_back(1e6 + prng.normal());
-    table.numbers.push_back(prng.uniform());
+    table.numbers.push_back(r % 10 == 9 ? std::nan("") : prng.uniform());
     table.codes.push_back(r == 0 ? 3 : static_cast<std::uint32_t>(prng.below(3)));
     set.targets.push_back(200'000 + 1000 * prng.normal());
   }
   set.features = std::move(table);
   set.rows = rows;
   set.columns = 3;
+  return set;
+}
+
+// One column of words that predicts a class; both are the names given.
+Dataset classes_of(const std::vector<std::string>& names) {
+  TableBuilder builder(
+      {.columns = {{"word", ColumnKind::words}}, .target = "y", .classifies = true});
+  Dataset set;
+  for (const std::string& name : names) {
+    const std::vector<std::string> cells{name, name};
+    REQUIRE(builder.add(cells, set));
+  }
+  builder.finish(set);
   return set;
 }
 
@@ -44,32 +62,49 @@ void check_close(const Moments& a, const Moments& b) {
   CHECK(std::abs(a.deviation() - b.deviation()) <= 1e-12 * std::abs(b.mean));
 }
 
+Survey survey_of(const Dataset& set, std::size_t from, std::size_t to) {
+  return make_survey(set, range(from, to), 0);
+}
+
 }  // namespace
 
 TEST_CASE("Merged surveys of shards equal the survey of all samples") {
   const Dataset set = table_of(1000);
-  const Survey whole = make_survey(set, range(0, 1000));
-  Survey merged = make_survey(set, {});
+  const Survey whole = survey_of(set, 0, 1000);
+  std::vector<std::string> texts;
   for (const auto& [from, to] : {std::pair{0, 7}, {7, 7}, {7, 500}, {500, 1000}})
-    merged.merge(value_of(decode_survey(encode(make_survey(set, range(from, to))))));
-  for (std::size_t c = 0; c < whole.numbers.size(); ++c)
-    check_close(merged.numbers[c], whole.numbers[c]);
-  check_close(merged.target, whole.target);
-  CHECK(merged.words == whole.words);
-  CHECK(merged.words.front() == std::vector<std::string>{"a", "b", "c", "d"});
+    texts.push_back(encode(make_survey(set, range(from, to), 0)));
+  const Survey merged = value_of(merge_texts(texts));
+  CHECK(merged.rows == 1000);
+  CHECK(merged.columns[2].moments.count == 900);
+  for (const std::size_t c : {0, 2})
+    check_close(merged.columns[c].moments, whole.columns[c].moments);
+  check_close(merged.amounts, whole.amounts);
+  CHECK(merged.columns[1].words == std::vector<std::string>{"a", "b", "c", "d"});
 }
 
 TEST_CASE("A survey survives its text form to the last bit") {
-  const Dataset set = table_of(50);
-  const std::string text = encode(make_survey(set, range(0, 50)));
-  CHECK(encode(value_of(decode_survey(text))) == text);
+  for (const Dataset& set : {table_of(50), classes_of({"x", "", "yes"})}) {
+    const std::string text = encode(survey_of(set, 0, set.rows));
+    CHECK(encode(value_of(decode_survey(text))) == text);
+  }
+}
+
+TEST_CASE("A foundation founds the same features for a newcomer as the surveys did") {
+  const Dataset set = table_of(400);
+  const std::vector<Survey> surveys{survey_of(set, 0, 100), survey_of(set, 100, 400)};
+  const Survey all = value_of(merge(surveys));
+  const std::vector<std::string> foundation{encode(all)};
+  const Survey again = value_of(merge_texts(foundation));
+  CHECK(encode(again) == encode(all));
+  const std::vector<Survey> with_others{surveys[0], all, surveys[1]};
+  CHECK(encode(value_of(merge(with_others))) == encode(all));
 }
 
 TEST_CASE("Features of a founded table have mean 0 and deviation 1 over all nodes") {
   const Dataset set = table_of(400);
-  const std::vector<std::string> surveys{encode(make_survey(set, range(0, 100))),
-                                         encode(make_survey(set, range(100, 400)))};
-  const FeatureMap map = value_of(FeatureMap::found(set, surveys));
+  const std::vector<Survey> surveys{survey_of(set, 0, 100), survey_of(set, 100, 400)};
+  const FeatureMap map = value_of(FeatureMap::found(set, value_of(merge(surveys))));
   REQUIRE(map.width() == 6);
   std::vector<double> x(400 * map.width());
   map.gather(set, range(0, 400), x.data());
@@ -77,60 +112,129 @@ TEST_CASE("Features of a founded table have mean 0 and deviation 1 over all node
   for (std::size_t r = 0; r < 400; ++r) far.add(x[r * 6]);
   CHECK(std::abs(far.mean) < 1e-9);
   CHECK(far.deviation() == doctest::Approx(1));
-  CHECK(std::accumulate(x.begin() + 2, x.begin() + 6, 0.0) == 1);
-  CHECK(x[5] == 1);
+  CHECK(std::accumulate(x.begin() + 1, x.begin() + 5, 0.0) == 1);
+  CHECK(x[4] == 1);
+  CHECK(x[9 * 6 + 5] == 0);
 }
 
 TEST_CASE("A word that no founder saw is no feature") {
   const Dataset set = table_of(10);
-  const std::vector<std::string> surveys{encode(make_survey(set, range(1, 10)))};
-  const FeatureMap map = value_of(FeatureMap::found(set, surveys));
+  const FeatureMap map = value_of(FeatureMap::found(set, survey_of(set, 1, 10)));
   CHECK(map.width() == 5);
   std::vector<double> x(5);
   map.gather(set, range(0, 1), x.data());
-  CHECK(x[2] + x[3] + x[4] == 0);
+  CHECK(x[1] + x[2] + x[3] == 0);
+}
+
+TEST_CASE("Hashed words have features and stay where they are") {
+  const Dataset set = classes_of({"red", "green", "blue", ""});
+  const Survey survey = make_survey(set, range(0, 4), 5);
+  CHECK(survey.columns[0].words.empty());
+  const std::string text = encode(survey);
+  CHECK(text.find("word") != std::string::npos);
+  CHECK(text.find("red", text.find("word")) > text.find("1:y"));
+  const FeatureMap map = value_of(FeatureMap::found(set, survey));
+  CHECK(map.width() == 32);
+  std::vector<double> x(4 * 32);
+  map.gather(set, range(0, 4), x.data());
+  for (std::size_t r = 0; r < 4; ++r)
+    CHECK(std::accumulate(x.begin() + r * 32, x.begin() + (r + 1) * 32, 0.0) == 1);
+}
+
+TEST_CASE("Nodes agree on the classes of all and leave out those of nobody else") {
+  const Dataset one = classes_of({"b", "d", "b"});
+  const Dataset other = classes_of({"a", "d"});
+  const std::vector<Survey> surveys{survey_of(one, 0, 3), survey_of(other, 0, 2)};
+  const Survey all = value_of(merge(surveys));
+  CHECK(all.classes == std::vector<std::string>{"a", "b", "d"});
+  CHECK(value_of(FeatureMap::found(one, all)).classes() == std::vector<std::int32_t>{1, 2});
+  CHECK(value_of(FeatureMap::found(other, all)).classes() == std::vector<std::int32_t>{0, 2});
+  const Dataset late = classes_of({"c", "d"});
+  CHECK(value_of(FeatureMap::found(late, all)).classes() == std::vector<std::int32_t>{-1, 2});
+}
+
+TEST_CASE("Tables that do not go together are refused by the name of the column") {
+  const Dataset set = table_of(20);
+  const Survey good = survey_of(set, 0, 20);
+  const auto refusal = [&](auto change) {
+    std::vector<Survey> surveys{good, good};
+    change(surveys[1]);
+    const auto merged = merge(surveys);
+    REQUIRE(!merged);
+    return merged.error().text;
+  };
+  CHECK(refusal([](Survey& s) {
+          s.columns[0].name = "other";
+        }).starts_with("column other is in the"));
+  CHECK(
+      refusal([](Survey& s) { s.columns.pop_back(); }).starts_with("column near is in the table"));
+  CHECK(refusal([](Survey& s) {
+          s.columns[2] = {"near", ColumnKind::words, {}, {"", "unknown"}};
+        }).starts_with("column near holds numbers (mean 0."));
+  CHECK(refusal([](Survey& s) { s.target = "z"; }) ==
+        "one node predicts y, another z; expected one data.target");
+  CHECK(refusal([](Survey& s) { s.classifies = true; }).starts_with("target y holds classes at"));
+  CHECK(refusal([](Survey& s) { s.hash_bits = 8; }) ==
+        "one node has data.words = share, another hash:8; expected one for all");
+  std::vector<Survey> reordered{good, good};
+  std::ranges::reverse(reordered[1].columns);
+  CHECK(encode(value_of(merge(reordered))) ==
+        encode(value_of(merge(std::vector<Survey>{good, good}))));
+  std::vector<Survey> empty{good, good};
+  empty[0].columns[1] = {"word", ColumnKind::empty, {}, {}};
+  CHECK(value_of(merge(empty)).columns[1].kind == ColumnKind::words);
+  CHECK_FALSE(merge({}));
+  CHECK_FALSE(merge(std::vector<Survey>{survey_of(set, 0, 0)}));
+}
+
+TEST_CASE("A survey that is too large to send says what takes the room") {
+  Survey survey = survey_of(table_of(20), 0, 20);
+  CHECK(check_size(survey));
+  for (std::size_t i = 0; i < 9000; ++i)
+    survey.columns[1].words.push_back(fmt::format("{:0>80}", i));
+  const auto checked = check_size(survey);
+  REQUIRE(!checked);
+  CHECK(checked.error().text.find(
+            "9,004 words of column word: leave it out with data.ignore = word") !=
+        std::string::npos);
+  CHECK_FALSE(decode_survey(encode(survey)));
 }
 
 TEST_CASE("A malformed survey is refused whatever is wrong with it") {
   const Dataset set = table_of(20);
-  const std::string good = encode(make_survey(set, range(0, 20)));
+  const std::string good = encode(survey_of(set, 0, 20));
   for (std::size_t length = 0; length < good.size(); ++length)
     CHECK_FALSE(decode_survey(good.substr(0, length)));
   CHECK_FALSE(decode_survey(good + "0:"));
   CHECK_FALSE(decode_survey(std::string(kSurveyBytesLimit + 1, '1')));
-  CHECK_FALSE(decode_survey("17:starling-survey-19:999999999"));
+  CHECK_FALSE(decode_survey("17:starling-survey-29:999999999"));
   const auto broken = [&](auto change) {
-    Survey survey = make_survey(set, range(0, 20));
+    Survey survey = survey_of(set, 0, 20);
     change(survey);
     return decode_survey(encode(survey));
   };
-  CHECK_FALSE(broken([](Survey& s) { s.numbers[0].mean = std::nan(""); }));
-  CHECK_FALSE(broken([](Survey& s) { s.numbers[0].mean = 1e300; }));
-  CHECK_FALSE(broken([](Survey& s) { s.numbers[0].squares = -1; }));
-  CHECK_FALSE(broken([](Survey& s) { s.numbers[0].squares = INFINITY; }));
-  CHECK_FALSE(broken([](Survey& s) { s.target.count = 1.5; }));
-  CHECK_FALSE(broken([](Survey& s) { s.target.count = 19; }));
-  CHECK_FALSE(broken([](Survey& s) { s.words[0] = {"b", "a"}; }));
-  CHECK_FALSE(broken([](Survey& s) { s.words[0] = {"a", "a"}; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].moments.mean = std::nan(""); }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].moments.mean = 1e300; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].moments.squares = -1; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].moments.squares = INFINITY; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[0].moments.count = 21; }));
+  CHECK_FALSE(broken([](Survey& s) { s.amounts.count = 1.5; }));
+  CHECK_FALSE(broken([](Survey& s) { s.amounts.count = 21; }));
+  CHECK_FALSE(broken([](Survey& s) { s.hash_bits = 40; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[1].words = {"b", "a"}; }));
+  CHECK_FALSE(broken([](Survey& s) { s.columns[1].words = {"a", "a"}; }));
   CHECK(broken([](Survey&) {}));
 }
 
 TEST_CASE("Random damage to a survey never gets further than an error") {
   const Dataset set = table_of(20);
-  const std::string good = encode(make_survey(set, range(0, 20)));
+  const std::string good = encode(survey_of(set, 0, 20));
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const std::string text = damaged(good, seed);
     const std::vector<std::string> surveys{good, text};
-    const auto map = FeatureMap::found(set, surveys);
-    if (map) CHECK(map->width() < 10);
+    const auto merged = merge_texts(surveys);
+    if (!merged) continue;
+    const auto map = FeatureMap::found(set, *merged);
+    if (map && merged->hash_bits == 0) CHECK(map->width() < 10);
   }
-}
-
-TEST_CASE("Surveys of other columns or of nothing found no features") {
-  const Dataset set = table_of(20);
-  Survey other = make_survey(set, range(0, 20));
-  other.number_names[0] = "other";
-  CHECK_FALSE(FeatureMap::found(set, std::vector<std::string>{encode(other)}));
-  CHECK_FALSE(FeatureMap::found(set, std::vector<std::string>{encode(make_survey(set, {}))}));
-  CHECK_FALSE(FeatureMap::found(set, {}));
 }
