@@ -27,6 +27,8 @@ std::string_view name(gossip::Event::Kind kind) {
       return "started";
     case Kind::finished:
       return "finished";
+    case Kind::data:
+      return "data";
     case Kind::trouble:
       return "trouble";
   }

@@ -16,9 +16,8 @@ bool Donor::claim() {
   return !waiting_.empty() && !std::exchange(claimed_, true);
 }
 
-void Donor::made(Time now, std::uint64_t round, Payload snapshot,
-                 const std::vector<std::string>& foundation, const Membership& members,
-                 Outbox& out) {
+void Donor::made(Time now, std::uint64_t round, Payload snapshot, const std::string& foundation,
+                 const Membership& members, Outbox& out) {
   claimed_ = false;
   snapshot_ = Snapshot{round, foundation};
   payload_ = std::move(snapshot);

@@ -20,8 +20,8 @@ class Donor {
   // Whether somebody waits for a copy that no job makes yet; from then on one does.
   bool claim();
   // The trainer made one of the state after `round`; nothing when it has no model.
-  void made(Time now, std::uint64_t round, Payload snapshot,
-            const std::vector<std::string>& foundation, const Membership& members, Outbox& out);
+  void made(Time now, std::uint64_t round, Payload snapshot, const std::string& foundation,
+            const Membership& members, Outbox& out);
   // Lets go of a copy that is old.
   void tick(Time now);
   Time deadline() const { return snapshot_ ? made_at_ + kFresh : kNever; }

@@ -81,6 +81,7 @@ struct Event {
     averaged,  // for the first time with that neighbour
     started,
     finished,
+    data,  // what of this node's data is not as in the model
     trouble
   };
   Kind kind;

@@ -79,8 +79,9 @@ struct Bye {
   std::string reason;
   std::uint64_t epoch = 0;
 };
-// The surveys of founders that the sender knows.
+// Surveys of founders that the receiver seems to lack, and whose surveys the sender holds.
 struct Surveys {
+  std::vector<NodeId> held;
   std::vector<std::pair<NodeId, std::string>> surveys;
 };
 struct SnapshotRequest {
@@ -92,7 +93,7 @@ struct SnapshotRequest {
 // trainer (optim/snapshot.h).
 struct Snapshot {
   std::uint64_t round = 0;
-  std::vector<std::string> foundation;
+  std::string foundation;  // a survey to found on; empty where none is needed
 };
 // One round on one edge. The payload is the offered vector; none on an edge of a directed graph
 // that only brings vectors to the sender. `flow` and `estimate` belong to the running estimate of

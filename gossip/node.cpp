@@ -75,7 +75,9 @@ struct Node::Parts {
     links.receive(now, from, hello, membership, outbox);
   }
   void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye, outbox); }
-  void hear(Time, const Envelope&, Surveys& surveys, Payload&) { startup.receive(surveys); }
+  void hear(Time, const Envelope& from, Surveys& surveys, Payload&) {
+    startup.receive(surveys, from, membership, outbox);
+  }
   void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
     membership.receive(now, Gossip{{{request.self}}}, outbox);
     if (training.run().round > 0) donor.asked(now, from.sender, membership, outbox);
@@ -118,7 +120,8 @@ struct Node::Parts {
   std::uint64_t departures = 0;       // the same
   Time next_follow{};
   bool was_ready = false, was_introduced = false;
-  std::optional<Time> leave_by;  // leaving, at the latest then
+  std::vector<std::string> data_notes;  // that were told
+  std::optional<Time> leave_by;         // leaving, at the latest then
   bool gone = false;
 };
 
@@ -170,7 +173,7 @@ void Node::Parts::on(Time now, Trained& trained) {
   if (startup.done())
     training.trained(now, std::move(trained.done), exchange, links, outbox);
   else
-    startup.trained(now, trained.done);
+    startup.trained(now, trained.done, outbox);
 }
 
 void Node::Parts::on(Time now, const LeaveCommand&) {
@@ -198,6 +201,9 @@ void Node::Parts::end(const std::string& error) {
 
 void Node::Parts::learn_workload(const optim::Workload& workload) {
   training.set_workload(workload);
+  if (workload.notes != data_notes)
+    for (const std::string& note : workload.notes) outbox.event(Event::Kind::data, note);
+  data_notes = workload.notes;
   if (workload.payload_bytes > 0)
     gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
 }

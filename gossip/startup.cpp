@@ -13,6 +13,8 @@ namespace {
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
+// A survey that has not come by then is asked for at every other founder, not only at its own.
+constexpr Duration kRelayAfter = std::chrono::seconds(2);
 // The model comes after the donor's next round. A donor that is silent longer, or stops in the
 // middle, is given up for another; each gets more time than the one before, since rounds may be
 // long.
@@ -45,7 +47,7 @@ Startup::Startup(const Options& options, Time now)
 void Startup::enter(Time now, Stage stage) {
   stage_ = stage;
   stage_since_ = now;
-  next_try_ = now;
+  next_try_ = refusal_.empty() ? now : now + kSurveyPatience;
 }
 
 void Startup::tick(Time now, const Membership& members, Outbox& out) {
@@ -123,52 +125,96 @@ void Startup::assigned(Time now) {
     enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
 }
 
-void Startup::trained(Time now, const optim::Done& done) {
+void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
   if (done.workload) workload_ = *done.workload;
   if (!is_assigned_) return assigned(now);
   switch (stage_) {
     case Stage::founding:
-      enter(now, Stage::fetching);
+      founded(now, done, out);
       break;
     case Stage::adopting:
       if (done.trouble) round_ = 0;
-      if (done.trouble)
-        enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
-      else
-        enter(now, Stage::ready);
+      if (done.trouble && !workload_.survey.empty()) {
+        founded(now, done, out);
+      } else {
+        founded(now, {}, out);
+        enter(now, done.trouble ? Stage::fetching : Stage::ready);
+      }
       break;
     default:
       break;
   }
 }
 
-void Startup::receive(const Surveys& message) {
+// The founders' data do not go together: nobody may train on them until somebody's are others.
+void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
+  foundation_ = workload_.foundation;
+  const std::string refusal = done.trouble.value_or("");
+  if (!refusal.empty() && refusal != refusal_)
+    out.event(Event::Kind::trouble, fmt::format("cannot train with these nodes: {}", refusal));
+  refusal_ = refusal;
+  enter(now, refusal.empty() ? Stage::fetching : Stage::surveying);
+  if (!refusal.empty()) next_try_ = now + kSurveyPatience;
+}
+
+void Startup::receive(const Surveys& message, const Envelope& from, const Membership& members,
+                      Outbox& out) {
   for (const auto& [id, survey] : message.surveys)
-    if (surveys_.size() < kMembersLimit) surveys_.emplace(id, survey);
+    if (surveys_.size() < kMembersLimit) surveys_.insert_or_assign(id, survey);
+  if (held_.size() >= kMembersLimit && !held_.contains(from.sender)) return;
+  std::vector<NodeId>& held = held_[from.sender];
+  held = message.held;
+  std::ranges::sort(held);
+  // One who is behind is told what it lacks, also after this node went on.
+  const bool lacks = !std::ranges::binary_search(held, members.self());
+  const auto own = surveys_.find(members.self());
+  const Member* const member = members.find(from.sender);
+  if (stage_ > Stage::surveying && lacks && own != surveys_.end() && member)
+    out.send(member->control, Surveys{{members.self(), from.sender}, {*own}});
+}
+
+void Startup::tell_surveys(Time now, const Membership& members, Outbox& out) const {
+  std::vector<NodeId> own;
+  for (const auto& [id, survey] : surveys_) own.push_back(id);
+  for (const Member* member : members.present()) {
+    if (member->id == members.self()) continue;
+    const auto told = held_.find(member->id);
+    Surveys message{own, {}};
+    std::size_t bytes = 0;
+    for (const auto& [id, survey] : surveys_) {
+      const bool is_due = id == members.self() || now - stage_since_ >= kRelayAfter;
+      const bool is_held =
+          id == member->id || (told != held_.end() && std::ranges::binary_search(told->second, id));
+      if (!is_due || is_held || (bytes > 0 && bytes + survey.size() > kSurveyBytesLimit)) continue;
+      bytes += survey.size();
+      message.surveys.emplace_back(id, survey);
+    }
+    if (!message.surveys.empty() || !surveys_.contains(member->id))
+      out.send(member->control, message);
+  }
 }
 
 void Startup::survey(Time now, const Membership& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
   surveys_[members.self()] = workload_.survey;
-  const std::vector<const Member*>& present = members.present();
   const bool all = std::ranges::all_of(
-      present, [&](const Member* member) { return surveys_.contains(member->id); });
-  if (now >= next_try_ || all) {
+      members.present(), [&](const Member* member) { return surveys_.contains(member->id); });
+  if (now >= next_try_ || (all && refusal_.empty())) {
     next_try_ = now + options_.timing.retry;
-    Surveys message;
-    for (const Member* member : present)
-      if (const auto found = surveys_.find(member->id); found != surveys_.end())
-        message.surveys.emplace_back(*found);
-    for (const Member* member : present)
-      if (member->id != members.self()) out.send(member->control, message);
+    tell_surveys(now, members, out);
   }
-  if (!all && now - stage_since_ < kSurveyPatience) return;
-  foundation_.clear();
-  for (const Member* member : present)
+  const bool is_patient = !refusal_.empty() || !all;
+  if (is_patient && now - stage_since_ < kSurveyPatience) return;
+  found(now, members, out);
+}
+
+void Startup::found(Time now, const Membership& members, Outbox& out) {
+  auto surveys = std::make_shared<std::vector<std::string>>();
+  for (const Member* member : members.present())
     if (const auto found = surveys_.find(member->id); found != surveys_.end())
-      foundation_.push_back(found->second);
+      surveys->push_back(found->second);
   optim::Job job;
-  job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
+  job.foundation = std::move(surveys);
   out.train(std::move(job));
   enter(now, Stage::founding);
 }
@@ -217,10 +263,8 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
   if (!is_fetching() || !was_asked || payload.empty()) return;
   optim::Job job;
-  if (!snapshot.foundation.empty()) {
-    foundation_ = snapshot.foundation;
-    job.foundation = std::make_shared<const std::vector<std::string>>(foundation_);
-  }
+  if (!snapshot.foundation.empty())
+    job.foundation = std::make_shared<const std::vector<std::string>>(1, snapshot.foundation);
   job.adopt = std::move(payload);
   // A wrong number must not lead everybody astray. A node that begins too low learns the round from
   // its neighbours.
@@ -236,7 +280,8 @@ std::string Startup::reason() const {
       return options_.expect > 1 ? fmt::format("waiting for {} members", options_.expect)
                                  : "waiting for an answer from cluster.join";
     case Stage::surveying:
-      return "waiting for the data statistics of the other founders";
+      return refusal_.empty() ? "waiting for the data statistics of the other founders"
+                              : "cannot train with these nodes: " + refusal_;
     case Stage::fetching:
     case Stage::adopting:
       return fmt::format("fetching the model from {}", donor_name_);

@@ -34,11 +34,12 @@ class Startup {
   // be open while the neighbours to come are not known yet.
   void begin(Time now, const Membership& members, const Links& links);
   Time deadline() const;
-  void receive(const Surveys& message);
+  void receive(const Surveys& message, const Envelope& from, const Membership& members,
+               Outbox& out);
   void receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
                const Membership& members, Outbox& out);
   // The answer to a job of the startup.
-  void trained(Time now, const optim::Done& done);
+  void trained(Time now, const optim::Done& done, Outbox& out);
 
   bool done() const { return stage_ == Stage::done; }
   bool is_ready() const { return stage_ >= Stage::ready; }
@@ -49,7 +50,8 @@ class Startup {
   // Asking others: for members, surveys or a model.
   bool is_joining() const { return stage_ < Stage::ready; }
   const optim::Workload& workload() const { return workload_; }
-  const std::vector<std::string>& foundation() const { return foundation_; }
+  // A survey for newcomers to found on; empty where none is needed.
+  const std::string& foundation() const { return foundation_; }
   // Whom a model was asked for and has not come from.
   std::optional<NodeId> donor() const { return is_fetching() ? donor_ : std::nullopt; }
   // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
@@ -69,6 +71,9 @@ class Startup {
   void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
            Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
+  void tell_surveys(Time now, const Membership& members, Outbox& out) const;
+  void found(Time now, const Membership& members, Outbox& out);
+  void founded(Time now, const optim::Done& done, Outbox& out);
   void fetch(Time now, const Membership& members, Outbox& out);
   bool waits_for_donor(Time now, const Membership& members) const;
   void count(Time now, const Membership& members);
@@ -86,7 +91,10 @@ class Startup {
   bool is_assigned_ = false;  // the data are prepared
   optim::Workload workload_;
   std::map<NodeId, std::string> surveys_;
-  std::vector<std::string> foundation_;
+  std::map<NodeId, std::vector<NodeId>>
+      held_;  // whose surveys each member said it holds, ascending
+  std::string foundation_;
+  std::string refusal_;  // why the surveys of all founders cannot be founded on; empty: they can
   std::optional<NodeId> donor_;
   std::optional<NodeId>
       failed_donor_;  // the one before it; asked again only when there is no other

@@ -119,7 +119,9 @@ struct BodyWriter {
     out.number(bye.epoch);
   }
   void operator()(const Surveys& message) {
-    out.array(message.surveys.size());
+    out.array(1 + message.surveys.size());
+    out.array(message.held.size());
+    for (const NodeId id : message.held) out.number(id.value);
     for (const auto& [id, survey] : message.surveys) {
       out.array(2);
       out.number(id.value);
@@ -131,9 +133,9 @@ struct BodyWriter {
     write(out, request.self);
   }
   void operator()(const Snapshot& snapshot) {
-    out.array(1 + snapshot.foundation.size());
+    out.array(2);
     out.number(snapshot.round);
-    for (const std::string& survey : snapshot.foundation) out.bytes(survey.data(), survey.size());
+    out.bytes(snapshot.foundation.data(), snapshot.foundation.size());
   }
   void operator()(const Round& round) {
     out.array(18);
@@ -313,7 +315,11 @@ Body read_body(std::uint64_t kind, Fields in) {
     }
     case 4: {
       Surveys message;
-      for (std::size_t i = in.size_up_to(kMembersLimit); i > 0; --i) {
+      const std::size_t fields = in.size_up_to(kMembersLimit + 1);
+      Fields held = in.array();
+      for (std::size_t i = held.size_up_to(kMembersLimit); i > 0; --i)
+        message.held.push_back(NodeId{held.number()});
+      for (std::size_t i = 1; i < fields; ++i) {
         Fields pair = in.array();
         pair.expect(2);
         const NodeId id{pair.number()};
@@ -326,10 +332,9 @@ Body read_body(std::uint64_t kind, Fields in) {
       return SnapshotRequest{read_member(in.array())};
     case 6: {
       Snapshot snapshot;
-      const std::size_t fields = in.size_up_to(kMembersLimit + 1);
+      in.expect(2);
       snapshot.round = in.number(kRoundLimit);
-      for (std::size_t i = 1; i < fields; ++i)
-        snapshot.foundation.push_back(in.bytes(kSurveyBytesLimit));
+      snapshot.foundation = in.bytes(kSurveyBytesLimit);
       return snapshot;
     }
     case 8: {

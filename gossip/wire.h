@@ -20,8 +20,9 @@ inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message
 inline constexpr std::size_t kNameBytesLimit = 128;
 inline constexpr std::size_t kReasonBytesLimit = 256;
-inline constexpr std::size_t kSurveyBytesLimit = 64 << 10;  // of one node
-inline constexpr std::size_t kEstimateLimit = 256;          // numbers in a running estimate
+// Of one node, and of all in one message; above what the objectives make.
+inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;
+inline constexpr std::size_t kEstimateLimit = 256;  // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 // Incarnations and versions are below these. Neither milliseconds of a clock that is wrong by years
 // nor counting comes near, and there is room above whatever a wrong one claims.

@@ -93,6 +93,7 @@ struct BodyFields {
   }
   void operator()(gossip::Bye& bye) { fields.add(bye.epoch); }
   void operator()(gossip::Surveys& message) {
+    for (NodeId& id : message.held) fields.add(id);
     for (auto& [id, survey] : message.surveys) fields.add(id);
   }
   void operator()(gossip::SnapshotRequest& request) { list(fields, request.self); }
