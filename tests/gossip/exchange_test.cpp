@@ -50,17 +50,22 @@ struct Trader : Party {
   Exchange exchange;
 };
 
-void connect(Trader& a, Trader& b, Time now) {
-  a.want(b, now);
-  b.want(a, now);
-  a.said(), b.said();
-  b.links.tick(now, b.outbox);
-  for (int k = 0; k < 3; ++k) {
+// Until the edge between them is open at both ends; `b` has said something.
+void hear_each_other(Trader& a, Trader& b, Time now) {
+  for (int k = 0; k < 4; ++k) {
     a.take(now, b.said());
     b.take(now, a.said());
   }
   REQUIRE(a.links.active(b.membership.self()));
   REQUIRE(b.links.active(a.membership.self()));
+}
+
+void connect(Trader& a, Trader& b, Time now) {
+  a.want(b, now);
+  b.want(a, now);
+  a.said(), b.said();
+  b.links.tick(now, b.outbox);
+  hear_each_other(a, b, now);
 }
 
 // Messages of one that hold a vector.
@@ -226,12 +231,7 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     const std::uint64_t before = a.links.active(b.membership.self())->life();
     a.links.restart(now, b.membership.self(), "test", a.outbox);
     a.links.tick(now, a.outbox);
-    for (int k = 0; k < 4; ++k) {
-      b.take(now, a.said());
-      a.take(now, b.said());
-    }
-    REQUIRE(a.links.active(b.membership.self()));
-    REQUIRE(b.links.active(a.membership.self()));
+    hear_each_other(b, a, now);
     CHECK(a.links.active(b.membership.self())->life() != before);
     b.exchange.tick(now + 5s, b.links, b.outbox);
     a.exchange.tick(now + 5s, a.links, a.outbox);
@@ -248,12 +248,7 @@ TEST_CASE("Nobody waits for a newcomer that it has not offered to") {
   old.said(), newcomer.said();
   old.offer(8, now);
   newcomer.links.tick(now, newcomer.outbox);
-  for (int k = 0; k < 3; ++k) {
-    old.take(now, newcomer.said());
-    newcomer.take(now, old.said());
-  }
-  REQUIRE(old.links.active(newcomer.membership.self()));
-  REQUIRE(newcomer.links.active(old.membership.self()));
+  hear_each_other(old, newcomer, now);
   newcomer.offer(7, now);
   CHECK_FALSE(newcomer.exchange.complete(now, newcomer.links));
   old.take(now, newcomer.said());
