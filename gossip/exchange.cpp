@@ -311,7 +311,9 @@ bool Exchange::waits_for(const Links& links, const Link& link, Time now) const {
 Time Exchange::waits_until(const Links& links, const Neighbor& neighbor) const {
   const Duration least = options_.timing.patience_least;
   const Duration patience = neighbor.patience.value(least, least);
-  return wait_since_ + (is_far_ahead(links) ? std::max(patience, kAlonePatience) : patience);
+  // One that catches up is heard on the way.
+  const Time since = std::max(wait_since_, neighbor.last_heard);
+  return since + (is_far_ahead(links) ? std::max(patience, kAlonePatience) : patience);
 }
 
 // Async: there is something to average with.

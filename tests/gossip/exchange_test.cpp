@@ -203,6 +203,23 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   CHECK(b.exchange.status(b.links).front().rejected.at("round") == 1);
 }
 
+TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.take(now, pair.begin(7));
+  b.exchange.finish_round(now, b.links, b.outbox);
+  b.offer(4, now);
+  for (std::uint64_t round = 2; round <= 4; ++round) {
+    const Time end = b.exchange.deadline(b.links);
+    CHECK(end >= now + b.options.timing.patience_least);
+    now = end - 1ms;
+    a.exchange.finish_round(now, a.links, a.outbox);
+    a.offer(round, now);
+    b.take(now, a.said());
+    CHECK(b.exchange.complete(now, b.links) == (round == 4));
+  }
+}
+
 TEST_CASE("An edge whose ends count differently begins anew") {
   const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
   const auto goes_back = [](Round& round) { round.received = round.offered = 0; };
