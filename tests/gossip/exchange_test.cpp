@@ -203,6 +203,23 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   CHECK(b.exchange.status(b.links).front().rejected.at("round") == 1);
 }
 
+TEST_CASE("A round that nobody could expect is believed when the next message is of it too") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.take(now, pair.begin(7));
+  const auto expect_rejected = [&](std::uint64_t round, std::uint64_t count) {
+    a.offer(round, now);
+    b.take(now, a.said());
+    CHECK(b.exchange.status(b.links).front().rejected["round"] == count);
+  };
+  expect_rejected(100'000, 1);
+  expect_rejected(100'065, 2);  // a wrong number that follows another
+  expect_rejected(100'067, 2);
+  CHECK(b.exchange.status(b.links).front().round == 100'067);
+  b.exchange.finish_round(now, b.links, b.outbox);
+  CHECK(b.exchange.round() == 100'067);
+}
+
 TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
