@@ -160,9 +160,11 @@ double Exchange::span_of(const Neighbor& neighbor) const {
 
 bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {
   if (mixes_rounds(options_)) return sessions_.is_waiting(link.wish.peer);
-  // Who is behind in rounds catches up first: the others wait for it.
-  return options_.schedule == Schedule::rounds && neighbor.latest &&
-         neighbor.latest->round > offered_round_;
+  if (options_.schedule != Schedule::rounds) return false;
+  // Who is behind in rounds catches up first: the others wait for it. Who is ahead in number, since
+  // the other end sat rounds out, sits out as many.
+  const std::uint64_t furthest = neighbor.latest ? neighbor.latest->round : 0;
+  return std::max(furthest, sessions_.round_of_next(link.wish.peer)) > offered_round_;
 }
 
 void Exchange::tick(Time now, const Links& links, Outbox& out) {

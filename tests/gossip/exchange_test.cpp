@@ -237,6 +237,32 @@ TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
   }
 }
 
+TEST_CASE("Vectors of one round meet again whoever of the two is heard first") {
+  for (const bool is_heard_first : {false, true}) {
+    CAPTURE(is_heard_first);
+    Pair pair(Missing::late);
+    auto& [now, later, a, b] = pair;
+    a.offer(1, now);
+    a.offer(2, now);  // without `b`, which then begins with round 2
+    b.take(now, a.said());
+    b.offer(2, now);
+    a.take(now, b.said());
+    const auto go_on = [&](std::uint64_t round) {
+      a.exchange.finish_round(now, a.links, a.outbox);
+      b.exchange.finish_round(now, b.links, b.outbox);
+      b.offer(round, now);
+      std::vector<Send> sends = b.said();
+      if (is_heard_first) a.take(now, sends);
+      a.offer(round, now);
+      if (!is_heard_first) a.take(now, std::move(sends));
+      return vectors(a.said());
+    };
+    CHECK(go_on(3) == 0);
+    CHECK(go_on(4) == 1);
+    CHECK(go_on(5) == 1);
+  }
+}
+
 TEST_CASE("An edge whose ends count differently begins anew") {
   const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
   const auto goes_back = [](Round& round) { round.received = round.offered = 0; };
