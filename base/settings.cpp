@@ -8,6 +8,7 @@
 #include <boost/program_options.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "base/check.h"
 
@@ -28,29 +29,32 @@ const Key* Schema::find(std::string_view name) const {
 
 namespace {
 
+// Optimal string alignment: letters inserted, removed, replaced, and neighbours swapped.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> above, row(b.size() + 1), next(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
+    next[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t kept = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, kept});
+      const std::size_t replaced = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], above[j - 2] + 1);
     }
+    above = std::exchange(row, next);
   }
   return row.back();
 }
 
-// The name that is nearest to what was written; empty where none is near: of a short one nearly all
-// letters would have to change.
+// The name that is nearest to what was written; empty where none is near: a third of the letters
+// may be wrong, three at most.
 std::string nearest(std::string_view written, const std::vector<std::string>& names) {
   std::string best;
-  std::size_t best_distance = std::min<std::size_t>(4, written.size() / 2 + 1);
+  std::size_t limit = std::clamp<std::size_t>(written.size() / 3, 1, 3);
   for (const std::string& name : names) {
     const std::size_t distance = edit_distance(written, name);
-    if (distance < best_distance) best = name, best_distance = distance;
+    if (distance > limit || (distance == limit && !best.empty())) continue;
+    best = name, limit = distance;
   }
   return best;
 }
@@ -180,9 +184,10 @@ bool is_key(std::string_view option) {
 std::string meant_option(std::string_view written, std::span<const CommandOption> options) {
   std::vector<std::string> names;
   for (const CommandOption& option : options)
-    names.push_back("--" + option.name.substr(0, option.name.find(',')));
+    names.push_back(option.name.substr(0, option.name.find(',')));
+  written.remove_prefix(std::min(written.find_first_not_of('-'), written.size()));
   const std::string best = nearest(written, names);
-  return best.empty() ? "" : fmt::format("; did you mean {}?", best);
+  return best.empty() ? "" : fmt::format("; did you mean --{}?", best);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "gossip/edge_ledger.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -28,9 +27,12 @@ std::size_t EdgeLedger::waiting() const {
       std::ranges::count_if(own_, [](const auto& item) { return !item.second.is_mixed; }));
 }
 
-bool EdgeLedger::takes_part() {
-  const bool is_ahead = std::exchange(advanced_, false) && last_ > newest_;
-  return !closed_ && !is_ahead && waiting() <= kLateLimit && last_ < received_ + kWindow;
+bool EdgeLedger::takes_part() const {
+  return !closed_ && waiting() <= kLateLimit && last_ < received_ + kWindow;
+}
+
+std::uint64_t EdgeLedger::round_of_next() const {
+  return last_ < newest_ ? 0 : newest_round_ + (last_ + 1 - newest_);
 }
 
 std::uint64_t EdgeLedger::offer(Vector own) {
@@ -85,8 +87,7 @@ bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
   const bool is_expected = index > 0 && index <= received_ + kWindow &&
                            (!closed_ || index <= last_) && (!their_last_ || index <= *their_last_);
   if (!is_expected || (has(index) && !PLANTED(pair_mixed_twice))) return false;
-  advanced_ = advanced_ || index > newest_;
-  newest_ = std::max(newest_, index);
+  if (index > newest_) newest_ = index, newest_round_ = theirs.round;
   announced(index);
   theirs_[index] = std::move(theirs);
   beyond_.insert(index);

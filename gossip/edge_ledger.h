@@ -40,10 +40,12 @@ class EdgeLedger {
   };
 
   // ---- one's own vectors
-  // Whether the edge takes part in the next round. Not while too many pairs wait, and not while the
-  // other end goes on but is behind in number, because it sat a round out: then this end does too,
-  // so that vectors of the same round meet again. Call once a round.
-  bool takes_part();
+  // Whether the edge takes part in the next round: not while too many pairs wait.
+  bool takes_part() const;
+  // The least round of which the other half of the next pair can be: the other end offers one
+  // vector a round at most. 0 where it has offered that already. A vector of an earlier round would
+  // meet one of another round, and so would all that follow.
+  std::uint64_t round_of_next() const;
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(Vector own);
   // It was sent, for the first time or again, as number `order` of all that this end sends.
@@ -126,7 +128,7 @@ class EdgeLedger {
   std::map<std::uint64_t, Vector> theirs_;  // until mixed
   std::uint64_t newest_ = 0;                // highest number received
   std::uint64_t announced_ = 0;             // highest number offered, as far as is known
-  bool advanced_ = false;                   // newest_ grew since the last offer
+  std::uint64_t newest_round_ = 0;          // of that
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;
 };

@@ -19,14 +19,6 @@ constexpr std::uint64_t kRoundsInStep = 8;
 // its own optimum while all its links are down and nobody is found dead.
 constexpr Duration kAlonePatience = std::chrono::seconds(60);
 
-// A neighbour is believed to be at most so many rounds ahead of all that is known, and one more for
-// each kRoundShare-th part of the shortest round of this node since the neighbour was heard.
-constexpr std::uint64_t kRoundsAhead = 64;
-constexpr int kRoundShare = 8;
-constexpr Duration kRoundLeast = std::chrono::microseconds(20);
-// How old at most the round is that the members' table tells of a neighbour that was not heard yet.
-constexpr Duration kRecordAge = std::chrono::seconds(5);
-
 }  // namespace
 
 std::uint64_t Exchange::rounds_in_step() const {
@@ -168,9 +160,11 @@ double Exchange::span_of(const Neighbor& neighbor) const {
 
 bool Exchange::sits_out(const Link& link, const Neighbor& neighbor) const {
   if (mixes_rounds(options_)) return sessions_.is_waiting(link.wish.peer);
-  // Who is behind in rounds catches up first: the others wait for it.
-  return options_.schedule == Schedule::rounds && neighbor.latest &&
-         neighbor.latest->round > offered_round_;
+  if (options_.schedule != Schedule::rounds) return false;
+  // Who is behind in rounds catches up first: the others wait for it. Who is ahead in number, since
+  // the other end sat rounds out, sits out as many.
+  const std::uint64_t furthest = neighbor.latest ? neighbor.latest->round : 0;
+  return std::max(furthest, sessions_.round_of_next(link.wish.peer)) > offered_round_;
 }
 
 void Exchange::tick(Time now, const Links& links, Outbox& out) {
@@ -209,32 +203,9 @@ void Exchange::refused(const Endpoint& control, const Links& links) {
       neighbors_.at(peer).late = neighbors_.at(peer).rests = true;
 }
 
-// A wrong number must not lead everybody astray. What is known: this node's own round, those of its
-// neighbours and, of one that was not heard yet, what the members' table says.
-bool Exchange::is_believable(Time now, const Round& message, NodeId peer,
-                             const Membership& members) const {
-  std::uint64_t known = round_;
-  for (const auto& [id, neighbor] : neighbors_)
-    if (neighbor.latest) known = std::max(known, neighbor.latest->round);
-  if (message.round <= known + kRoundsAhead || PLANTED(believes_any_round)) return true;
-  const auto found = neighbors_.find(peer);
-  const bool was_heard = found != neighbors_.end() && found->second.latest;
-  if (const Member* member = members.find(peer); member && !was_heard)
-    known = std::max(known, member->round);
-  const Duration age = was_heard ? now - found->second.last_heard : kRecordAge;
-  const Duration shortest =
-      round_times_.is_measured() ? round_times_.least() / kRoundShare : kRoundLeast;
-  return message.round <=
-         known + kRoundsAhead + static_cast<std::uint64_t>(age / std::max(shortest, kRoundLeast));
-}
-
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
                        const Links& links, const Membership& members, Outbox& out) {
-  if (!is_believable(now, message, from.sender, members)) {
-    if (const auto found = neighbors_.find(from.sender); found != neighbors_.end())
-      ++found->second.rejected["round"];
-    return;
-  }
+  if (!believes(now, message, from.sender, members)) return;
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;
   // An answer is not answered again.
@@ -311,7 +282,9 @@ bool Exchange::waits_for(const Links& links, const Link& link, Time now) const {
 Time Exchange::waits_until(const Links& links, const Neighbor& neighbor) const {
   const Duration least = options_.timing.patience_least;
   const Duration patience = neighbor.patience.value(least, least);
-  return wait_since_ + (is_far_ahead(links) ? std::max(patience, kAlonePatience) : patience);
+  // One that catches up is heard on the way.
+  const Time since = std::max(wait_since_, neighbor.last_heard);
+  return since + (is_far_ahead(links) ? std::max(patience, kAlonePatience) : patience);
 }
 
 // Async: there is something to average with.

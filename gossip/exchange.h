@@ -137,7 +137,8 @@ class Exchange {
     double offered_path = 0;  // path_ when the last vector was offered to it
     double span = 0;          // of the last vector, as it was said
     double weight = 0;
-    Asking asking;  // where vectors are not numbered
+    std::uint64_t unlikely_round = 0;  // the last one that was heard of it
+    Asking asking;                     // where vectors are not numbered
     std::uint64_t sent_bytes = 0, received_bytes = 0;
     std::optional<double> distance;
     std::map<std::string, std::uint64_t> rejected;
@@ -145,7 +146,8 @@ class Exchange {
 
   void measure(Time now, const Link& link, const Round& message, std::size_t bytes);
   void account(Time now, const Links& links);
-  bool is_believable(Time now, const Round& message, NodeId peer, const Membership& members) const;
+  bool is_likely(Time now, const Round& message, NodeId peer, const Membership& members) const;
+  bool believes(Time now, const Round& message, NodeId peer, const Membership& members);
   void doubt(Time now, const Links& links);
   bool is_numbered(const Link& link) const;
   bool has_news(const Link& link, const Neighbor& neighbor) const;

@@ -131,6 +131,11 @@ bool Sessions::has_gap(NodeId peer) const {
          found->second.ledger.has_gap();
 }
 
+std::uint64_t Sessions::round_of_next(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.ledger.round_of_next();
+}
+
 std::vector<Sessions::Mixable> Sessions::take() {
   std::vector<Mixable> mixables;
   for_each([&](Session& session) {

@@ -58,6 +58,8 @@ class Sessions {
   void go_on(Time now);
   // Whether a vector of the other end was lost or overtaken: a later one has come.
   bool has_gap(NodeId peer) const;
+  // EdgeLedger::round_of_next() of an open session; 0 where there is none.
+  std::uint64_t round_of_next(NodeId peer) const;
   // Whole pairs of all sessions, each given once.
   std::vector<Mixable> take();
   // Whether an open session waits for the other end's half of a pair, or that one for this end's.

@@ -89,6 +89,9 @@ TEST_CASE("An unknown key is answered with the one that was meant") {
         Lines{"command line: unknown key weather.today; `starling config` lists every key"});
   CHECK(mistakes_of(schema, std::nullopt, {{"a.b", "1"}}) ==
         Lines{"command line: unknown key a.b; `starling config` lists every key"});
+  const Ini file("foo = 1\n");
+  CHECK(mistakes_of(schema, file.path(), {}) ==
+        Lines{file.path() + ": unknown key foo; `starling config` lists every key"});
 }
 
 TEST_CASE("All mistakes are reported at once") {
@@ -193,5 +196,7 @@ TEST_CASE("A command line with a mistake is refused") {
     return parse_command_line(std::vector{argument}, more).error().text;
   };
   CHECK(text("--wacth").ends_with("; did you mean --watch?"));
-  CHECK(text("--no").find("did you mean") == std::string::npos);
+  CHECK(text("--jsno").ends_with("; did you mean --json?"));
+  for (const char* far : {"--no", "--moon", "--mode", "--foo"})
+    CHECK(text(far).find("did you mean") == std::string::npos);
 }

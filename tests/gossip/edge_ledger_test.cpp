@@ -152,17 +152,18 @@ TEST_CASE("A ledger holds few vectors however silent the other end is") {
   CHECK_FALSE(ledger.receive(0, vector_of(1)));
 }
 
-TEST_CASE("An end that is ahead in number sits one round out") {
+TEST_CASE("The next pair is of no round before the other end can offer its half") {
   EdgeLedger ledger;
-  REQUIRE(ledger.takes_part());
-  ledger.offer(vector_of(1));
-  REQUIRE(ledger.takes_part());  // nothing heard: it may be slow
-  ledger.offer(vector_of(2));
-  REQUIRE(ledger.receive(1, vector_of(2)));
-  CHECK(ledger.take().size() == 1);
-  CHECK_FALSE(ledger.takes_part());  // it offers as fast, one behind
-  REQUIRE(ledger.receive(2, vector_of(3)));
-  CHECK(ledger.takes_part());
+  CHECK(ledger.round_of_next() == 1);
+  ledger.offer(vector_of(11));
+  ledger.offer(vector_of(12));
+  CHECK(ledger.round_of_next() == 3);  // nothing heard: it may be slow
+  REQUIRE(ledger.receive(1, vector_of(12)));
+  CHECK(ledger.round_of_next() == 14);  // it offers one a round as well, one behind
+  REQUIRE(ledger.receive(2, vector_of(13)));
+  CHECK(ledger.round_of_next() == 14);
+  REQUIRE(ledger.receive(3, vector_of(14)));
+  CHECK(ledger.round_of_next() == 0);  // it waits for this end's half
 }
 
 TEST_CASE("A vector is lost when something sent behind it has come and it has not") {

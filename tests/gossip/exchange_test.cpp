@@ -50,17 +50,22 @@ struct Trader : Party {
   Exchange exchange;
 };
 
-void connect(Trader& a, Trader& b, Time now) {
-  a.want(b, now);
-  b.want(a, now);
-  a.said(), b.said();
-  b.links.tick(now, b.outbox);
-  for (int k = 0; k < 3; ++k) {
+// Until the edge between them is open at both ends; `b` has said something.
+void hear_each_other(Trader& a, Trader& b, Time now) {
+  for (int k = 0; k < 4; ++k) {
     a.take(now, b.said());
     b.take(now, a.said());
   }
   REQUIRE(a.links.active(b.membership.self()));
   REQUIRE(b.links.active(a.membership.self()));
+}
+
+void connect(Trader& a, Trader& b, Time now) {
+  a.want(b, now);
+  b.want(a, now);
+  a.said(), b.said();
+  b.links.tick(now, b.outbox);
+  hear_each_other(a, b, now);
 }
 
 // Messages of one that hold a vector.
@@ -198,6 +203,66 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   CHECK(b.exchange.status(b.links).front().rejected.at("round") == 1);
 }
 
+TEST_CASE("A round that nobody could expect is believed when the next message is of it too") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.take(now, pair.begin(7));
+  const auto expect_rejected = [&](std::uint64_t round, std::uint64_t count) {
+    a.offer(round, now);
+    b.take(now, a.said());
+    CHECK(b.exchange.status(b.links).front().rejected["round"] == count);
+  };
+  expect_rejected(100'000, 1);
+  expect_rejected(100'065, 2);  // a wrong number that follows another
+  expect_rejected(100'067, 2);
+  CHECK(b.exchange.status(b.links).front().round == 100'067);
+  b.exchange.finish_round(now, b.links, b.outbox);
+  CHECK(b.exchange.round() == 100'067);
+}
+
+TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.take(now, pair.begin(7));
+  b.exchange.finish_round(now, b.links, b.outbox);
+  b.offer(4, now);
+  for (std::uint64_t round = 2; round <= 4; ++round) {
+    const Time end = b.exchange.deadline(b.links);
+    CHECK(end >= now + b.options.timing.patience_least);
+    now = end - 1ms;
+    a.exchange.finish_round(now, a.links, a.outbox);
+    a.offer(round, now);
+    b.take(now, a.said());
+    CHECK(b.exchange.complete(now, b.links) == (round == 4));
+  }
+}
+
+TEST_CASE("Vectors of one round meet again whoever of the two is heard first") {
+  for (const bool is_heard_first : {false, true}) {
+    CAPTURE(is_heard_first);
+    Pair pair(Missing::late);
+    auto& [now, later, a, b] = pair;
+    a.offer(1, now);
+    a.offer(2, now);  // without `b`, which then begins with round 2
+    b.take(now, a.said());
+    b.offer(2, now);
+    a.take(now, b.said());
+    const auto go_on = [&](std::uint64_t round) {
+      a.exchange.finish_round(now, a.links, a.outbox);
+      b.exchange.finish_round(now, b.links, b.outbox);
+      b.offer(round, now);
+      std::vector<Send> sends = b.said();
+      if (is_heard_first) a.take(now, sends);
+      a.offer(round, now);
+      if (!is_heard_first) a.take(now, std::move(sends));
+      return vectors(a.said());
+    };
+    CHECK(go_on(3) == 0);
+    CHECK(go_on(4) == 1);
+    CHECK(go_on(5) == 1);
+  }
+}
+
 TEST_CASE("An edge whose ends count differently begins anew") {
   const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
   const auto goes_back = [](Round& round) { round.received = round.offered = 0; };
@@ -226,12 +291,7 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     const std::uint64_t before = a.links.active(b.membership.self())->life();
     a.links.restart(now, b.membership.self(), "test", a.outbox);
     a.links.tick(now, a.outbox);
-    for (int k = 0; k < 4; ++k) {
-      b.take(now, a.said());
-      a.take(now, b.said());
-    }
-    REQUIRE(a.links.active(b.membership.self()));
-    REQUIRE(b.links.active(a.membership.self()));
+    hear_each_other(b, a, now);
     CHECK(a.links.active(b.membership.self())->life() != before);
     b.exchange.tick(now + 5s, b.links, b.outbox);
     a.exchange.tick(now + 5s, a.links, a.outbox);
@@ -248,12 +308,7 @@ TEST_CASE("Nobody waits for a newcomer that it has not offered to") {
   old.said(), newcomer.said();
   old.offer(8, now);
   newcomer.links.tick(now, newcomer.outbox);
-  for (int k = 0; k < 3; ++k) {
-    old.take(now, newcomer.said());
-    newcomer.take(now, old.said());
-  }
-  REQUIRE(old.links.active(newcomer.membership.self()));
-  REQUIRE(newcomer.links.active(old.membership.self()));
+  hear_each_other(old, newcomer, now);
   newcomer.offer(7, now);
   CHECK_FALSE(newcomer.exchange.complete(now, newcomer.links));
   old.take(now, newcomer.said());
