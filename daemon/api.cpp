@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings.h"
-#include "daemon/safetensors.h"
+#include "daemon/model_file.h"
+#include "daemon/predict_json.h"
 #include "daemon/spectrum_cache.h"
 #include "daemon/status_json.h"
 
@@ -95,7 +96,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 12> kRoutes;
+  static const std::array<Route, 13> kRoutes;
 
   HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
     const auto message =
@@ -175,10 +176,26 @@ class Api {
     const auto model = board_->read_model();
     if (!model || model->parameters.empty())
       return error_response(503, "busy", "there is no model yet, or a long step is under way");
+    const auto card = board_->card();
+    if (!card) return error_response(503, "not_founded", card.error().text);
+    if (models::dimension(card->shape) != model->parameters.size())
+      return error_response(503, "busy", "the model changes its shape; try again");
     return {.content_type = "application/vnd.safetensors",
-            .body = safetensors(model->parameters, options_.precision,
+            .body = write_model(*card, model->parameters, options_.precision,
                                 {{"node", snapshot_->identity.name},
                                  {"round", fmt::to_string(snapshot_->status.run.round)}})};
+  }
+
+  HttpResponse predict(const HttpRequest& request) {
+    if (!is_json(request.content_type)) return not_json(request);
+    const json body = json::parse(request.body, nullptr, false);
+    const auto model = board_->read_model();
+    if (!model || model->parameters.empty())
+      return error_response(503, "busy", "there is no model yet, or a long step is under way");
+    const auto card = board_->card();
+    if (!card) return error_response(503, "not_founded", card.error().text);
+    const auto answer = predict_json({*card, model->parameters}, body);
+    return answer ? document(*answer) : bad_request(answer.error().text);
   }
 
   HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
@@ -226,7 +243,7 @@ class Api {
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
 };
 
-constexpr std::array<Api::Route, 12> Api::kRoutes = {{
+constexpr std::array<Api::Route, 13> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
@@ -237,6 +254,7 @@ constexpr std::array<Api::Route, 12> Api::kRoutes = {{
     {"/v1/events", "GET", Access::reads, false, &Api::events},
     {"/v1/model", "GET", Access::reads, true, &Api::model},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
+    {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/leave", "POST", Access::changes, false, &Api::leave},
 }};

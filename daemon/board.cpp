@@ -70,4 +70,23 @@ std::vector<Command> Board::take_commands() {
   return std::exchange(commands_, {});
 }
 
+void Board::set_describer(Describer describer) {
+  const std::lock_guard lock(mutex_);
+  describer_ = std::move(describer);
+}
+
+void Board::set_foundation(std::string foundation) {
+  const std::lock_guard lock(mutex_);
+  foundation_ = std::move(foundation);
+}
+
+Result<models::ModelCard> Board::card() const {
+  std::unique_lock lock(mutex_);
+  const Describer describer = describer_;
+  const std::string foundation = foundation_;
+  lock.unlock();
+  if (!describer) return fail("the data are not loaded yet");
+  return describer(foundation);
+}
+
 }  // namespace starling::daemon

@@ -16,6 +16,7 @@
 #include "daemon/on_demand.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
+#include "models/model_card.h"
 
 namespace starling::daemon {
 
@@ -61,6 +62,14 @@ class Board {
   void publish_model(std::shared_ptr<const Model> model) { model_.publish(std::move(model)); }
   std::shared_ptr<const Model> read_model();
 
+  // What the model's numbers mean, from the survey on which it was founded; empty for none. Set
+  // once the data are loaded.
+  using Describer = std::function<Result<models::ModelCard>(const std::string& foundation)>;
+  void set_describer(Describer describer);
+  void set_foundation(std::string foundation);
+  // The error says why it is not known yet.
+  Result<models::ModelCard> card() const;
+
   void add(const gossip::Progress& point);
   std::vector<gossip::Progress> series_since(std::uint64_t round) const;
 
@@ -77,6 +86,8 @@ class Board {
   std::function<void()> wake() const;
 
   mutable std::mutex mutex_;
+  Describer describer_;
+  std::string foundation_;
   std::function<void()> wake_;
   OnDemand<Snapshot> snapshot_;
   OnDemand<Model> model_;

@@ -19,8 +19,10 @@
 #include "daemon/exit_code.h"
 #include "daemon/http_server.h"
 #include "daemon/loop.h"
+#include "daemon/model_file.h"
 #include "daemon/peer_keeper.h"
 #include "daemon/status_json.h"
+#include "daemon/whole_file.h"
 #include "models/load.h"
 
 namespace starling::daemon {
@@ -139,6 +141,11 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
+  const auto describe = [learner = config.learner, data](const std::string& foundation) {
+    const std::vector<std::string> surveys(foundation.empty() ? 0 : 1, foundation);
+    return models::make_card(learner.model, learner.data, data->train, surveys);
+  };
+  daemon.board.set_describer(describe);
   log::info("{}", data->description);
   for (const std::string& note : data->notes) log::info("{}", note);
   if (!config.algorithm_reason.empty())
@@ -169,8 +176,24 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   return error;
 }
 
+// The model as the node leaves it.
+Result<void> keep_model(Daemon& daemon, const Config& config, const std::string& path) {
+  TRY(const models::ModelCard card, daemon.board.card());
+  const std::vector<double> parameters = daemon.training->finish();
+  if (parameters.empty()) return fail("there is no model yet");
+  const std::uint64_t round = daemon.board.read()->status.run.round;
+  const std::string bytes =
+      write_model(card, parameters, config.learner.model.precision,
+                  {{"node", daemon.identity.name}, {"round", std::to_string(round)}});
+  TRY_DO(replace_file(path, bytes));
+  log::info("wrote the model to {}", path);
+  return {};
+}
+
 const CommandOption kOptions[] = {
     {"config,c", "configuration file", true},
+    {"output", "file that gets the model at the end", true},
+    {"from", "file of a model to start from", true},
     {"join", "HOST:PORT of any member; may be given several times", true},
     {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
     {"json", "print the final status as one JSON document", false},
@@ -189,6 +212,7 @@ int command_run(std::span<const std::string> arguments) {
   if (line->has("join"))
     for (const std::string& seed : line->options["join"])
       line->keys.emplace_back("cluster.join", seed);
+  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
   std::vector<std::string> mistakes;
   const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
   auto config = read_config(settings, std::move(mistakes));
@@ -203,6 +227,9 @@ int command_run(std::span<const std::string> arguments) {
   announce(daemon.identity, line->value("ready-file"));
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
+  if (const auto output = line->value("output"))
+    if (const auto kept = keep_model(daemon, *config, *output); !kept)
+      return end_with(kExitFailed, "--output: " + kept.error().text);
   if (line->has("json"))
     fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
   return kExitDone;

@@ -13,6 +13,7 @@
 #include "daemon/fleet.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
+#include "daemon/whole_file.h"
 #include "models/load.h"
 #include "topology/build.h"
 
@@ -23,11 +24,15 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
 
+constexpr char kModelPath[] = "starling-model.safetensors";
+
 volatile std::sig_atomic_t interrupted = 0;
 
 const CommandOption kOptions[] = {
     {"nodes,n", "number of nodes", true},
     {"config,c", "configuration file", true},
+    {"output", "file that gets the model", true},
+    {"from", "file of a model to start from", true},
     {"keep", "keep running after the goal", false},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
@@ -210,12 +215,24 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
 }
 
+// Gives the exit code, `code` unless the model is lost.
+int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet, int code) {
+  if (fleet.model().empty()) return code;
+  if (const auto written = replace_file(path, fleet.model()); !written)
+    return end_with(kExitFailed, "--output: " + written.error().text);
+  const std::string use =
+      predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
+  if (!quiet) fmt::print("Model in {}{}\n", path, use);
+  return code;
+}
+
 }  // namespace
 
 int command_up(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
+  auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("up");
+  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
   if (!line->positional.empty())
     return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
   const auto plan = make_plan(*line);
@@ -242,7 +259,8 @@ int command_up(std::span<const std::string> arguments) {
   const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
   if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
   fleet->stop();
-  return code;
+  const bool predicts = plan->config.learner.data.source == models::Source::csv;
+  return keep_model(*fleet, line->value("output").value_or(kModelPath), predicts, as_json, code);
 }
 
 }  // namespace starling::daemon

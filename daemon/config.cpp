@@ -6,6 +6,7 @@
 #include "daemon/algorithm_choice.h"
 #include "daemon/edge_list.h"
 #include "daemon/legality.h"
+#include "daemon/model_file.h"
 #include "optim/options.h"
 #include "topology/build.h"
 
@@ -85,6 +86,12 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   Config config;
   config.node = gossip::read_options(reader);
   config.learner = models::read_learner_options(reader);
+  if (const std::string& from = config.learner.model.from; !from.empty()) {
+    if (auto start = read_model(from))
+      config.learner.model.start = std::make_shared<const models::TrainedModel>(*std::move(start));
+    else
+      reader.mistake("model.from", start.error().text);
+  }
   config.node.name = reader.text("node.name");
   config.node.seed = config.learner.optim.seed;
   optim::Algorithm& algorithm = config.learner.optim.algorithm;

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/settings.h"
+#include "daemon/whole_file.h"
 
 namespace starling::daemon {
 namespace {
@@ -50,35 +51,6 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
   if (size > kFileBytesLimit) return fail("has more than {} bytes", kFileBytesLimit);
   text.resize(size);
   return text;
-}
-
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-// On the disk when it returns true; errno says why not.
-bool write_and_sync(const std::string& path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return false;
-  const bool written = write_all(file, text) && ::fsync(file) == 0;
-  const int error = errno;
-  ::close(file);
-  errno = error;
-  return written;
-}
-
-// A new name in a folder lasts once the folder is synced.
-void sync_folder(const std::string& path) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
 }
 
 std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
@@ -161,10 +133,8 @@ Result<void> DiskState::replace(const std::string& name,
   std::string text = first_line(name) + "\n";
   for (const std::string& line : lines) text += line + "\n";
   text += checksum(text) + "\n";
-  const std::string beside = path(name) + ".new";
-  if (!write_and_sync(beside, text) || std::rename(beside.c_str(), path(name).c_str()) != 0)
-    return fail("node.data-dir = \"{}\": cannot write {}: {}", folder_, name, system_error());
-  sync_folder(folder_);
+  if (const auto written = replace_file(path(name), text); !written)
+    return fail("node.data-dir = \"{}\": {}", folder_, written.error().text);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "daemon/http_client.h"
+#include "models/gz_file.h"
 
 namespace starling::daemon {
 namespace {
@@ -32,7 +33,8 @@ std::string last_line(const std::string& path) {
 
 // What `up` decides for a node over what the user said.
 std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
-                                        const std::string& seed, const Endpoint& http) {
+                                        const std::string& seed, const Endpoint& http,
+                                        const std::string& model_path) {
   std::vector<std::string> arguments{options.program, "run"};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   const auto set = [&arguments](std::string_view key, std::string_view value) {
@@ -52,8 +54,13 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
     set("node.data-dir", fmt::format("{}/node-{}", options.data_dir, index));
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
   if (!seed.empty()) set("cluster.join", seed);
+  if (!model_path.empty()) arguments.push_back("--output=" + model_path);
   arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));
   return arguments;
+}
+
+std::string model_path(const std::string& folder, const std::string& name) {
+  return folder.empty() ? "" : fmt::format("{}/{}.safetensors", folder, name);
 }
 
 // Empty when it cannot be made.
@@ -130,7 +137,8 @@ Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const
   };
   const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
   TRY(auto process,
-      ChildProcess::start(node_arguments(options, index, seed, http), log_path(name)));
+      ChildProcess::start(node_arguments(options, index, seed, http, model_path(logs_, name)),
+                          log_path(name)));
   nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
   return {};
 }
@@ -219,8 +227,18 @@ void Fleet::stop() {
     if (!node.process.wait(std::chrono::duration_cast<milliseconds>(left)))
       node.process.signal(SIGKILL);
   }
+  take_model();
   std::error_code ignored;
   if (all_ran && !logs_.empty()) std::filesystem::remove_all(logs_, ignored);
+}
+
+void Fleet::take_model() {
+  for (const Node& node : nodes_) {
+    const std::string path = model_path(logs_, node.name);
+    std::error_code ignored;
+    if (!model_.empty() || path.empty() || !std::filesystem::exists(path, ignored)) continue;
+    if (auto bytes = models::read_text(path)) model_ = *std::move(bytes);
+  }
 }
 
 }  // namespace starling::daemon

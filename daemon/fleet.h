@@ -48,6 +48,9 @@ class Fleet {
   // Asks all to leave, waits for all together, and kills who does not. Their logs go with them,
   // unless one of them had failed.
   void stop();
+  // The file of the model that the first of those left that left in order; empty before stop(), and
+  // where nobody did.
+  const std::string& model() const { return model_; }
 
  private:
   Fleet() = default;
@@ -55,7 +58,10 @@ class Fleet {
   Result<void> await(std::size_t index);
 
   std::vector<Node> nodes_;
+  void take_model();
+
   std::string logs_;  // folder; empty: not a folder of this fleet alone
+  std::string model_;
 };
 
 }  // namespace starling::daemon

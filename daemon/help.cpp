@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 14> kTopics = {{
+constexpr std::array<Topic, 17> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -42,6 +42,8 @@ Runs one node until its goal is reached, Ctrl-C or SIGTERM; it takes leave of th
 Without any configuration it trains the built-in data alone.
 
 {configuring}  --join HOST:PORT   the control address of any member; may be given several times
+  --output FILE      write the model there at the end
+  --from MODEL       start from the file of a model, the same on every node
 
 Two nodes on one machine, each in a terminal of its own:
 
@@ -58,7 +60,9 @@ Starts N nodes on this machine as processes of their own, shows round, loss, acc
 distance and members while they train, stops at the goal and prints a summary.
 
   -n N               nodes
-{configuring}  --keep             let the nodes run on after the goal
+{configuring}  --output FILE      the file that gets the model (starling-model.safetensors)
+  --from MODEL       start from the file of a model
+  --keep             let the nodes run on after the goal
   --json             print the summary as one JSON document, and nothing else
 
 Example: sixteen nodes on a torus, each with few of the ten classes
@@ -187,6 +191,51 @@ Examples:
 
 Exit codes: 0 done, 1 failed while running or a law was broken, 2 wrong usage or configuration,
 3 goal not reached.
+)"},
+    {"data", "what the program makes of a table",
+     R"(Usage: starling data FILE.csv [-c FILE] [--data.KEY=VALUE ...] [--json]
+
+Shows what becomes of a table before anything trains: what each column is taken for, what is
+missing, which surprises the file holds and what to do about them, and what every other node would
+learn of it.
+
+  --data.target=COLUMN   the column that is predicted
+  --data.ignore=A,B      columns that are left out
+  --json                 print one JSON document, and nothing else
+
+Example:
+
+  starling data patients.csv --data.target=outcome
+
+Exit codes: 0 it can be trained on, 2 it cannot, or wrong usage.
+)"},
+    {"predict", "what a trained model says of a table",
+     R"(Usage: starling predict MODEL FILE.csv [--output FILE] [--json]
+
+Prints one line for each row of the table, in its order: the prediction, and for classes the
+probability of each. MODEL is the file that `starling up` and `starling run --output` write. The
+table has the columns that the model was trained on, in any order; others are not looked at.
+
+  --output FILE      write there
+  --json             print one JSON document, and nothing else
+
+Example:
+
+  starling predict starling-model.safetensors new.csv > predictions.csv
+
+Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.
+)"},
+    {"evaluate", "how good a trained model is on a table",
+     R"(Usage: starling evaluate MODEL FILE.csv [--output FILE] [--json]
+
+Predicts the rows of a table that has the target too, and says how good that is: accuracy, the area
+under the curve of two classes, precision and recall of each class and who is taken for whom; or the
+root mean square and mean absolute error and R2 of amounts.
+
+  --output FILE      write there
+  --json             print one JSON document, and nothing else
+
+Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.
 )"},
     {"config", "every key, its value and where that comes from",
      R"(Usage: starling config [-c FILE] [--SECTION.KEY=VALUE ...]

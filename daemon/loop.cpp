@@ -44,7 +44,11 @@ std::string Loop::run(bool stays) {
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     const std::array wakes{training_.descriptor(), wake_.descriptor()};
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
-    for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
+    for (optim::Done& done : training_.take_done()) {
+      if (done.workload && !done.workload->foundation.empty())
+        board_.set_foundation(done.workload->foundation);
+      feed(gossip::Trained{std::move(done)});
+    }
     if (auto parameters = training_.take_model())
       board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
     knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "daemon/command_config.h"
+#include "daemon/command_data.h"
 #include "daemon/command_plan.h"
+#include "daemon/command_predict.h"
 #include "daemon/command_query.h"
 #include "daemon/command_run.h"
 #include "daemon/command_up.h"
@@ -26,6 +28,9 @@ int dispatch(std::string_view command, std::span<const std::string> arguments) {
   if (command == "up") return command_up(arguments);
   if (command == "plan") return command_plan(arguments);
   if (command == "simulate") return command_simulate(arguments);
+  if (command == "data") return command_data(arguments);
+  if (command == "predict") return command_predict(arguments);
+  if (command == "evaluate") return command_evaluate(arguments);
   if (command == "config") return command_config(arguments);
   if (std::ranges::find(kQueries, command) != std::end(kQueries))
     return command_query(command, arguments);

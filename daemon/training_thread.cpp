@@ -18,12 +18,22 @@ TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer,
     : trainer_(std::move(trainer)), model_patience_(model_patience), thread_([this] { run(); }) {}
 
 TrainingThread::~TrainingThread() {
+  stop();
+}
+
+void TrainingThread::stop() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   job_came_.notify_one();
   thread_.join();
+}
+
+std::vector<double> TrainingThread::finish() {
+  stop();
+  return trainer_->parameters();
 }
 
 void TrainingThread::submit(optim::Job job) {

@@ -32,10 +32,14 @@ class TrainingThread {
   // under way or the next that averages, and after the patience whatever they are by then.
   void want_model();
   std::optional<std::vector<double>> take_model();
+  // Ends the thread after the job under way, drops those not begun, and gives the parameters.
+  // Nothing else may be called after it.
+  std::vector<double> finish();
   // Readable when take_done() or take_model() has something.
   int descriptor() const { return wake_.descriptor(); }
 
  private:
+  void stop();
   void run();
   bool has_work() const;
   bool serves_model() const;

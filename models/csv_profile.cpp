@@ -78,6 +78,7 @@ Result<void> CsvTable::read_names(bool has_header) {
   if (first_.size() > kTableColumnsLimit)
     return fail("{}: {} columns, expected at most {}", reader_.path(), first_.size(),
                 kTableColumnsLimit);
+  TRY_DO(check_text(first_));
   const auto is_value = [](const std::string& cell) { return cell_number(cell).has_value(); };
   if (has_header && std::ranges::any_of(first_, is_value))
     return fail(
@@ -100,6 +101,15 @@ Result<void> CsvTable::read_names(bool has_header) {
   return {};
 }
 
+// What is not could not be written into a model's file, nor found again.
+Result<void> CsvTable::check_text(const std::vector<std::string>& fields) const {
+  for (const std::string& field : fields)
+    if (!is_utf8(field))
+      return fail("{}: line {}: is not UTF-8; `iconv -f latin1 -t utf-8` may make it so",
+                  reader_.path(), reader_.line());
+  return {};
+}
+
 Result<bool> CsvTable::next(std::vector<std::string>& fields) {
   if (std::exchange(holds_first_, false)) {
     fields = first_;
@@ -110,6 +120,7 @@ Result<bool> CsvTable::next(std::vector<std::string>& fields) {
   if (fields.size() != names_.size())
     return fail("{}: line {}: {} fields, expected {} as in the header", reader_.path(),
                 reader_.line(), fields.size(), names_.size());
+  TRY_DO(check_text(fields));
   if (++rows_ > kRowsLimit) return fail("{}: more than {} rows", reader_.path(), kRowsLimit);
   return true;
 }

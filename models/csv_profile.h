@@ -68,6 +68,7 @@ class CsvTable {
   explicit CsvTable(CsvReader reader, char separator)
       : reader_(std::move(reader)), separator_(separator) {}
   Result<void> read_names(bool has_header);
+  Result<void> check_text(const std::vector<std::string>& fields) const;
 
   CsvReader reader_;
   char separator_;

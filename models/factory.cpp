@@ -81,6 +81,17 @@ Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& opt
               to_string(kind), to_string(options.source), task, fmt::join(names, ", "));
 }
 
+Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
+                             const Dataset& train) {
+  ModelOptions resolved = model;
+  TRY(resolved.kind, resolve_kind(model, options, train));
+  if (!model.start) return resolved;
+  TRY_DO(check_start(model, resolved.kind, train));
+  const std::vector<std::size_t>& sizes = model.start->card.shape.sizes;
+  resolved.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
+  return resolved;
+}
+
 namespace {
 
 template <class S>
@@ -88,14 +99,8 @@ Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions&
                                                              const DataOptions& options,
                                                              std::shared_ptr<const Data> data) {
   const Dataset& train = data->train;
-  TRY(const ModelKind kind, resolve_kind(model, options, train));
-  ModelOptions resolved = model;
-  resolved.kind = kind;
-  if (model.start) {
-    TRY_DO(check_start(model, kind, train));
-    const std::vector<std::size_t>& sizes = model.start->card.shape.sizes;
-    resolved.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
-  }
+  TRY(ModelOptions resolved, resolve(model, options, train));
+  const ModelKind kind = resolved.kind;
   TRY_DO(check_size(resolved, train.columns, train.classes));
   if (is_sparse(train) && kind == ModelKind::logistic)
     return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));

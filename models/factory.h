@@ -19,6 +19,11 @@ inline constexpr std::size_t kDenseColumnsLimit =
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train);
 
+// The options with the kind resolved, and the hidden layers of the model that training starts from;
+// an error says why that model does not fit the data.
+Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
+                             const Dataset& train);
+
 // Whether a model of that kind on features of that width is of a size that a node may hold; 0
 // classes for regression.
 Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes);

@@ -62,7 +62,8 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
   ModelCard card;
   card.source = options.source;
   card.classes = train.classes;
-  TRY(card.kind, resolve_kind(model, options, train));
+  TRY(const ModelOptions resolved, resolve(model, options, train));
+  card.kind = resolved.kind;
   std::size_t width = train.columns;
   if (std::holds_alternative<TableFeatures>(train.features)) {
     std::vector<std::string> texts(surveys.begin(), surveys.end());
@@ -74,8 +75,6 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
     width = map.width();
     card.classes = card.table->classes.size();
   }
-  ModelOptions resolved = model;
-  resolved.kind = card.kind;
   card.shape = shape_of(resolved, options.source, width, card.classes);
   return card;
 }

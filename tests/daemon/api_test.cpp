@@ -65,17 +65,28 @@ TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept"
     board.publish_model(std::make_shared<const Model>(Model{{0.5, -2}}));
   });
   CHECK(made == 0);
-  for (int asked = 1; asked <= 2; ++asked) {
+  CHECK(code_of(api(get("/v1/model"))) == "not_founded");
+  board.set_describer([](const std::string&) -> Result<models::ModelCard> {
+    return models::ModelCard{.kind = models::ModelKind::linear,
+                             .shape = {.sizes = {1, 1}},
+                             .source = models::Source::houses,
+                             .classes = 0,
+                             .table = {}};
+  });
+  for (int asked = 2; asked <= 3; ++asked) {
     const HttpResponse response = api(get("/v1/model"));
     CHECK(made == asked);
     CHECK(response.status == 200);
     CHECK(response.content_type == "application/vnd.safetensors");
-    const auto length = static_cast<unsigned char>(response.body[0]);
+    const std::size_t length = static_cast<unsigned char>(response.body[0]) +
+                               256U * static_cast<unsigned char>(response.body[1]);
     const json head = json::parse(response.body.substr(8, length));
     CHECK((8 + length) % 8 == 0);
-    CHECK(head["parameters"]["dtype"] == "F32");
-    CHECK(head["parameters"]["shape"] == json{2});
-    CHECK(head["parameters"]["data_offsets"] == json{0, 8});
+    CHECK(head["layer0.weight"]["dtype"] == "F32");
+    CHECK(head["layer0.weight"]["shape"] == json{1, 1});
+    CHECK(head["layer0.weight"]["data_offsets"] == json{0, 4});
+    CHECK(head["layer0.bias"]["shape"] == json{1});
+    CHECK(head["layer0.bias"]["data_offsets"] == json{4, 8});
     CHECK(head["__metadata__"]["node"] == "node-0");
     CHECK(response.body.substr(8 + length) == std::string("\0\0\0\x3f\0\0\0\xc0", 8));
   }

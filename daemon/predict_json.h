@@ -1,0 +1,22 @@
+// predict_json: what a model says of rows that are given as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "models/predictor.h"
+
+namespace starling::daemon {
+
+inline constexpr std::size_t kPredictRowsLimit = 10'000;  // of one request
+
+// From {"rows": [{"column": value, ...}, ...]} to {"predictions": [...], "notes": [...]}, where a
+// value is a number, a text, or null for one that is missing. A prediction is {"prediction":
+// number} or {"prediction": "class", "probabilities": {"class": number, ...}}.
+Result<nlohmann::ordered_json> predict_json(models::TrainedModel model, const nlohmann::json& body);
+
+// The predictions of any table.
+nlohmann::ordered_json predictions_json(const models::Predictor& predictor,
+                                        const models::Predictions& predictions);
+
+}  // namespace starling::daemon

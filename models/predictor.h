@@ -1,0 +1,43 @@
+// Predictor: what a trained model says of rows that it has not seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "models/dataset.h"
+#include "models/model_card.h"
+#include "models/table_layout.h"
+
+namespace starling::models {
+
+struct Predictions {
+  std::size_t rows = 0;
+  std::vector<double> amounts;           // regression: one a row, in units of the target
+  std::vector<double> probabilities;     // classification: row-major, rows x classes
+  std::vector<std::uint32_t> likeliest;  // classification: the class of a row, the lowest of equals
+  std::vector<std::string> notes;        // what the rows hold that the model does not know
+};
+
+class Predictor {
+ public:
+  // The error names a model that predicts no tables, or parameters of another number.
+  static Result<Predictor> make(TrainedModel model);
+
+  const Survey& table() const { return *model_.card.table; }
+  const std::vector<std::string>& classes() const { return table().classes; }
+  // The columns that a table must have; with the target where its truth is wanted.
+  TableLayout layout(bool with_target) const;
+  // Of all rows of a table that was read by that layout.
+  Result<Predictions> predict(const Dataset& set) const;
+
+ private:
+  explicit Predictor(TrainedModel model) : model_(std::move(model)) {}
+  void decide(const double* outputs, std::size_t rows, Predictions& predictions) const;
+
+  TrainedModel model_;
+};
+
+}  // namespace starling::models

@@ -1,0 +1,97 @@
+#include "models/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/moments.h"
+
+namespace starling::models {
+namespace {
+
+// By the ranks of the rows, those with equal numbers sharing the mean of theirs.
+// Mann, Whitney: On a test of whether one of two random variables is stochastically larger, 1947.
+std::optional<double> area_under_curve(const std::vector<double>& second,
+                                       const std::vector<bool>& is_second) {
+  std::vector<std::size_t> order(second.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t row) { return second[row]; });
+  double ranks = 0, positives = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    double here = 0;
+    for (; end < order.size() && second[order[end]] == second[order[i]]; ++end)
+      here += is_second[order[end]] ? 1 : 0;
+    ranks += here * (static_cast<double>(i + end) + 1) / 2;
+    positives += here;
+    i = end;
+  }
+  const double negatives = static_cast<double>(second.size()) - positives;
+  if (positives == 0 || negatives == 0) return std::nullopt;
+  return (ranks - positives * (positives + 1) / 2) / (positives * negatives);
+}
+
+void fill_classes(Scores& scores, std::span<const std::string> names) {
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    ClassScore score{.name = names[c], .rows = 0, .precision = {}, .recall = {}};
+    std::size_t predicted = 0;
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      score.rows += scores.confusion[c][k];
+      predicted += scores.confusion[k][c];
+    }
+    const auto right = static_cast<double>(scores.confusion[c][c]);
+    if (predicted > 0) score.precision = right / static_cast<double>(predicted);
+    if (score.rows > 0) score.recall = right / static_cast<double>(score.rows);
+    scores.classes.push_back(std::move(score));
+  }
+}
+
+}  // namespace
+
+Scores score_classes(const Dataset& set, const Predictions& predictions,
+                     std::span<const std::string> classes) {
+  Scores scores;
+  scores.rows = set.rows;
+  scores.confusion.assign(classes.size(), std::vector<std::size_t>(classes.size()));
+  std::vector<double> second;
+  std::vector<bool> is_second;
+  std::size_t right = 0;
+  for (std::size_t row = 0; row < set.rows; ++row) {
+    const std::string& name = set.class_names[static_cast<std::size_t>(set.labels[row])];
+    const auto found = std::ranges::lower_bound(classes, name);
+    if (found == classes.end() || *found != name) {
+      ++scores.unknown;
+      continue;
+    }
+    const auto truth = static_cast<std::size_t>(found - classes.begin());
+    ++scores.confusion[truth][predictions.likeliest[row]];
+    right += truth == predictions.likeliest[row] ? 1 : 0;
+    if (classes.size() != 2) continue;
+    second.push_back(predictions.probabilities[2 * row + 1]);
+    is_second.push_back(truth == 1);
+  }
+  scores.accuracy = static_cast<double>(right) / static_cast<double>(set.rows);
+  fill_classes(scores, classes);
+  if (classes.size() == 2) scores.area_under_curve = area_under_curve(second, is_second);
+  return scores;
+}
+
+Scores score_amounts(const Dataset& set, const Predictions& predictions) {
+  Scores scores;
+  scores.rows = set.rows;
+  Moments targets;
+  double squares = 0, absolutes = 0;
+  for (std::size_t row = 0; row < set.rows; ++row) {
+    const double error = predictions.amounts[row] - set.targets[row];
+    squares += error * error;
+    absolutes += std::abs(error);
+    targets.add(set.targets[row]);
+  }
+  const auto count = static_cast<double>(set.rows);
+  scores.rmse = std::sqrt(squares / count);
+  scores.mean_absolute_error = absolutes / count;
+  if (targets.squares > 0) scores.r_squared = 1 - squares / targets.squares;
+  return scores;
+}
+
+}  // namespace starling::models

@@ -1,0 +1,44 @@
+// Scores: how good predictions are, by the measures that people know.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/dataset.h"
+#include "models/predictor.h"
+
+namespace starling::models {
+
+struct ClassScore {
+  std::string name;
+  std::size_t rows = 0;  // that are of the class
+  std::optional<double>
+      precision;                 // of those predicted to be of it, how many are; none: nobody was
+  std::optional<double> recall;  // of those that are, how many were found; none: nobody is
+};
+
+struct Scores {
+  std::size_t rows = 0;
+  // Classification.
+  double accuracy = 0;
+  std::vector<ClassScore> classes;
+  std::vector<std::vector<std::size_t>> confusion;  // [true class][predicted class]
+  // Of two classes: how often a row of the second is held for likelier of it than a row of the
+  // first; ties count half. None where one of them has no row.
+  std::optional<double> area_under_curve;
+  // Rows of a class that the model does not know: they count as wrong, and stand in no class above.
+  std::size_t unknown = 0;
+  // Regression, in units of the target.
+  double rmse = 0, mean_absolute_error = 0;
+  std::optional<double> r_squared;  // none for a constant target
+};
+
+// Of the rows of `set`, which has its truth; `classes` are the model's, ascending.
+Scores score_classes(const Dataset& set, const Predictions& predictions,
+                     std::span<const std::string> classes);
+Scores score_amounts(const Dataset& set, const Predictions& predictions);
+
+}  // namespace starling::models
