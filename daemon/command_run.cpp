@@ -100,7 +100,7 @@ Result<void> remember(Daemon& daemon, Config& config) {
   TRY(DiskState state, DiskState::open(config.data_dir));
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
-  std::ranges::copy(state.peers(), std::back_inserter(config.node.seeds));
+  std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
   daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
   return {};
 }
@@ -162,6 +162,7 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  loop.set_warnings(unknown_variables(schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;

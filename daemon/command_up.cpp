@@ -11,6 +11,7 @@
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
 #include "daemon/fleet.h"
+#include "daemon/notices.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
 #include "models/load.h"
@@ -154,14 +155,32 @@ std::string progress_line(const Means& mean, double time_s, std::size_t running,
   return line + fmt::format("  consensus {:.1e}  nodes {}/{}", mean.distance, running, nodes);
 }
 
+// What nodes warn of, each once whichever of them says it.
+void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool quiet) {
+  const Time now(steady_clock::now().time_since_epoch());
+  for (const Fleet::Node& node : fleet.nodes()) {
+    if (!node.status.is_object()) continue;
+    const auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    for (const std::string& text : notices.take_new(now, warnings)) {
+      if (!quiet) block.clear();
+      fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
+      std::fflush(stdout);
+    }
+  }
+}
+
 // Watches until the goal is reached, or nothing is left to wait for.
 Verdict watch(Fleet& fleet, const gossip::Goal& goal, bool quiet) {
   LiveBlock block;
+  Notices notices;
+  // Said before the nodes were started.
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), unknown_variables(schema()));
   std::vector<double> losses;
   const auto started = steady_clock::now();
   std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
+    pass_on_warnings(fleet, notices, block, quiet);
     const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
     const Means mean = means(nodes);
     if (!training_since && mean.round > 0) training_since = steady_clock::now();

@@ -37,7 +37,7 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes);
 // That the goal can be reached with these data.
 Result<void> validate_goal(const Config& config, const models::Data& data);
 
-// Says which variables of the environment look like keys and are none.
+// Says in the log which variables of the environment look like keys and are none.
 void warn_of_variables(const Schema& schema);
 
 // Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -9,7 +10,9 @@
 namespace starling::daemon {
 namespace {
 
-constexpr Duration kLongestSleep = std::chrono::seconds(1);
+constexpr Duration kLongestSleep = std::chrono::milliseconds(500);
+// Between two looks for warnings. Longer: they are in the log later.
+constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at what wakes nobody
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
@@ -57,6 +60,7 @@ std::string Loop::run(bool stays) {
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
     if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
+    say_warnings();
     if (board_.is_wanted()) publish();
     if (board_.is_model_wanted()) training_.want_model();
   }
@@ -83,8 +87,22 @@ void Loop::act(gossip::Send& send) {
 
 void Loop::act(gossip::Event& event) {
   if (event.kind == gossip::Event::Kind::finished) finished_ = true, finished_at_ = now();
+  tell(event);
+}
+
+void Loop::tell(const gossip::Event& event) {
   board_.add(now(), event);
-  log::info("{}", event.text);
+  if (event.kind != gossip::Event::Kind::trouble) return log::info("{}", event.text);
+  notices_.said(now(), event.text);
+  log::warning("{}", event.text);
+}
+
+void Loop::say_warnings() {
+  const Time at = now();
+  if (stopped_ || at < next_look_) return;
+  next_look_ = at + kWarnEvery;
+  for (const std::string& text : notices_.take_new(at, node_.warnings(at)))
+    tell({gossip::Event::Kind::trouble, text});
 }
 
 void Loop::publish() {
@@ -93,6 +111,8 @@ void Loop::publish() {
   snapshot->identity = identity_;
   snapshot->now = at;
   snapshot->status = node_.status(at);
+  std::ranges::copy(standing_, std::back_inserter(snapshot->status.reasons));
+  std::ranges::copy(standing_, std::back_inserter(snapshot->status.warnings));
   for (const gossip::MemberStatus& member : snapshot->status.members)
     if (member.self) snapshot->identity.incarnation = member.member.incarnation;
   board_.publish(std::move(snapshot));

@@ -26,7 +26,8 @@ json node_json(const Snapshot& snapshot) {
           {"incarnation", identity.incarnation},
           {"uptime_s", seconds(snapshot.now)},
           {"state", gossip::name(snapshot.status.state)},
-          {"reasons", snapshot.status.reasons}};
+          {"reasons", snapshot.status.reasons},
+          {"warnings", snapshot.status.warnings}};
 }
 
 json evaluation_json(const optim::Evaluation& evaluation) {

@@ -174,4 +174,12 @@ const Link* Links::active(NodeId peer) const {
   return found != links_.end() && found->second.active ? &found->second : nullptr;
 }
 
+std::vector<std::string> Links::refusals() const {
+  std::vector<std::string> refusals;
+  for (const auto& [peer, link] : links_)
+    if (!link.refusal.empty())
+      refusals.push_back(fmt::format("no edge to {}: {}", link.name, link.refusal));
+  return refusals;
+}
+
 }  // namespace starling::gossip

@@ -67,6 +67,8 @@ class Links {
   // By peer. Changes only in want() and receive().
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
+  // "no edge to …: …", one for each neighbour that does not fit.
+  std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed.
   std::uint64_t version() const { return version_; }
 

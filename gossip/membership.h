@@ -25,6 +25,7 @@
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/prober.h"
+#include "gossip/seeds.h"
 #include "gossip/status.h"
 #include "gossip/suspicion.h"
 #include "gossip/wire.h"
@@ -56,7 +57,8 @@ class Membership {
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
-  void add_seed(const Endpoint& seed, Time now);
+  void add_seed(const Endpoint& seed, Time now) { seeds_.add(seed, true, now); }
+  Seeds& seeds() { return seeds_; }
   // Says goodbye to everybody; nothing is sent after that.
   void leave(Outbox& out);
 
@@ -86,6 +88,8 @@ class Membership {
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
   bool has_seeds() const { return !seeds_.empty(); }
+  // What a person can mend: seeds that give no members, members that do not reach each other.
+  std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
   // Of the latest life of that node that was heard of; nothing where it is not known.
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
@@ -105,11 +109,6 @@ class Membership {
     // A later record of the name at another address. It is believed when this one is dead.
     std::optional<Member> rival = {};
     Time rival_heard{};
-  };
-  struct Seed {
-    Endpoint endpoint;
-    Time next{};
-    Duration pause{};
   };
 
   void merge(Time now, const Rumor& rumor, Outbox& out);
@@ -146,7 +145,7 @@ class Membership {
   Timing timing_;
   Identity identity_;
   std::map<NodeId, Entry> others_;
-  std::vector<Seed> seeds_;
+  Seeds seeds_;
   Prng prng_;
   Prober prober_;
   News news_;

@@ -95,6 +95,10 @@ std::string Membership::health() const {
       prober_.stretch());
 }
 
+std::vector<std::string> Membership::warnings(Time now) const {
+  return seeds_.reasons(now, connected_);
+}
+
 // Those that never spoke themselves make room first, for anybody can invent them, the gone before
 // those that are present; then the one that is gone longest. Who spoke and is present stays.
 void Membership::forget_one(Outbox& out) {

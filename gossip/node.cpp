@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/prng.h"
@@ -318,22 +319,38 @@ State Node::Parts::state() const {
   return is_well ? State::training : State::degraded;
 }
 
+std::vector<std::string> Node::warnings(Time now) const {
+  const Parts& parts = *parts_;
+  std::vector<std::string> warnings;
+  if (parts.training.trouble()) warnings.push_back(*parts.training.trouble());
+  const Identity& identity = parts.membership.identity();
+  if (identity.is_contested())
+    warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
+                                   to_string(identity.contested_by())));
+  if (const auto namesake = identity.namesake())
+    warnings.push_back(
+        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
+  const auto add = [&warnings](std::vector<std::string> more) {
+    std::ranges::move(more, std::back_inserter(warnings));
+  };
+  add(parts.membership.warnings(now));
+  add(parts.links.refusals());
+  return warnings;
+}
+
 Status Node::status(Time now) const {
   const Parts& parts = *parts_;
   Status status;
   status.state = parts.state();
   if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
-  if (parts.training.trouble()) status.reasons.push_back(*parts.training.trouble());
-  if (const Identity& identity = parts.membership.identity(); identity.is_contested())
-    status.reasons.push_back(fmt::format("waiting until the node at {} that has this name is dead",
-                                         to_string(identity.contested_by())));
-  if (const auto namesake = parts.membership.identity().namesake())
-    status.reasons.push_back(
-        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
-  if (std::string health = parts.membership.health(); !health.empty())
-    status.reasons.push_back(std::move(health));
-  for (std::string& reason : parts.exchange.reasons(now, parts.links))
-    status.reasons.push_back(std::move(reason));
+  const auto add = [&status](std::string reason) {
+    const bool is_new = std::ranges::find(status.reasons, reason) == status.reasons.end();
+    if (is_new && !reason.empty()) status.reasons.push_back(std::move(reason));
+  };
+  status.warnings = warnings(now);
+  for (const std::string& warning : status.warnings) add(warning);
+  add(parts.membership.health());
+  for (std::string& reason : parts.exchange.reasons(now, parts.links)) add(std::move(reason));
   status.run = parts.training.run();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.membership.status(now);

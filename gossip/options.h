@@ -64,6 +64,7 @@ struct Options {
   std::uint64_t seed = 1;  // of the node's own chance
   // membership
   std::vector<Endpoint> seeds;
+  std::vector<Endpoint> peers;  // met in an earlier life: asked like seeds, and not missed
   Timing timing = timing_of("lan");
   std::size_t expect = 0;  // members to wait for before the first round
   Duration expect_patience = std::chrono::seconds(10);

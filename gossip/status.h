@@ -64,7 +64,8 @@ struct RunStatus {
 
 struct Status {
   State state = State::starting;
-  std::vector<std::string> reasons;  // why it is not simply well, in words
+  std::vector<std::string> reasons;   // why it is not simply well, in words
+  std::vector<std::string> warnings;  // those of them that a person can mend
   RunStatus run;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;

@@ -42,7 +42,7 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 // Speaks ZeroMQ's protocol as a sending socket does: greeting and READY.
 daemon::RawClient sender(const Endpoint& to) {
   daemon::RawClient client(to);
-  std::string greeting = std::string("\xff") + std::string(8, '\0') + "\x7f\x03" + '\0' + "NULL";
+  std::string greeting("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16);
   greeting.resize(64, '\0');
   client.send(greeting);
   client.send(std::string("\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH", 28));
@@ -59,7 +59,8 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
     (header.empty() ? refused : heard) += 1;
   };
   // The first bytes of a part of 1 MiB that is not the last.
-  const std::string part = std::string("\x03\0\0\0\0\0\x10\0\0", 9) + std::string(1 << 20, 'x');
+  std::string part("\x03\0\0\0\0\0\x10\0\0", 9);
+  part.append(1 << 20, 'x');
   for (const Plane plane : {Plane::control, Plane::bulk}) {
     daemon::RawClient flood = sender(plane == Plane::control ? b->control() : b->bulk());
     std::size_t parts = 0;

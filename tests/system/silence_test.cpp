@@ -1,0 +1,104 @@
+// Nothing fails in silence: what a person can mend has a reason in the status, a line in the log,
+// and a line of `starling up` where that is who started the node.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/transport.h"
+#include "tests/system/harness.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::Daemon;
+using testing::eventually;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+Arguments small(const Arguments& more) {
+  Arguments arguments = {"--data.samples=2000", "--model.kind=softmax", "--topology.kind=ring"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string join(const Endpoint& at) {
+  return "--join=" + to_string(at);
+}
+
+std::vector<std::string> reasons(const Daemon& node) {
+  const json status = node.get("/v1/status");
+  if (!status.is_object()) return {};
+  return status["node"]["reasons"].get<std::vector<std::string>>();
+}
+
+bool holds(const std::vector<std::string>& texts, const std::string& text) {
+  return std::ranges::find(texts, text) != texts.end();
+}
+
+std::string log_of(Daemon& node) {
+  std::ifstream stream(node.process().log_path());
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// In the status and in the log, word for word.
+bool says(Daemon& node, const std::string& text) {
+  const bool is_said = eventually(
+      [&] { return holds(reasons(node), text) && log_of(node).find(text) != std::string::npos; });
+  if (!is_said) {
+    const json seen = reasons(node);
+    MESSAGE(node.name() << " does not say: " << text << "\nbut: " << seen.dump());
+  }
+  return is_said;
+}
+
+// That `starling up` with these arguments prints `text`.
+void up_prints(const std::string& arguments, const std::string& text) {
+  const testing::Outcome outcome = testing::run(
+      "up --listen.http=127.0.0.1:0 --data.samples=400 --model.kind=softmax " + arguments);
+  CAPTURE(outcome.out);
+  CAPTURE(outcome.err);
+  CHECK(outcome.out.find(text) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("A seed at which nobody listens is named") {
+  const std::string text = "cluster.join = \"127.0.0.1:1\": nobody listens there";
+  Daemon node("node", small({"--join=127.0.0.1:1"}));
+  CHECK(says(node, text));
+  CHECK(eventually([&] { return node.round() > 5; }));
+  CHECK(holds(reasons(node), text));
+  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", "node-0: " + text);
+}
+
+TEST_CASE(
+    "A seed that takes connections and says nothing is named and is forgiven when it speaks") {
+  // A node of another protocol, or one that hangs: its socket accepts, and it never answers.
+  auto silent = daemon::Transport::bind({"127.0.0.1", 0}, {"127.0.0.1", 0});
+  REQUIRE(silent.has_value());
+  const Endpoint at = (*silent)->control();
+  Daemon node("node", small({join(at)}));
+  const std::string text =
+      "cluster.join = \"" + to_string(at) +
+      "\": no answer; what listens there is no node, hangs, or cannot reach this node at " +
+      to_string(node.control());
+  CHECK(says(node, text));
+  silent->reset();
+  Daemon late("late", small({"--listen.control=" + to_string(at)}));
+  CHECK(eventually([&] { return reasons(node).empty() && node.members("alive") == 2; }));
+}
+
+TEST_CASE("A variable that is no key is in the status") {
+  ::setenv("STARLING_OPTIM_LEARNING_RAET", "1", 1);
+  Daemon node("node", small({}));
+  ::unsetenv("STARLING_OPTIM_LEARNING_RAET");
+  CHECK(says(node,
+             "STARLING_OPTIM_LEARNING_RAET: no key has this name, and it is not used; did you mean "
+             "STARLING_OPTIM_LEARNING_RATE?"));
+}
