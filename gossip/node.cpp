@@ -333,6 +333,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   const auto add = [&warnings](std::vector<std::string> more) {
     std::ranges::move(more, std::back_inserter(warnings));
   };
+  add(parts.startup.warnings(now));
   add(parts.membership.warnings(now));
   add(parts.links.refusals());
   return warnings;

@@ -21,7 +21,8 @@ constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
 // A donor may be twice as far as the members' table tells, and by so many rounds further.
 constexpr std::uint64_t kRoundsUntold = 1000;
-constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
+constexpr Duration kWorthSaying = std::chrono::seconds(2);  // members that do not come
+constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for time alone
 
 // Somebody whose model is worth having: it has trained at least one round.
 std::vector<const Member*> donors(const Membership& members) {
@@ -50,7 +51,7 @@ void Startup::enter(Time now, Stage stage) {
 
 void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
-  if (stage_ != Stage::done) count(now, members);
+  if (stage_ != Stage::done || is_short_) count(now, members);
   if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
@@ -66,17 +67,23 @@ void Startup::begin(Time now, const Membership& members, const Links& links) {
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
 }
 
+// Whoever was waited for in vain is not waited for again.
+std::size_t Startup::awaited() const {
+  return is_short_ ? std::min(options_.expect, known_) : options_.expect;
+}
+
 // As long as expected members come or become ready, the others are waited for.
 void Startup::count(Time now, const Membership& members) {
   if (counted_version_ != members.version()) {
     counted_version_ = members.version();
-    const std::size_t known = members.present().size();
+    known_ = members.present().size();
     ready_ = members.ready_count();
-    if (known > most_known_ || ready_ > most_ready_) counted_at_ = now;
-    most_known_ = std::max(most_known_, known);
+    if (known_ > most_known_ || ready_ > most_ready_) counted_at_ = now;
+    most_known_ = std::max(most_known_, known_);
+    is_short_ = is_short_ && known_ < options_.expect;
     most_ready_ = std::max(most_ready_, ready_);
   }
-  const bool enough = round_ > 0 || ready_ >= options_.expect || !is_patient(now);
+  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now);
   if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
 }
 
@@ -100,6 +107,7 @@ bool Startup::gathered(Time now, const Membership& members) const {
 }
 
 void Startup::assign(Time now, const Membership& members, Outbox& out) {
+  is_short_ = known_ < options_.expect;
   auto shard = std::make_shared<optim::Shard>();
   for (const Member* member : members.present()) {
     if (member->id == members.self()) shard->place = shard->members.size();
@@ -230,11 +238,24 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   stage_ = Stage::adopting;
 }
 
+std::vector<std::string> Startup::warnings(Time now) const {
+  if (known_ >= options_.expect) return {};
+  if (stage_ == Stage::gathering && now - counted_at_ >= kWorthSaying)
+    return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
+                        known_, options_.expect)};
+  if (is_short_)
+    return {
+        fmt::format("{} of {} expected members came (cluster.expect); the rest is not waited for",
+                    most_known_, options_.expect)};
+  return {};
+}
+
 std::string Startup::reason() const {
   switch (stage_) {
     case Stage::gathering:
-      return options_.expect > 1 ? fmt::format("waiting for {} members", options_.expect)
-                                 : "waiting for an answer from cluster.join";
+      return options_.expect > 1
+                 ? fmt::format("waiting for members: {} of {} expected", known_, options_.expect)
+                 : "waiting for an answer from cluster.join";
     case Stage::surveying:
       return "waiting for the data statistics of the other founders";
     case Stage::fetching:

@@ -56,7 +56,10 @@ class Startup {
   void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
+  // What it does now.
   std::string reason() const;
+  // Who of the expected members did not come.
+  std::vector<std::string> warnings(Time now) const;
 
  private:
   enum class Stage { gathering, assigning, surveying, founding, fetching, adopting, ready, done };
@@ -72,14 +75,17 @@ class Startup {
   void fetch(Time now, const Membership& members, Outbox& out);
   bool waits_for_donor(Time now, const Membership& members) const;
   void count(Time now, const Membership& members);
+  std::size_t awaited() const;
   bool is_patient(Time now) const { return now - counted_at_ < options_.expect_patience; }
 
   Options options_;
   Prng prng_;
   Time started_;
   Time counted_at_;  // when the last of the expected came or became ready
-  std::size_t most_known_ = 0, most_ready_ = 0, ready_ = 0;  // so far; now
-  std::uint64_t counted_version_ = 0;                        // of the members
+  std::size_t most_known_ = 0, most_ready_ = 0;  // so far
+  std::size_t known_ = 1, ready_ = 0;            // now
+  bool is_short_ = false;                        // goes without some of the expected
+  std::uint64_t counted_version_ = 0;            // of the members
   Stage stage_ = Stage::gathering;
   Time stage_since_;
   Time next_try_;

@@ -102,3 +102,17 @@ TEST_CASE("A variable that is no key is in the status") {
              "STARLING_OPTIM_LEARNING_RAET: no key has this name, and it is not used; did you mean "
              "STARLING_OPTIM_LEARNING_RATE?"));
 }
+
+TEST_CASE("Expected members that do not come are counted") {
+  Daemon first("first", small({"--cluster.expect=3"}));
+  Daemon second("second", small({"--cluster.expect=3", join(first.control())}));
+  for (Daemon* node : {&first, &second}) {
+    CHECK(says(*node, "2 of 3 expected members are here (cluster.expect); waiting for the rest"));
+  }
+  for (Daemon* node : {&first, &second}) {
+    CHECK(says(*node, "2 of 3 expected members came (cluster.expect); the rest is not waited for"));
+    CHECK(eventually([&] { return node->round() > 5; }));
+  }
+  Daemon third("third", small({join(first.control())}));
+  CHECK(eventually([&] { return reasons(first).empty() && reasons(second).empty(); }));
+}
