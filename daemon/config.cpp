@@ -6,6 +6,7 @@
 #include "daemon/algorithm_choice.h"
 #include "daemon/edge_list.h"
 #include "daemon/legality.h"
+#include "gossip/message.h"
 #include "optim/options.h"
 #include "topology/build.h"
 
@@ -65,6 +66,17 @@ void read_addresses(Reader& reader, Config& config) {
     reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
 }
 
+// What a neighbour must train too.
+std::vector<gossip::Term> terms(const models::LearnerOptions& learner, const Reader& reader) {
+  std::vector<gossip::Term> terms;
+  for (const char* key : {"model.kind", "model.precision", "exchange.codec", "data.source"})
+    terms.emplace_back(key, reader.text(key));
+  if (learner.model.kind == models::ModelKind::mlp ||
+      learner.model.kind == models::ModelKind::automatic)
+    terms.emplace_back("model.hidden", reader.text("model.hidden"));
+  return terms;
+}
+
 }  // namespace
 
 const Schema& schema() {
@@ -102,6 +114,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
   read_addresses(reader, config);
   check_legality(config.node, config.learner.optim, reader);
+  config.node.terms = terms(config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));

@@ -14,6 +14,7 @@
 #include "gossip/membership.h"
 #include "gossip/outbox.h"
 #include "gossip/startup.h"
+#include "gossip/strays.h"
 #include "gossip/training.h"
 #include "topology/build.h"
 
@@ -43,6 +44,7 @@ struct Node::Parts {
         links(given),
         exchange(given),
         startup(given, now),
+        strays(given),
         training(given) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
   }
@@ -87,6 +89,10 @@ struct Node::Parts {
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
     exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
   }
+  void hear(Time, const Envelope& from, Terms& terms, Payload&) { links.receive(from, terms); }
+  void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
+    strays.receive(now, word, membership.seeds(), outbox);
+  }
 
   void donate(Time now, optim::Done& done);
   void settle(Time now);
@@ -108,6 +114,7 @@ struct Node::Parts {
   Links links;
   Exchange exchange;
   Startup startup;
+  Strays strays;
   Training training;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return membership.incarnation_of(id); };
@@ -157,7 +164,12 @@ void Node::Parts::on(Time now, Received& received) {
     membership.heard_from(now, part->sender, part->incarnation);
     exchange.hear_part(now, part->sender, part->transfer, part->bytes);
   }
+  if (const auto sender = gate.take_oversized(); sender && sender == startup.donor())
+    startup.hears_oversized(now);
+  if (const auto stray = gate.take_stray()) strays.answer(now, *stray, outbox);
   if (!message) return;
+  if (auto* word = std::get_if<Misdirected>(&message->body))
+    return hear(now, message->envelope, *word, message->payload);
   if (message->envelope.sender == membership.self())
     return membership.receive_namesake(now, *message, outbox);
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
@@ -216,7 +228,7 @@ void Node::Parts::settle(Time now) {
   donor.tick(now);
   if (startup.is_ready() && !was_ready) {
     was_ready = true;
-    links.open(startup.workload().schema_hash);
+    links.open(startup.workload().schema_hash, startup.workload().schema);
     members_version = 0;
     next_follow = now;
   }
@@ -335,6 +347,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   };
   add(parts.startup.warnings(now));
   add(parts.membership.warnings(now));
+  add(parts.strays.warnings(now));
   add(parts.links.refusals());
   return warnings;
 }

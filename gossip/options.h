@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -76,6 +77,8 @@ struct Options {
   double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
   std::uint64_t staleness = 0;  // of ssp
   Missing missing = Missing::late;
+  // Keys and values that say more of what is trained, for neighbours that train something else.
+  std::vector<std::pair<std::string, std::string>> terms;
   Goal goal;
   std::uint64_t evaluate_every = 10;
 };

@@ -55,7 +55,10 @@ void Seeds::change(const Endpoint& at, Change change) {
 }
 
 void Seeds::refused(const Endpoint& at) {
-  change(at, [](Seed& seed) { seed.finding = "nobody listens there"; });
+  change(at, [](Seed& seed) {
+    seed.finding = "nobody listens there";
+    seed.has_told = false;
+  });
 }
 
 void Seeds::unanswered(const Endpoint& at) {
@@ -74,21 +77,30 @@ void Seeds::unresolved(const Endpoint& at, const std::string& problem) {
   change(at, [&](Seed& seed) { seed.finding = problem; });
 }
 
-void Seeds::misdirected(const Endpoint& at, const std::string& what) {
-  change(at, [&](Seed& seed) { seed.finding = what; });
+void Seeds::has_told(const Endpoint& at) {
+  change(at, [](Seed& seed) { seed.has_told = true; });
+}
+
+// Of one that accepts connections.
+std::string Seeds::silence(const Seed& seed) const {
+  if (is_loopback(own_) && !is_loopback(seed.address))
+    return fmt::format(
+        "no answer; other machines cannot reach this node at {}: set listen.control, or "
+        "listen.advertise, to an address that they reach",
+        to_string(own_));
+  return fmt::format(
+      "no answer; what listens there is no node, hangs, or cannot reach this node at {}",
+      to_string(own_));
 }
 
 std::vector<std::string> Seeds::reasons(Time now, bool is_connected) const {
   std::vector<std::string> reasons;
   for (const Seed& seed : seeds_) {
-    if (!seed.is_named || seed.is_met) continue;
+    if (!seed.is_named || seed.is_met || seed.has_told) continue;
     const bool is_silent = seed.finding.empty();
     if (is_silent && (is_connected || now - seed.since < kPatience)) continue;
-    const std::string silence = fmt::format(
-        "no answer; what listens there is no node, hangs, or cannot reach this node at {}",
-        to_string(own_));
     reasons.push_back(fmt::format("cluster.join = \"{}\": {}", to_string(seed.endpoint),
-                                  is_silent ? silence : seed.finding));
+                                  is_silent ? silence(seed) : seed.finding));
   }
   return reasons;
 }

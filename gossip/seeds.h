@@ -35,8 +35,8 @@ class Seeds {
   // A host name stands for this address now.
   void resolved(const Endpoint& at, const Endpoint& address);
   void unresolved(const Endpoint& at, const std::string& problem);
-  // What listens there has said what it is: `what` tells it to a person.
-  void misdirected(const Endpoint& at, const std::string& what);
+  // What listens there has said itself what is wrong.
+  void has_told(const Endpoint& at);
 
   // Why seeds that were named gave no members. `is_connected`: some member has answered, so that
   // one of the silent may be known by another address.
@@ -51,9 +51,11 @@ class Seeds {
     Time next{};
     Duration pause{};
     bool is_met = false;    // a member was known there
-    std::string finding{};  // what is wrong there, as far as it is known
+    bool has_told = false;  // what is wrong, itself
+    std::string finding{};  // the same, as far as this node found it out
   };
 
+  std::string silence(const Seed& seed) const;
   template <class Change>
   void change(const Endpoint& at, Change change);
 

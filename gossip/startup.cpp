@@ -139,15 +139,25 @@ void Startup::trained(Time now, const optim::Done& done) {
       enter(now, Stage::fetching);
       break;
     case Stage::adopting:
-      if (done.trouble) round_ = 0;
-      if (done.trouble)
-        enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
-      else
-        enter(now, Stage::ready);
+      if (done.trouble) return rejected(now, *done.trouble);
+      misfit_.clear();
+      enter(now, Stage::ready);
       break;
     default:
       break;
   }
+}
+
+// Another one may fit; where this node cannot begin alone, the same one is not asked at once again.
+void Startup::rejected(Time now, const std::string& trouble) {
+  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, trouble);
+  round_ = 0;
+  enter(now, Stage::fetching);
+  if (!workload_.survey.empty()) next_try_ = now + kFirstChunkPatience;
+}
+
+void Startup::hears_oversized(Time now) {
+  if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
 }
 
 void Startup::receive(const Surveys& message) {
@@ -239,6 +249,7 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
 }
 
 std::vector<std::string> Startup::warnings(Time now) const {
+  if (!misfit_.empty() && !is_ready()) return {misfit_};
   if (known_ >= options_.expect) return {};
   if (stage_ == Stage::gathering && now - counted_at_ >= kWorthSaying)
     return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",

@@ -52,6 +52,8 @@ class Startup {
   const std::vector<std::string>& foundation() const { return foundation_; }
   // Whom a model was asked for and has not come from.
   std::optional<NodeId> donor() const { return is_fetching() ? donor_ : std::nullopt; }
+  // The donor's model has more numbers than this node's.
+  void hears_oversized(Time now);
   // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
   void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
@@ -68,6 +70,7 @@ class Startup {
   bool gathered(Time now, const Membership& members) const;
   void assign(Time now, const Membership& members, Outbox& out);
   void assigned(Time now);
+  void rejected(Time now, const std::string& trouble);
   bool is_fetching() const { return stage_ == Stage::assigning || stage_ == Stage::fetching; }
   void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
            Outbox& out);
@@ -97,6 +100,7 @@ class Startup {
   std::optional<NodeId>
       failed_donor_;  // the one before it; asked again only when there is no other
   std::string donor_name_;
+  std::string misfit_;        // why its model could not be adopted
   std::size_t attempts_ = 0;  // in a row, of donors that gave nothing
   bool gave_up_ = false;      // asking again
   std::uint64_t round_ = 0;

@@ -19,6 +19,7 @@ inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message
 inline constexpr std::size_t kNameBytesLimit = 128;
+inline constexpr std::size_t kTermsLimit = 32;
 inline constexpr std::size_t kReasonBytesLimit = 256;
 inline constexpr std::size_t kSurveyBytesLimit = 64 << 10;  // of one node
 inline constexpr std::size_t kEstimateLimit = 256;          // numbers in a running estimate

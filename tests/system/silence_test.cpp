@@ -29,14 +29,22 @@ std::string join(const Endpoint& at) {
   return "--join=" + to_string(at);
 }
 
-std::vector<std::string> reasons(const Daemon& node) {
+std::vector<std::string> texts(const Daemon& node, const char* list) {
   const json status = node.get("/v1/status");
-  if (!status.is_object()) return {};
-  return status["node"]["reasons"].get<std::vector<std::string>>();
+  if (!status.is_object() || !status.contains("node")) return {};
+  return status["node"][list].get<std::vector<std::string>>();
+}
+
+std::vector<std::string> reasons(const Daemon& node) {
+  return texts(node, "reasons");
+}
+
+std::vector<std::string> warnings(const Daemon& node) {
+  return texts(node, "warnings");
 }
 
 bool holds(const std::vector<std::string>& texts, const std::string& text) {
-  return std::ranges::find(texts, text) != texts.end();
+  return std::ranges::any_of(texts, [&](const std::string& one) { return one.find(text) == 0; });
 }
 
 std::string log_of(Daemon& node) {
@@ -115,4 +123,70 @@ TEST_CASE("Expected members that do not come are counted") {
   }
   Daemon third("third", small({join(first.control())}));
   CHECK(eventually([&] { return reasons(first).empty() && reasons(second).empty(); }));
+}
+
+TEST_CASE("Nodes of two clusters tell each other so") {
+  Daemon a("a", small({"--cluster.id=alpha"}));
+  Daemon b("b", small({"--cluster.id=beta", join(a.control())}));
+  CHECK(says(b, to_string(a.control()) + " is of cluster \"alpha\"; this node of \"beta\""));
+  CHECK(says(a, to_string(b.control()) + " is of cluster \"beta\"; this node of \"alpha\""));
+  CHECK(warnings(a).size() == 1);
+  CHECK(warnings(b).size() == 1);
+  CHECK(a.members("alive") == 1);
+  // Of equal names too.
+  Daemon namesake("a", small({"--cluster.id=gamma", join(a.control())}));
+  CHECK(
+      says(namesake, to_string(a.control()) + " is of cluster \"alpha\"; this node of \"gamma\""));
+}
+
+TEST_CASE("A seed that is a bulk port is told from the control port beside it") {
+  Daemon a("a", small({}));
+  Daemon b("b", small({join(a.bulk())}));
+  CHECK(says(b, to_string(a.bulk()) + " is a bulk port; the control port of that node is " +
+                    to_string(a.control())));
+  CHECK(warnings(b).size() == 1);
+}
+
+TEST_CASE("Neighbours that train something else say what with both values") {
+  Daemon a("a", small({"--optim.algorithm=dpsgd"}));
+  Daemon b("b", small({"--optim.algorithm=qg", "--model.kind=mlp", "--model.hidden=8",
+                       join(a.control())}));
+  CHECK(says(a,
+             "no edge to b: optim.algorithm = qg there, dpsgd here; model.kind = mlp there, "
+             "softmax here"));
+  CHECK(says(b,
+             "no edge to a: optim.algorithm = dpsgd there, qg here; model.kind = softmax there, "
+             "mlp here"));
+}
+
+TEST_CASE("A newcomer whose data make another model says what does not fit") {
+  const std::string two =
+      testing::temporary_file("two.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,10\n2,1,0\n");
+  const std::string three =
+      testing::temporary_file("three.csv", "a,b,c,y\n1,2,3,4\n5,6,7,9\n8,9,1,2\n3,1,4,1\n");
+  const Arguments table = {"--data.source=csv", "--data.target=y", "--data.shard=all",
+                           "--model.kind=linear", "--data.holdout=0.25"};
+  Arguments first = table, second = table;
+  first.push_back("--data.path=" + two);
+  Daemon a("a", first);
+  REQUIRE(eventually([&] { return a.round() > 5; }));
+  second.push_back("--data.path=" + three);
+  second.push_back(join(a.control()));
+  Daemon b("b", second);
+  CHECK(says(b, "the model of a does not fit this node: a survey is of columns a, b"));
+}
+
+TEST_CASE("Neighbours of equal keys and unlike data say which models those make") {
+  const std::string wide = testing::temporary_file("wide.txt", "1 1:1 9:2\n0 2:1\n1 1:2\n0 3:1\n");
+  const std::string thin = testing::temporary_file("thin.txt", "1 1:1 4:2\n0 2:1\n1 1:2\n0 3:1\n");
+  const Arguments sparse = {"--data.source=libsvm", "--data.shard=all", "--data.holdout=0.25"};
+  Arguments first = sparse, second = sparse;
+  first.push_back("--data.path=" + wide);
+  Daemon a("a", first);
+  second.push_back("--data.path=" + thin);
+  second.push_back(join(a.control()));
+  Daemon b("b", second);
+  CHECK(says(a,
+             "no edge to b: model = logistic 4-1 f32 of libsvm, sparse there, logistic 9-1 f32 "
+             "of libsvm, sparse here"));
 }
