@@ -204,8 +204,10 @@ int command_run(std::span<const std::string> arguments) {
   announce(daemon.identity, line->value("ready-file"));
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
-  if (line->has("json"))
-    fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  if (line->has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
+  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
+    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
   return kExitDone;
 }
 

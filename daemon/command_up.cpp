@@ -81,11 +81,30 @@ struct Verdict {
   std::string text;
 };
 
-bool all_finished(Fleet& fleet) {
+bool is_finished(const Fleet::Node& node) {
+  return node.status.is_object() && node.status["node"]["state"] == "finished";
+}
+
+bool all_ended(Fleet& fleet) {
   return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
-    return !node.process.running() ||
-           (node.status.is_object() && node.status["node"]["state"] == "finished");
+    return is_finished(node) || !node.process.running();
   });
+}
+
+// Which nodes did not train as they should have, and why the first of them did not; empty: none.
+std::string shortfall(Fleet& fleet) {
+  std::size_t short_ones = 0;
+  std::string first;
+  for (Fleet::Node& node : fleet.nodes()) {
+    std::string reason;
+    if (node.status.is_object()) reason = node.status["run"].value("trouble", "");
+    if (!is_finished(node) && !node.process.running()) reason = "ended before";
+    if (reason.empty()) continue;
+    if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
+  }
+  if (short_ones == 0) return {};
+  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
+                     fleet.nodes().size(), first);
 }
 
 bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
@@ -112,15 +131,17 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
     verdict.reached = true;
     verdict.text = fmt::format("every node has a loss of at most {}", *goal.loss);
   }
-  const bool by_time_or_rounds = !goal.accuracy && !goal.loss;
-  if (goal.rounds > 0 && all_finished(fleet)) {
-    verdict.reached = verdict.reached || by_time_or_rounds;
-    verdict.text = verdict.text.empty() ? fmt::format("all nodes trained {} rounds", goal.rounds)
-                                        : verdict.text;
-  } else if (goal.seconds > 0 && training_s >= goal.seconds) {
-    verdict.reached = verdict.reached || by_time_or_rounds;
-    verdict.text = verdict.text.empty() ? fmt::format("{} s are over", goal.seconds) : verdict.text;
-  }
+  if (verdict.reached) return verdict;
+  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
+  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
+  const std::string lacking = shortfall(fleet);
+  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
+  if (!lacking.empty())
+    verdict.text = lacking;
+  else if (rounds_are_over)
+    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
+  else
+    verdict.text = fmt::format("{} s are over", goal.seconds);
   return verdict;
 }
 

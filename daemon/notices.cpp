@@ -2,28 +2,20 @@
 
 #include <algorithm>
 
+#include "base/settings.h"
+
 namespace starling::daemon {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// Without numbers that have a fraction or an exponent: they are measured. Whole numbers name nodes,
-// ports and counts.
+// Without the words that are numbers, which are measured or counted. A number within a word names a
+// node or a port.
 std::string without_measures(std::string_view text) {
   std::string kept;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && (is_digit(text[end]) || text[end] == '.' || text[end] == '+' ||
-                                 (text[end] == 'e' && end > i)))
-      ++end;
-    const std::string_view word = text.substr(i, end - i);
-    const bool is_measure = word.size() > 1 && is_digit(word[0]) &&
-                            (std::ranges::count(word, '.') == 1 || word.find('e') != word.npos);
-    const std::size_t size = std::max<std::size_t>(word.size(), 1);
-    if (!is_measure) kept += text.substr(i, size);
-    i += size;
+  for (const std::string& word : split(text, ' ')) {
+    const std::size_t begin = std::min(word.find_first_not_of('('), word.size());
+    const std::size_t end = std::min(word.find_last_not_of(");,:") + 1, word.size());
+    const bool is_number = begin < end && parse_number(word.substr(begin, end - begin));
+    kept += is_number ? " #" : " " + word;
   }
   return kept;
 }

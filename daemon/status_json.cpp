@@ -53,6 +53,8 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   }
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   put(object, "distance_to_optimum", run.distance_to_optimum);
+  if (run.trouble) object["trouble"] = *run.trouble;
+  if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
   return object;
 }
 

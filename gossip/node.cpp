@@ -366,6 +366,7 @@ Status Node::status(Time now) const {
   add(parts.membership.health());
   for (std::string& reason : parts.exchange.reasons(now, parts.links)) add(std::move(reason));
   status.run = parts.training.run();
+  status.run.trouble = parts.training.trouble();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.membership.status(now);
   status.edges = parts.exchange.status(parts.links);

@@ -60,6 +60,8 @@ struct RunStatus {
   std::size_t shard_samples = 0;
   std::string shard_description;
   bool goal_reached = false;
+  std::string shortfall;               // why it finished without that; empty: it did not
+  std::optional<std::string> trouble;  // why the last local steps were refused
 };
 
 struct Status {

@@ -27,7 +27,9 @@ TEST_CASE("A warning that comes back after a minute is said again") {
 TEST_CASE("A warning whose measured numbers change is the same warning and another node is not") {
   Notices notices;
   CHECK(notices.take_new(Time(0s), Texts{"the loss would rise from 2.3 to 1.7e+04"}).size() == 1);
-  CHECK(notices.take_new(Time(1s), Texts{"the loss would rise from 2.4 to 35.81"}).empty());
+  CHECK(notices.take_new(Time(1s), Texts{"the loss would rise from 2 to 35.81"}).empty());
+  CHECK(notices.take_new(Time(1s), Texts{"in round 4; lower it (now 100)"}).size() == 1);
+  CHECK(notices.take_new(Time(1s), Texts{"in round 15; lower it (now 1)"}).empty());
   CHECK(notices.take_new(Time(1s), Texts{"no edge to node-3", "no edge to node-4"}).size() == 2);
   CHECK(notices.take_new(Time(1s), Texts{"10.0.0.1:7600", "10.0.0.2:7600"}).size() == 2);
 }

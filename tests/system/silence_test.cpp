@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "daemon/transport.h"
@@ -189,4 +191,59 @@ TEST_CASE("Neighbours of equal keys and unlike data say which models those make"
   CHECK(says(a,
              "no edge to b: model = logistic 4-1 f32 of libsvm, sparse there, logistic 9-1 f32 "
              "of libsvm, sparse here"));
+}
+
+TEST_CASE("A run that diverges has not reached its goal and says why") {
+  const std::string keys =
+      " --data.samples=400 --model.kind=mlp --optim.learning-rate=100 --stop.rounds=40"
+      " --optim.local-optimizer=momentum --listen.http=127.0.0.1:0";
+  const testing::Outcome all = testing::run("up -n 3" + keys);
+  CAPTURE(all.out);
+  CHECK(all.exit_code == 3);
+  CHECK(all.out.find("Goal not reached after ") != std::string::npos);
+  CHECK(all.out.find(": 3 of 3 nodes did not train to the end; node-0: ") != std::string::npos);
+  CHECK(all.out.find("lower optim.learning-rate") != std::string::npos);
+
+  const testing::Outcome one =
+      testing::run("run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0" + keys);
+  CAPTURE(one.err);
+  CHECK(one.exit_code == 3);
+  CHECK(one.err.find("starling: goal not reached: the last steps were refused: ") !=
+        std::string::npos);
+  CHECK(testing::run("simulate -n 3" + keys).exit_code == 3);
+}
+
+TEST_CASE("A run that ends before its accuracy is there has not reached its goal") {
+  const testing::Outcome one = testing::run(
+      "run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0 --stop.rounds=2"
+      " --data.samples=400 --stop.accuracy=1 --listen.http=127.0.0.1:0");
+  CAPTURE(one.err);
+  CHECK(one.exit_code == 3);
+  CHECK(one.err.find("is below stop.accuracy = 1\n") != std::string::npos);
+}
+
+TEST_CASE("A summary does not count a node that died among those that trained") {
+  auto up = daemon::ChildProcess::start(
+      {STARLING_PROGRAM, "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
+       "--stop.rounds=20000", "--listen.http=127.0.0.1:0"},
+      testing::temporary_file("dead.log", ""));
+  REQUIRE(up.has_value());
+  const std::string children =
+      "/proc/" + std::to_string(up->pid()) + "/task/" + std::to_string(up->pid()) + "/children";
+  std::vector<int> pids;
+  REQUIRE(eventually([&] {
+    std::ifstream stream(children);
+    pids.assign(std::istream_iterator<int>(stream), {});
+    std::ifstream log(up->log_path());
+    const std::string text(std::istreambuf_iterator<char>(log), {});
+    return pids.size() == 3 && text.find("nodes 3/3") != std::string::npos;
+  }));
+  ::kill(pids[1], SIGKILL);
+  REQUIRE(up->wait(120s));
+  std::ifstream log(up->log_path());
+  const std::string text(std::istreambuf_iterator<char>(log), {});
+  CAPTURE(text);
+  CHECK(up->exit_code() == 3);
+  CHECK(text.find("1 of 3 nodes did not train to the end; node-1: ended before") !=
+        std::string::npos);
 }
