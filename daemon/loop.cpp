@@ -45,7 +45,7 @@ std::string Loop::run(bool stays) {
     const bool looks_often = knocker_.is_waiting() || (finished_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
-    const std::array wakes{training_.descriptor(), wake_.descriptor()};
+    const std::array wakes{training_.descriptor(), wake_.descriptor(), names_.descriptor()};
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
     for (optim::Done& done : training_.take_done()) feed(gossip::Trained{std::move(done)});
     if (auto parameters = training_.take_model())
@@ -56,6 +56,7 @@ std::string Loop::run(bool stays) {
       else
         feed(gossip::Unanswered{at});
     });
+    take_names();
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
@@ -80,9 +81,29 @@ void Loop::perform(gossip::Outputs& outputs) {
   for (gossip::Output& output : outputs) std::visit([this](auto& what) { act(what); }, output);
 }
 
+// What is for a host whose address is not known yet is dropped: nothing relies on arrival.
 void Loop::act(gossip::Send& send) {
-  transport_.send(send.to, gossip::plane_of(send.message.body),
-                  cutter_.cut(send.message, send.from));
+  const gossip::Plane plane = gossip::plane_of(send.message.body);
+  if (const auto to = names_.find(send.to))
+    transport_.send(*to, plane, cutter_.cut(send.message, send.from));
+}
+
+void Loop::act(gossip::Hangup& hangup) {
+  if (const auto to = names_.find(hangup.to)) transport_.hang_up(*to);
+}
+
+void Loop::act(gossip::Knock& knock) {
+  if (const auto address = names_.find(knock.at)) knocker_.knock(knock.at, *address);
+}
+
+void Loop::take_names() {
+  for (HostNames::Finding& finding : names_.take_found()) {
+    if (stopped_) return;
+    if (finding.address)
+      feed(gossip::Resolved{finding.at, *finding.address, {}});
+    else
+      feed(gossip::Resolved{finding.at, finding.at, finding.address.error().text});
+  }
 }
 
 void Loop::act(gossip::Event& event) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/board.h"
+#include "daemon/host_names.h"
 #include "daemon/knock.h"
 #include "daemon/notices.h"
 #include "daemon/training_thread.h"
@@ -44,8 +45,8 @@ class Loop {
   void feed(gossip::Input input);
   void perform(gossip::Outputs& outputs);
   void act(gossip::Send& send);
-  void act(gossip::Hangup& hangup) { transport_.hang_up(hangup.to); }
-  void act(gossip::Knock& knock) { knocker_.knock(knock.at); }
+  void act(gossip::Hangup& hangup);
+  void act(gossip::Knock& knock);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
@@ -53,6 +54,7 @@ class Loop {
   void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
   void publish();
   void say_warnings();
+  void take_names();
   void take_commands();
 
   Identity identity_;
@@ -63,6 +65,7 @@ class Loop {
   Wake wake_;
   gossip::Cutter cutter_;
   Knocker knocker_;
+  HostNames names_;
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
   Time next_look_{};                   // for warnings

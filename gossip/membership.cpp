@@ -118,6 +118,8 @@ void Membership::receive(Time now, const Envelope& from, const Probe& probe, Out
     return;
   }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  if (sender != others_.end() && probe.kind == Probe::Kind::ack && probe.subject == from.sender)
+    sender->second.is_reached = true;
   const Endpoint* control = control_of(from.sender);
   if (!control) return;
   // Pings may be stuck behind vectors, whose chunks show that their sender lives.
@@ -151,6 +153,7 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
   for (auto& [id, entry] : others_) {
     if (!is_present(entry) || entry.member.control != at) continue;
     prober_.refused(id);
+    entry.refused = now;
     if (entry.rival) {
       is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
       continue;
@@ -265,6 +268,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   entry.member = heard;
   entry.liveness = Liveness::alive;
   entry.suspicion.reset();
+  if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
   entry.last_heard = now;
   connected_ = true;

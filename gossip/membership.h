@@ -50,6 +50,8 @@ class Membership {
   void refused(Time now, const Endpoint& at, Outbox& out);
   // The host there answers no connection.
   void unanswered(Time now, const Endpoint& at);
+  // A host name was looked up.
+  void resolved(Time now, const Resolved& name);
   // Any message of a member shows that it lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
   // The member is late in a round: it is asked at once.
@@ -104,6 +106,8 @@ class Membership {
     bool has_spoken = false;                  // itself, to this node
     std::optional<Suspicion> suspicion = {};  // of a suspect
     std::optional<Time> missed = {};          // when its host answered no connection
+    std::optional<Time> refused = {};         // when that refused one
+    bool is_reached = false;                  // in this life it has answered this node
     Time next_ask{};                          // of one that is dead
     Duration pause{};
     // A later record of the name at another address. It is believed when this one is dead.

@@ -58,6 +58,7 @@ struct Node::Parts {
     exchange.refused(refused.at, links);
   }
   void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
+  void on(Time now, const Resolved& name) { membership.resolved(now, name); }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 

@@ -65,12 +65,16 @@ void Seeds::unanswered(const Endpoint& at) {
   change(at, [](Seed& seed) { seed.finding = "the host does not answer"; });
 }
 
-void Seeds::resolved(const Endpoint& at, const Endpoint& address) {
+bool Seeds::resolved(Time now, const Endpoint& at, const Endpoint& address) {
+  bool is_new = false;
   change(at, [&](Seed& seed) {
     if (seed.endpoint != at || seed.address == address) return;
     seed.address = address;
     seed.finding.clear();
+    seed.next = now;
+    is_new = true;
   });
+  return is_new;
 }
 
 void Seeds::unresolved(const Endpoint& at, const std::string& problem) {
@@ -83,6 +87,7 @@ void Seeds::has_told(const Endpoint& at) {
 
 // Of one that accepts connections.
 std::string Seeds::silence(const Seed& seed) const {
+  if (!is_numeric(seed.address)) return "the host is looked up, and no name server answers";
   if (is_loopback(own_) && !is_loopback(seed.address))
     return fmt::format(
         "no answer; other machines cannot reach this node at {}: set listen.control, or "

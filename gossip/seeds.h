@@ -32,8 +32,8 @@ class Seeds {
   // ---- what was found out about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
-  // A host name stands for this address now.
-  void resolved(const Endpoint& at, const Endpoint& address);
+  // A host name stands for this address now. True: that is new, and the seed is to be asked.
+  bool resolved(Time now, const Endpoint& at, const Endpoint& address);
   void unresolved(const Endpoint& at, const std::string& problem);
   // What listens there has said itself what is wrong.
   void has_told(const Endpoint& at);

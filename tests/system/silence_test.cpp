@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include "daemon/transport.h"
+#include "tests/daemon/raw_client.h"
 #include "tests/system/harness.h"
 
 using namespace starling;
@@ -246,4 +248,79 @@ TEST_CASE("A summary does not count a node that died among those that trained") 
   CHECK(up->exit_code() == 3);
   CHECK(text.find("1 of 3 nodes did not train to the end; node-1: ended before") !=
         std::string::npos);
+}
+
+TEST_CASE("A seed whose name nobody knows is named and so is one that is found by its name") {
+  Daemon first("first", small({}));
+  const std::string port = std::to_string(first.control().port);
+  Daemon lost("lost", small({"--join=no-such-host.invalid:" + port}));
+  CHECK(says(lost, "cluster.join = \"no-such-host.invalid:" + port + "\": "));
+  Daemon found("found", small({"--join=localhost:" + port}));
+  CHECK(eventually([&] { return first.members("alive") == 2; }));
+  CHECK(eventually([&] { return reasons(found).empty(); }));
+}
+
+TEST_CASE("Two nodes of one host name and port have different names and a folder keeps its own") {
+  const auto folder =
+      std::filesystem::path(testing::temporary_file("x", "")).parent_path() / "kept";
+  const Arguments nameless = small({"--node.name=", "--node.data-dir=" + folder.string()});
+  const auto name_of = [](const Daemon& node) {
+    std::string name;
+    CHECK(eventually([&] {
+      const json status = node.get("/v1/status");
+      if (status.is_object() && status.contains("node")) name = status["node"]["name"];
+      return !name.empty();
+    }));
+    return name;
+  };
+  std::string first;
+  {
+    Daemon one("one", nameless);
+    first = name_of(one);
+    Daemon other("other", small({"--node.name=", join(one.control())}));
+    CHECK(name_of(other) != first);
+    CHECK(eventually([&] { return one.members("alive") == 2; }));
+    one.process().signal(SIGTERM);
+    REQUIRE(one.process().wait(60s));
+  }
+  Daemon again("again", nameless);
+  CHECK(name_of(again) == first);
+}
+
+TEST_CASE("An address that a node gives and that does not reach it is named at both ends") {
+  Daemon seed("seed", small({}));
+  // The other node listens at 127.0.0.1 alone.
+  Daemon node("node", small({"--listen.advertise=127.0.0.9", join(seed.control())}));
+  const std::string given = "127.0.0.9:" + std::to_string(node.control().port);
+  CHECK(says(node, "cluster.join = \"" + to_string(seed.control()) +
+                       "\": no answer; what listens there is no node, hangs, or cannot reach this "
+                       "node at " +
+                       given));
+  CHECK(says(seed, "messages come from node, and nobody listens at " + given +
+                       ", the address it gives: look at its listen.advertise"));
+}
+
+TEST_CASE("Addresses may be names and members show where REST listens") {
+  Daemon node("node", small({"--listen.control=localhost:0", "--listen.bulk=localhost:0",
+                             "--listen.http=localhost:0", "--listen.advertise=127.0.0.1"}));
+  json document;
+  REQUIRE(eventually([&] {
+    document = node.get("/v1/members");
+    return document.is_object() && document.contains("members");
+  }));
+  CHECK(document["members"][0]["http"] == to_string(node.http()));
+  CHECK(is_numeric(node.control()));
+  CHECK(is_numeric(node.http()));
+}
+
+TEST_CASE("Requests under a name that is allowed are answered and others are told the key") {
+  Daemon node("node", small({"--http.allowed-hosts=proxy.example, other.example"}));
+  const auto ask = [&](const std::string& host) {
+    daemon::RawClient client(node.http());
+    client.send("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    return client.read_until("}");
+  };
+  CHECK(ask("proxy.example").find("403") == std::string::npos);
+  CHECK(ask("other.example:443").find("403") == std::string::npos);
+  CHECK(ask("evil.example").find("or a name of http.allowed-hosts") != std::string::npos);
 }
