@@ -49,11 +49,16 @@ std::string to_string(const Endpoint& endpoint) {
   return fmt::format(fmt::runtime(bracketed ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.port);
 }
 
+bool is_numeric(const Endpoint& endpoint) {
+  const std::string& host = endpoint.host;
+  return host.find(':') != std::string::npos ||
+         host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 bool is_loopback(const Endpoint& endpoint) {
   // 127.example.org is a name that may be anywhere; 127.x.y.z is an address of this machine.
   const std::string& host = endpoint.host;
-  const bool is_numeric = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "::1" || (is_numeric && host.starts_with("127."));
+  return host == "localhost" || host == "::1" || (is_numeric(endpoint) && host.starts_with("127."));
 }
 
 }  // namespace starling

@@ -22,6 +22,8 @@ Result<Endpoint> parse_endpoint(std::string_view text);
 // Whether parse_endpoint could have given an endpoint of this host.
 bool is_host(std::string_view host);
 std::string to_string(const Endpoint& endpoint);
+// Whether the host is an address, and no name that has to be looked up.
+bool is_numeric(const Endpoint& endpoint);
 bool is_loopback(const Endpoint& endpoint);
 
 }  // namespace starling

@@ -11,12 +11,14 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/log.h"
 #include "daemon/api.h"
 #include "daemon/board.h"
 #include "daemon/config.h"
 #include "daemon/exit_code.h"
+#include "daemon/host_names.h"
 #include "daemon/http_server.h"
 #include "daemon/loop.h"
 #include "daemon/model_file.h"
@@ -60,10 +62,16 @@ std::uint64_t clock_incarnation() {
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
 }
 
+// Machines that were cloned have one name and one configuration: chance tells their nodes apart.
 std::string default_name(const Endpoint& control) {
-  char host[256] = "localhost";
+  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";
+  char host[64 - 11] = "localhost";
   ::gethostname(host, sizeof(host) - 1);
-  return fmt::format("{}-{}", host, control.port);
+  host[sizeof(host) - 1] = '\0';
+  std::random_device chance;
+  std::string letters;
+  for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
+  return fmt::format("{}-{}-{}", host, control.port, letters);
 }
 
 Result<std::optional<std::string>> read_token(const std::string& path) {
@@ -81,6 +89,15 @@ Result<std::optional<std::string>> read_token(const std::string& path) {
   return token;
 }
 
+// What a host name stands for on this machine.
+Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
+  const auto address = resolve(endpoint);
+  if (!address)
+    return fail("{} = \"{}\": {}; expected an address of this machine, or a name of it", key,
+                to_string(endpoint), address.error().text);
+  return *address;
+}
+
 Endpoint advertised(const Endpoint& bound, const std::string& host) {
   return host.empty() ? bound : Endpoint{host, bound.port};
 }
@@ -95,20 +112,26 @@ struct Daemon {
   Identity identity;
 };
 
-// What the lives before left: the incarnation goes on, and whom they met is asked first.
+// What the lives before left: name and incarnation go on, and whom they met is asked first.
 Result<void> remember(Daemon& daemon, Config& config) {
   config.node.incarnation = clock_incarnation();
+  const bool has_name = !config.node.name.empty();
+  if (!has_name) config.node.name = default_name(daemon.transport->control());
   if (config.data_dir.empty()) return {};
   TRY(DiskState state, DiskState::open(config.data_dir));
+  if (!has_name) config.node.name = state.keep_name(config.node.name);
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
-  std::ranges::copy(state.peers(), std::back_inserter(config.node.seeds));
+  std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
   daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
   return {};
 }
 
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
-  TRY(daemon.transport, Transport::bind(config.listen_control, config.listen_bulk));
+  TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
+  TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
+  TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
+  TRY(daemon.transport, Transport::bind(control, bulk));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;
@@ -117,12 +140,15 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   Handler handler = make_api(
       daemon.board, [config_text] { return config_text; }, api);
   HttpOptions http;
+  http.hosts = config.allowed_hosts;
+  http.hosts.push_back(config.listen_http.host);
   if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
-  TRY(daemon.http, HttpServer::start(config.listen_http, std::move(handler), http));
-  if (config.node.name.empty()) config.node.name = default_name(daemon.transport->control());
+  TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
   config.node.control = advertised(daemon.transport->control(), config.advertise);
   config.node.bulk = advertised(daemon.transport->bulk(), config.advertise);
-  config.node.http = advertised(daemon.http->endpoint(), config.advertise);
+  // Where it listens, and nowhere else.
+  config.node.http = daemon.http->endpoint();
+  if (is_wildcard(config.node.http)) config.node.http.host = config.node.control.host;
   TRY_DO(remember(daemon, config));
   daemon.identity = {node_id(config.node.name),
                      config.node.name,
@@ -156,8 +182,8 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
 
 // Says where the node can be reached, for whoever started it.
 void announce(const Identity& identity, const std::optional<std::string>& path) {
-  log::info("control {}, bulk {}, http://{}", to_string(identity.control), to_string(identity.bulk),
-            to_string(identity.http));
+  log::info("{}: control {}, bulk {}, http://{}", identity.name, to_string(identity.control),
+            to_string(identity.bulk), to_string(identity.http));
   if (!path) return;
   const nlohmann::json addresses = {{"name", identity.name},
                                     {"control", to_string(identity.control)},
@@ -169,6 +195,7 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  loop.set_warnings(unknown_variables(schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;
@@ -230,8 +257,10 @@ int command_run(std::span<const std::string> arguments) {
   if (const auto output = line->value("output"))
     if (const auto kept = keep_model(daemon, *config, *output); !kept)
       return end_with(kExitFailed, "--output: " + kept.error().text);
-  if (line->has("json"))
-    fmt::print("{}\n", to_text(status_json(*daemon.board.read(), std::nullopt)));
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  if (line->has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
+  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
+    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
   return kExitDone;
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
 #include "daemon/fleet.h"
+#include "daemon/notices.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
 #include "daemon/whole_file.h"
@@ -85,11 +86,30 @@ struct Verdict {
   std::string text;
 };
 
-bool all_finished(Fleet& fleet) {
+bool is_finished(const Fleet::Node& node) {
+  return node.status.is_object() && node.status["node"]["state"] == "finished";
+}
+
+bool all_ended(Fleet& fleet) {
   return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
-    return !node.process.running() ||
-           (node.status.is_object() && node.status["node"]["state"] == "finished");
+    return is_finished(node) || !node.process.running();
   });
+}
+
+// Which nodes did not train as they should have, and why the first of them did not; empty: none.
+std::string shortfall(Fleet& fleet) {
+  std::size_t short_ones = 0;
+  std::string first;
+  for (Fleet::Node& node : fleet.nodes()) {
+    std::string reason;
+    if (node.status.is_object()) reason = node.status["run"].value("trouble", "");
+    if (!is_finished(node) && !node.process.running()) reason = "ended before";
+    if (reason.empty()) continue;
+    if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
+  }
+  if (short_ones == 0) return {};
+  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
+                     fleet.nodes().size(), first);
 }
 
 bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
@@ -116,15 +136,17 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
     verdict.reached = true;
     verdict.text = fmt::format("every node has a loss of at most {}", *goal.loss);
   }
-  const bool by_time_or_rounds = !goal.accuracy && !goal.loss;
-  if (goal.rounds > 0 && all_finished(fleet)) {
-    verdict.reached = verdict.reached || by_time_or_rounds;
-    verdict.text = verdict.text.empty() ? fmt::format("all nodes trained {} rounds", goal.rounds)
-                                        : verdict.text;
-  } else if (goal.seconds > 0 && training_s >= goal.seconds) {
-    verdict.reached = verdict.reached || by_time_or_rounds;
-    verdict.text = verdict.text.empty() ? fmt::format("{} s are over", goal.seconds) : verdict.text;
-  }
+  if (verdict.reached) return verdict;
+  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
+  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
+  const std::string lacking = shortfall(fleet);
+  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
+  if (!lacking.empty())
+    verdict.text = lacking;
+  else if (rounds_are_over)
+    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
+  else
+    verdict.text = fmt::format("{} s are over", goal.seconds);
   return verdict;
 }
 
@@ -159,14 +181,32 @@ std::string progress_line(const Means& mean, double time_s, std::size_t running,
   return line + fmt::format("  consensus {:.1e}  nodes {}/{}", mean.distance, running, nodes);
 }
 
+// What nodes warn of, each once whichever of them says it.
+void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool quiet) {
+  const Time now(steady_clock::now().time_since_epoch());
+  for (const Fleet::Node& node : fleet.nodes()) {
+    if (!node.status.is_object()) continue;
+    const auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    for (const std::string& text : notices.take_new(now, warnings)) {
+      if (!quiet) block.clear();
+      fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
+      std::fflush(stdout);
+    }
+  }
+}
+
 // Watches until the goal is reached, or nothing is left to wait for.
 Verdict watch(Fleet& fleet, const gossip::Goal& goal, bool quiet) {
   LiveBlock block;
+  Notices notices;
+  // Said before the nodes were started.
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), unknown_variables(schema()));
   std::vector<double> losses;
   const auto started = steady_clock::now();
   std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
+    pass_on_warnings(fleet, notices, block, quiet);
     const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
     const Means mean = means(nodes);
     if (!training_since && mean.round > 0) training_since = steady_clock::now();

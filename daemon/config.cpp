@@ -7,6 +7,7 @@
 #include "daemon/edge_list.h"
 #include "daemon/legality.h"
 #include "daemon/model_file.h"
+#include "gossip/message.h"
 #include "optim/options.h"
 #include "topology/build.h"
 
@@ -18,7 +19,9 @@ using namespace std::string_view_literals;
 constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
 
 void describe_daemon(Schema& schema) {
-  schema.add({"node.name", "", "how others know this node, unique; default: host name and port"});
+  schema.add({"node.name", "",
+              "how others know this node, unique; default: host name, port and four letters drawn "
+              "by chance, which are kept in node.data-dir where there is one"});
   schema.add({"node.seed", "1",
               "of all chance in training: the initial parameters, equal on every node, and the "
               "order of samples, different on each"});
@@ -27,7 +30,8 @@ void describe_daemon(Schema& schema) {
               "members it met, to find them again without cluster.join; default: nothing is kept"});
   schema.add({"node.log", "info", "least level that is printed: debug, info, warning, error, off"});
   schema.add({"listen.control", "127.0.0.1:7600",
-              "HOST:PORT for membership messages; port 0 takes a free one"});
+              "HOST:PORT for membership messages, an address of this machine or a name of it; port "
+              "0 takes a free one"});
   schema.add({"listen.bulk", "", "HOST:PORT for parameters; default: the control port plus one"});
   schema.add({"listen.http", "127.0.0.1:7680",
               "HOST:PORT of the REST interface; other than loopback needs http.token-file"});
@@ -35,6 +39,10 @@ void describe_daemon(Schema& schema) {
               "host by which other nodes reach this one; needed when listening on all addresses"});
   schema.add({"http.token-file", "",
               "file of mode 0600 with the bearer token that changing requests must carry"});
+  schema.add({"http.allowed-hosts", "",
+              "host names, without a port, by which clients and proxies may ask the REST interface "
+              "beside localhost and addresses; separated by commas",
+              true});
 }
 
 Endpoint read_endpoint(Reader& reader, std::string_view key, const Endpoint& fallback) {
@@ -44,10 +52,6 @@ Endpoint read_endpoint(Reader& reader, std::string_view key, const Endpoint& fal
   else
     reader.mistake(key, endpoint.error().text);
   return fallback;
-}
-
-bool is_wildcard(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::" || endpoint.host == "*";
 }
 
 void read_addresses(Reader& reader, Config& config) {
@@ -60,13 +64,36 @@ void read_addresses(Reader& reader, Config& config) {
   config.listen_http = read_endpoint(reader, "listen.http", {"127.0.0.1", 7680});
   config.advertise = reader.text("listen.advertise");
   config.token_file = reader.text("http.token-file");
+  for (const std::string& host : reader.list("http.allowed-hosts")) {
+    config.allowed_hosts.emplace_back(trim(host));
+    if (!is_host(config.allowed_hosts.back()))
+      reader.mistake("http.allowed-hosts",
+                     "expected host names without a port, such as node.example");
+  }
+  if (!config.advertise.empty() && !is_host(config.advertise))
+    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
   if (is_wildcard(config.listen_control) && config.advertise.empty())
     reader.mistake("listen.control", "listens everywhere; name one address in listen.advertise");
   if (!is_loopback(config.listen_http) && config.token_file.empty())
     reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
 }
 
+// What a neighbour must train too.
+std::vector<gossip::Term> terms(const models::LearnerOptions& learner, const Reader& reader) {
+  std::vector<gossip::Term> terms;
+  for (const char* key : {"model.kind", "model.precision", "exchange.codec", "data.source"})
+    terms.emplace_back(key, reader.text(key));
+  if (learner.model.kind == models::ModelKind::mlp ||
+      learner.model.kind == models::ModelKind::automatic)
+    terms.emplace_back("model.hidden", reader.text("model.hidden"));
+  return terms;
+}
+
 }  // namespace
+
+bool is_wildcard(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::" || endpoint.host == "*";
+}
 
 const Schema& schema() {
   static const Schema kSchema = [] {
@@ -109,6 +136,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
   read_addresses(reader, config);
   check_legality(config.node, config.learner.optim, reader);
+  config.node.terms = terms(config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));

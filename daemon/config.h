@@ -21,6 +21,7 @@ struct Config {
   Endpoint listen_control, listen_bulk, listen_http;
   std::string advertise;  // host; empty: that of the listening address
   std::string token_file;
+  std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;  // what outlives the process; empty: nothing does
   std::string algorithm_reason;  // why it is this one; empty: it was named
   bool stays = false;    // keep serving after the goal
@@ -31,13 +32,16 @@ struct Config {
 // those of gathering the settings.
 Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
 
+// Listens on all addresses of the machine.
+bool is_wildcard(const Endpoint& endpoint);
+
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);
 
 // That the goal can be reached with these data.
 Result<void> validate_goal(const Config& config, const models::Data& data);
 
-// Says which variables of the environment look like keys and are none.
+// Says in the log which variables of the environment look like keys and are none.
 void warn_of_variables(const Schema& schema);
 
 // Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt

@@ -147,6 +147,14 @@ Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
   return next;
 }
 
+std::string DiskState::keep_name(const std::string& name) {
+  if (const auto lines = lines_of("name"); lines.size() == 1 && !lines.front().empty())
+    return lines.front();
+  if (auto saved = replace("name", {name}); !saved)
+    warnings_.push_back(saved.error().text + "; the next life has another name");
+  return name;
+}
+
 Result<void> DiskState::save_incarnation(std::uint64_t incarnation) {
   if (incarnation <= incarnation_) return {};
   TRY_DO(replace("incarnation", {std::to_string(incarnation)}));

@@ -2,6 +2,7 @@
 // where it met others. Files are small text, closed by a checksum, and replaced whole: written
 // beside, synced, renamed. One that is damaged, foreign or missing counts as none.
 //   incarnation  "starling incarnation 1", the number, the checksum; one a line
+//   name         "starling name 1", the name, the checksum
 //   peers        "starling peers 1", a control address a line, the checksum
 #pragma once
 
@@ -30,6 +31,9 @@ class DiskState {
   // this returns. When it cannot be, that is a warning where that of an earlier life is there,
   // which shows that the folder was right, and an error where it is not.
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);
+
+  // The name of the lives before; `name` where they had none, which is kept from now on.
+  std::string keep_name(const std::string& name);
 
   // This life goes on under a later incarnation, which the next one shall exceed.
   Result<void> save_incarnation(std::uint64_t incarnation);

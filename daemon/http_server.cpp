@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "daemon/host_list.h"
+#include "daemon/host_names.h"
 
 namespace starling::daemon {
 namespace {
@@ -371,8 +372,9 @@ HttpResponse HttpServer::Impl::answer(const HttpRequest& request) {
     ++refused_hosts_;
     return error_response(
         403, "host_not_allowed",
-        fmt::format("Host \"{}\" is no name of this node; expected localhost or {}", request.host,
-                    to_string(endpoint_)));
+        fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
+                    "http.allowed-hosts",
+                    request.host, to_string(endpoint_)));
   }
   try {
     return handler_(request);
@@ -398,9 +400,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const Endpoint& bind, Hand
   auto impl = std::make_unique<Impl>(std::move(handler), std::move(options), std::move(hosts));
   if (auto started = impl->start(bind); !started)
     return fail(
-        "listen.http = \"{}\": {}; expected an address of this machine with a free port, or port 0 "
-        "for any",
-        to_string(bind), started.error().text);
+        "listen.http = \"{}\": {}; expected an address of this machine ({}) with a free port, or "
+        "port 0 for any",
+        to_string(bind), started.error().text, fmt::join(own_addresses(), ", "));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

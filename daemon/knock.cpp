@@ -44,13 +44,13 @@ Knocker::~Knocker() {
   for (Attempt& attempt : attempts_) close_all(attempt.descriptors);
 }
 
-void Knocker::knock(const Endpoint& at) {
+void Knocker::knock(const Endpoint& at, const Endpoint& where) {
   if (attempts_.size() >= kAttemptsLimit ||
       std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
     return;
-  if (!numeric_address(at)) return;
+  if (!numeric_address(where)) return;
   const Clock::time_point now = Clock::now();
-  attempts_.push_back({at, {}, now, now + kPatience});
+  attempts_.push_back({at, where, {}, now, now + kPatience});
   if (const Outcome outcome = try_again(attempts_.back()); outcome != Outcome::undecided) {
     if (outcome == Outcome::refused) found_.emplace_back(at, Finding::refused);
     close_all(attempts_.back().descriptors);
@@ -60,7 +60,7 @@ void Knocker::knock(const Endpoint& at) {
 
 Knocker::Outcome Knocker::try_again(Attempt& attempt) {
   attempt.next_try += kTryEvery;
-  const Addresses address = numeric_address(attempt.at);
+  const Addresses address = numeric_address(attempt.address);
   const int descriptor =
       ::socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return Outcome::undecided;

@@ -15,8 +15,10 @@ namespace starling::daemon {
 class Knocker {
  public:
   ~Knocker();
-  // Begins to connect. Host names are not looked up, for that may wait: only addresses count.
-  void knock(const Endpoint& at);
+  // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
+  // may wait.
+  void knock(const Endpoint& at, const Endpoint& where);
+  void knock(const Endpoint& at) { knock(at, at); }
   // Some address has not answered yet.
   bool is_waiting() const { return !attempts_.empty(); }
   enum class Finding { refused, unanswered };
@@ -28,7 +30,7 @@ class Knocker {
   // The first of its connections that is decided decides. Where packets are lost one try may be
   // lost twice; while a process is stopped each try takes a place in its queue.
   struct Attempt {
-    Endpoint at;
+    Endpoint at, address;
     std::vector<int> descriptors = {};
     Clock::time_point next_try, until;
   };

@@ -6,9 +6,13 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/board.h"
+#include "daemon/host_names.h"
 #include "daemon/knock.h"
+#include "daemon/notices.h"
 #include "daemon/training_thread.h"
 #include "daemon/transport.h"
 #include "daemon/wake.h"
@@ -24,6 +28,8 @@ class Loop {
   // All outlive the loop.
   Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
        Board& board);
+  // What was found before the node ran and a person shall know as long as it runs.
+  void set_warnings(std::vector<std::string> standing) { standing_ = std::move(standing); }
 
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
@@ -39,13 +45,16 @@ class Loop {
   void feed(gossip::Input input);
   void perform(gossip::Outputs& outputs);
   void act(gossip::Send& send);
-  void act(gossip::Hangup& hangup) { transport_.hang_up(hangup.to); }
-  void act(gossip::Knock& knock) { knocker_.knock(knock.at); }
+  void act(gossip::Hangup& hangup);
+  void act(gossip::Knock& knock);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
+  void tell(const gossip::Event& event);
   void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
   void publish();
+  void say_warnings();
+  void take_names();
   void take_commands();
 
   Identity identity_;
@@ -56,6 +65,10 @@ class Loop {
   Wake wake_;
   gossip::Cutter cutter_;
   Knocker knocker_;
+  HostNames names_;
+  Notices notices_;
+  std::vector<std::string> standing_;  // warnings
+  Time next_look_{};                   // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
   std::string error_;  // why it had to stop

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "daemon/command_config.h"
 #include "daemon/command_data.h"
 #include "daemon/command_plan.h"
@@ -53,5 +54,6 @@ int main(int count, char** values) {
     return kExitWrongUsage;
   }
   if (arguments[0] != "simulate") use_one_arena();
+  starling::log::set_up(starling::log::Level::info, "starling");
   return dispatch(arguments[0], std::span(arguments).subspan(1));
 }

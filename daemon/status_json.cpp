@@ -26,7 +26,8 @@ json node_json(const Snapshot& snapshot) {
           {"incarnation", identity.incarnation},
           {"uptime_s", seconds(snapshot.now)},
           {"state", gossip::name(snapshot.status.state)},
-          {"reasons", snapshot.status.reasons}};
+          {"reasons", snapshot.status.reasons},
+          {"warnings", snapshot.status.warnings}};
 }
 
 json evaluation_json(const optim::Evaluation& evaluation) {
@@ -52,6 +53,8 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   }
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   put(object, "distance_to_optimum", run.distance_to_optimum);
+  if (run.trouble) object["trouble"] = *run.trouble;
+  if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
   return object;
 }
 

@@ -1,13 +1,15 @@
 #include "daemon/transport.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <zmq.hpp>
 
 #include "base/check.h"
+#include "daemon/host_names.h"
 #include "daemon/inbound.h"
 #include "daemon/outbound.h"
 
@@ -88,6 +90,16 @@ Payload adopt(zmq::message_t frame) {
   return Payload(std::move(owner), bytes);
 }
 
+// What to do about it.
+std::string bind_problem(int error) {
+  const std::string what = zmq_strerror(error);
+  if (error == EADDRNOTAVAIL || error == ENODEV)
+    return fmt::format("no address of this machine; expected one of {}, or 0.0.0.0 for all",
+                       fmt::join(own_addresses(), ", "));
+  if (error == EACCES) return what + "; expected a port from 1024 on, or 0 for any";
+  return what + "; expected a free port, or 0 for any";
+}
+
 }  // namespace
 
 struct Transport::Peer {
@@ -138,8 +150,7 @@ Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, cons
       socket.bind(url(to));
       return bound_endpoint(socket, to);
     } catch (const zmq::error_t& error) {
-      return fail("{} = \"{}\": {}; choose a free port, or 0 for any", key, to_string(to),
-                  error.what());
+      return fail("{} = \"{}\": {}", key, to_string(to), bind_problem(error.num()));
     }
   };
   TRY(sockets->control_endpoint,

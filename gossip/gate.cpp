@@ -27,6 +27,7 @@ bool introduces(const Body& body, bool is_later) {
 const char* Gate::objection(const Header& header, Plane plane, const Known& known) const {
   const Envelope& envelope = header.envelope;
   if (plane_of(header.body) != plane) return "plane";
+  if (std::holds_alternative<Misdirected>(header.body)) return nullptr;
   if (envelope.cluster != cluster_) return "cluster";
   if (envelope.sender == self_) return concerns_namesake(header.body) ? nullptr : "own name";
   const std::optional<std::uint64_t> incarnation = known(envelope.sender);
@@ -38,17 +39,30 @@ const char* Gate::objection(const Header& header, Plane plane, const Known& know
 std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {
   Result<Header> header = decode_header(received.header);
   if (!header) return count(header.error().text), std::nullopt;
-  if (const char* reason = objection(*header, received.plane, known))
+  if (const char* reason = objection(*header, received.plane, known)) {
+    note_stray(*header, received.plane);
     return count(reason), std::nullopt;
+  }
   const bool is_known = known(header->envelope.sender) == header->envelope.incarnation;
   const std::size_t bytes = received.body.size();
+  const NodeId sender = header->envelope.sender;
   auto message = assembler_.add(now, std::move(*header), received.body);
-  if (!message) return count(message.error().text), std::nullopt;
+  if (!message) {
+    if (message.error().text == "size") oversized_ = sender;
+    return count(message.error().text), std::nullopt;
+  }
   received_bytes_ += bytes;
   if (!*message) return std::nullopt;
   if (!is_new(**message, is_known) && !PLANTED(duplicate_applied))
     return count("repeated"), std::nullopt;
   return std::move(*message);
+}
+
+void Gate::note_stray(Header& header, Plane plane) {
+  auto* join = std::get_if<Join>(&header.body);
+  const bool is_on_bulk = plane == Plane::bulk;
+  if (join && (is_on_bulk || header.envelope.cluster != cluster_))
+    stray_ = Stray{std::move(*join), is_on_bulk};
 }
 
 bool Gate::is_new(const Message& message, bool is_known) {

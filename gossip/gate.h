@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/time.h"
 #include "gossip/io.h"
@@ -25,6 +26,14 @@ class Gate {
   using Known = std::function<std::optional<std::uint64_t>(NodeId)>;
   // A whole message, once. Of an incarnation that is not known, only what says who is there.
   std::optional<Message> admit(Time now, const Received& received, const Known& known);
+  // A Join that came to the wrong place and was refused, since the last call.
+  struct Stray {
+    Join join;
+    bool is_on_bulk = false;  // else it is of another cluster
+  };
+  std::optional<Stray> take_stray() { return std::exchange(stray_, std::nullopt); }
+  // Who sent a payload beyond the limit, since the last call.
+  std::optional<NodeId> take_oversized() { return std::exchange(oversized_, std::nullopt); }
   // See Assembler.
   std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
   std::optional<Assembler::Part> take_part() { return assembler_.take_part(); }
@@ -51,6 +60,7 @@ class Gate {
   struct Windows {
     Window known, other;
   };
+  void note_stray(Header& header, Plane plane);
   bool is_new(const Message& message, bool is_known);
   static bool begins_anew(Window& window, const Envelope& envelope);
 
@@ -65,6 +75,8 @@ class Gate {
   NodeId self_;
   Assembler assembler_;
   std::map<std::pair<NodeId, Plane>, Windows> windows_;
+  std::optional<Stray> stray_;
+  std::optional<NodeId> oversized_;
   std::map<std::string, std::uint64_t> rejected_;
   std::uint64_t received_bytes_ = 0;
 };

@@ -33,11 +33,18 @@ struct Refused {
 struct Unanswered {
   Endpoint at;
 };
+// The address that the host name of an endpoint stands for, or why there is none.
+struct Resolved {
+  Endpoint at;
+  Endpoint address;
+  std::string problem = {};
+};
 struct JoinCommand {
   Endpoint seed;
 };
 struct LeaveCommand {};
-using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, JoinCommand, LeaveCommand>;
+using Input =
+    std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand, LeaveCommand>;
 
 // ---- outputs
 // The driver encodes it (see transfer.h) and sends it, or drops it: nothing relies on arrival.

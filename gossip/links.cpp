@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/prng.h"
+#include "gossip/wire.h"
 
 namespace starling::gossip {
 namespace {
@@ -25,7 +27,18 @@ Links::Links(const Options& options)
     : options_(options),
       agreement_(fmt::format("{} with exchange.schedule={} and exchange.missing={}",
                              options.algorithm, name(options.schedule), name(options.missing))),
-      last_epoch_(mix64(options.incarnation) >> 32) {}
+      terms_{{"optim.algorithm", options.algorithm},
+             {"exchange.schedule", std::string(name(options.schedule))},
+             {"exchange.missing", std::string(name(options.missing))}},
+      last_epoch_(mix64(options.incarnation) >> 32) {
+  std::ranges::copy(options.terms, std::back_inserter(terms_));
+}
+
+void Links::open(std::uint64_t schema, const std::string& layout) {
+  schema_ = schema;
+  // Last, for it follows from the keys before it.
+  if (!layout.empty()) terms_.emplace_back("model", layout.substr(0, kNameBytesLimit));
+}
 
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
                  Outbox& out) {
@@ -93,13 +106,11 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   ++version_;
   Link& link = found->second;
   if (hello.schema != schema_ || hello.algorithm != agreement_) {
-    link.refusal = hello.algorithm != agreement_
-                       ? fmt::format("it runs {}; this node runs {}", hello.algorithm, agreement_)
-                       : "its model or data differ from this node's (kind, size, precision)";
-    link.active = false;
+    refuse(link, hello, out);
     return;
   }
   link.refusal.clear();
+  link.terms.clear();
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
@@ -114,6 +125,40 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   }
   // Answer what the other end does not know yet.
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
+}
+
+// Both ends tell each other what they run; until that has come the hello says the least of it.
+void Links::refuse(Link& link, const Hello& hello, Outbox& out) {
+  link.active = false;
+  out.send(link.control, Terms{terms_});
+  if (const std::string known = difference(link.terms); !known.empty())
+    link.refusal = known;
+  else if (hello.algorithm != agreement_)
+    link.refusal = fmt::format("it runs {}; this node runs {}", hello.algorithm, agreement_);
+  else
+    link.refusal = "its model or data differ from this node's (kind, size, precision)";
+}
+
+void Links::receive(const Envelope& from, const Terms& message) {
+  const auto found = links_.find(from.sender);
+  if (found == links_.end()) return;
+  Link& link = found->second;
+  link.terms = message.terms;
+  const std::string known = difference(link.terms);
+  if (!link.refusal.empty() && !known.empty()) link.refusal = known;
+}
+
+// "optim.algorithm = qg there, dpsgd here"; what follows from the keys only where they are alike.
+std::string Links::difference(const std::vector<Term>& theirs) const {
+  std::string text;
+  for (const auto& [key, own] : terms_) {
+    const auto their = std::ranges::find(theirs, key, &Term::first);
+    if (their == theirs.end() || their->second == own || (key == "model" && !text.empty()))
+      continue;
+    text +=
+        fmt::format("{}{} = {} there, {} here", text.empty() ? "" : "; ", key, their->second, own);
+  }
+  return text;
 }
 
 void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
@@ -172,6 +217,14 @@ void Links::close_all(Outbox& out) {
 const Link* Links::active(NodeId peer) const {
   const auto found = links_.find(peer);
   return found != links_.end() && found->second.active ? &found->second : nullptr;
+}
+
+std::vector<std::string> Links::refusals() const {
+  std::vector<std::string> refusals;
+  for (const auto& [peer, link] : links_)
+    if (!link.refusal.empty())
+      refusals.push_back(fmt::format("no edge to {}: {}", link.name, link.refusal));
+  return refusals;
 }
 
 }  // namespace starling::gossip

@@ -31,7 +31,8 @@ struct Link {
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
-  std::string refusal;  // why the peers do not fit; empty: they do
+  std::string refusal;      // why the peers do not fit; empty: they do
+  std::vector<Term> terms;  // of the peer, where it does not
   Time next_hello{};
   Duration pause{};
   std::optional<double> rtt_s;  // of hellos, of late
@@ -45,8 +46,8 @@ class Links {
  public:
   explicit Links(const Options& options);
 
-  // The model to agree on. Nothing is said to anybody before.
-  void open(std::uint64_t schema) { schema_ = schema; }
+  // The model to agree on, and what it is in words. Nothing is said to anybody before.
+  void open(std::uint64_t schema, const std::string& layout = {});
   // Opens and closes edges so that they are those of `wishes`.
   void want(Time now, const std::vector<Wish>& wishes, const Membership& members, Outbox& out);
   // Says to all neighbours of which members this node's topology is now.
@@ -58,6 +59,7 @@ class Links {
   void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
+  void receive(const Envelope& from, const Terms& terms);
   // Closes the edge and opens it anew.
   void restart(Time now, NodeId peer, const std::string& reason, Outbox& out);
   void tick(Time now, Outbox& out);
@@ -67,15 +69,20 @@ class Links {
   // By peer. Changes only in want() and receive().
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
+  // "no edge to …: …", one for each neighbour that does not fit.
+  std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed.
   std::uint64_t version() const { return version_; }
 
  private:
   void begin_anew(Link& link);
+  void refuse(Link& link, const Hello& hello, Outbox& out);
+  std::string difference(const std::vector<Term>& theirs) const;
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;
-  std::string agreement_;  // on what both ends of an edge must do alike, as a person reads it
+  std::string agreement_;    // on what both ends of an edge must do alike, as a person reads it
+  std::vector<Term> terms_;  // the same key by key, and what is trained
   std::uint64_t schema_ = 0;
   std::uint64_t view_ = 0;
   // Two lives of a node share no epoch: what was sent over an edge of the first must not reach an

@@ -14,7 +14,6 @@ namespace {
 
 // In one message, beside those of sender and receiver: so many, or this share of the members.
 constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
-constexpr Duration kSeedPauseLimit = std::chrono::seconds(5);
 constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
 constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
@@ -38,6 +37,7 @@ auto age(const Member& member) {
 Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
       identity_(options),
+      seeds_(options.control, options.timing.retry),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
       last_news_(now - options.timing.news),
@@ -49,12 +49,7 @@ Membership::Membership(const Options& options, Time now)
       expected_(now) {
   present_.push_back(&self_record());
   for (const Endpoint& seed : options.seeds) add_seed(seed, now);
-}
-
-void Membership::add_seed(const Endpoint& seed, Time now) {
-  const auto known = std::ranges::find(seeds_, seed, &Seed::endpoint);
-  if (known == seeds_.end() && seed != self_record().control)
-    seeds_.push_back({seed, now, timing_.retry});
+  for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
 }
 
 // What others did not answer while this node did not run is not their fault.
@@ -123,6 +118,8 @@ void Membership::receive(Time now, const Envelope& from, const Probe& probe, Out
     return;
   }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  if (sender != others_.end() && probe.kind == Probe::Kind::ack && probe.subject == from.sender)
+    sender->second.is_reached = true;
   const Endpoint* control = control_of(from.sender);
   if (!control) return;
   // Pings may be stuck behind vectors, whose chunks show that their sender lives.
@@ -152,9 +149,11 @@ void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
 
 void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
   if (identity_.refused(at, out)) self_changed(now);
+  seeds_.refused(at);
   for (auto& [id, entry] : others_) {
     if (!is_present(entry) || entry.member.control != at) continue;
     prober_.refused(id);
+    entry.refused = now;
     if (entry.rival) {
       is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
       continue;
@@ -167,6 +166,7 @@ void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
 }
 
 void Membership::unanswered(Time now, const Endpoint& at) {
+  seeds_.unanswered(at);
   for (auto& [id, entry] : others_) {
     if (!is_present(entry) || entry.member.control != at) continue;
     entry.missed = now;
@@ -236,7 +236,7 @@ void Membership::self_changed(Time now) {
   ++version_;
   add_news({self_record()});
   next_ask_ = now;
-  for (Seed& seed : seeds_) seed.next = now;
+  seeds_.hurry(now);
 }
 
 // The first of two nodes with one name stays for as long as it lives. A node that came back at
@@ -268,6 +268,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   entry.member = heard;
   entry.liveness = Liveness::alive;
   entry.suspicion.reset();
+  if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
   entry.last_heard = now;
   connected_ = true;
@@ -413,12 +414,8 @@ void Membership::ask_for_the_name(Time now, Outbox& out) {
 // Seeds that nobody is known at, and the dead, in case they are only cut off.
 void Membership::ask_the_lost(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
-  for (Seed& seed : seeds_) {
-    if (now < seed.next || knows_endpoint(seed.endpoint)) continue;
-    seed.pause = std::min(seed.pause * 2, kSeedPauseLimit);
-    seed.next = now + seed.pause;
-    out.send(seed.endpoint, Join{self_record()});
-  }
+  seeds_.ask(
+      now, [this](const Endpoint& at) { return knows_endpoint(at); }, self_record(), out);
   Entry* longest = nullptr;
   for (auto& [id, entry] : others_) {
     if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;

@@ -25,6 +25,7 @@
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/prober.h"
+#include "gossip/seeds.h"
 #include "gossip/status.h"
 #include "gossip/suspicion.h"
 #include "gossip/wire.h"
@@ -49,6 +50,8 @@ class Membership {
   void refused(Time now, const Endpoint& at, Outbox& out);
   // The host there answers no connection.
   void unanswered(Time now, const Endpoint& at);
+  // A host name was looked up.
+  void resolved(Time now, const Resolved& name);
   // Any message of a member shows that it lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
   // The member is late in a round: it is asked at once.
@@ -56,7 +59,8 @@ class Membership {
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
-  void add_seed(const Endpoint& seed, Time now);
+  void add_seed(const Endpoint& seed, Time now) { seeds_.add(seed, true, now); }
+  Seeds& seeds() { return seeds_; }
   // Says goodbye to everybody; nothing is sent after that.
   void leave(Outbox& out);
 
@@ -86,6 +90,8 @@ class Membership {
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
   bool has_seeds() const { return !seeds_.empty(); }
+  // What a person can mend: seeds that give no members, members that do not reach each other.
+  std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
   // Of the latest life of that node that was heard of; nothing where it is not known.
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
@@ -100,16 +106,13 @@ class Membership {
     bool has_spoken = false;                  // itself, to this node
     std::optional<Suspicion> suspicion = {};  // of a suspect
     std::optional<Time> missed = {};          // when its host answered no connection
+    std::optional<Time> refused = {};         // when that refused one
+    bool is_reached = false;                  // in this life it has answered this node
     Time next_ask{};                          // of one that is dead
     Duration pause{};
     // A later record of the name at another address. It is believed when this one is dead.
     std::optional<Member> rival = {};
     Time rival_heard{};
-  };
-  struct Seed {
-    Endpoint endpoint;
-    Time next{};
-    Duration pause{};
   };
 
   void merge(Time now, const Rumor& rumor, Outbox& out);
@@ -146,7 +149,7 @@ class Membership {
   Timing timing_;
   Identity identity_;
   std::map<NodeId, Entry> others_;
-  std::vector<Seed> seeds_;
+  Seeds seeds_;
   Prng prng_;
   Prober prober_;
   News news_;

@@ -10,6 +10,10 @@
 namespace starling::gossip {
 namespace {
 
+// Of messages that come from an address that cannot be reached. Whoever asks in vain asks every
+// five seconds.
+constexpr Duration kLately = std::chrono::seconds(8);
+
 bool by_name(const Member* a, const Member* b) {
   return natural_less(a->name, b->name);
 }
@@ -93,6 +97,25 @@ std::string Membership::health() const {
   return fmt::format(
       "this node is slow to answer or hears little: it gives others {} times the time to answer",
       prober_.stretch());
+}
+
+void Membership::resolved(Time now, const Resolved& name) {
+  if (!name.problem.empty()) return seeds_.unresolved(name.at, name.problem);
+  if (!seeds_.resolved(now, name.at, name.address)) return;
+  next_ask_ = now;
+}
+
+std::vector<std::string> Membership::warnings(Time now) const {
+  std::vector<std::string> warnings = seeds_.reasons(now, connected_);
+  for (const auto& [id, entry] : others_) {
+    const bool is_heard = is_present(entry) && entry.has_spoken && now - entry.last_heard < kLately;
+    if (!is_heard || entry.is_reached || !(entry.refused || entry.missed)) continue;
+    const std::string at = to_string(entry.member.control);
+    warnings.push_back(fmt::format(
+        "messages come from {}, and {} {}, the address it gives: look at its listen.advertise",
+        entry.member.name, entry.refused ? "nobody listens at" : "no host answers at", at));
+  }
+  return warnings;
 }
 
 // Those that never spoke themselves make room first, for anybody can invent them, the gone before

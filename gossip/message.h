@@ -87,6 +87,21 @@ struct Surveys {
 struct SnapshotRequest {
   Member self;  // the donor may not have heard of the newcomer yet
 };
+// "You asked the wrong place": the answer to a Join of another cluster, or to one that came to the
+// bulk port. It passes between clusters.
+struct Misdirected {
+  enum class Why : std::uint8_t { cluster, bulk_port };
+  Why why = Why::cluster;
+  bool asks = false;    // for the receiver's own cluster in return
+  Endpoint control;     // of the sender
+  Endpoint bulk;        // the same
+  std::string cluster;  // its cluster.id
+};
+// What the sender trains, key by key; said to a neighbour whose hello does not fit.
+using Term = std::pair<std::string, std::string>;  // key and value
+struct Terms {
+  std::vector<Term> terms;
+};
 
 // ---- bulk plane
 // A donor's state after `round`, by which a newcomer starts. The payload is a snapshot of the
@@ -124,8 +139,8 @@ struct Round {
   std::vector<float> flow = {}, estimate = {};
 };
 
-using Body =
-    std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round, Table, Probe>;
+using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
+                          Table, Probe, Misdirected, Terms>;
 
 inline Plane plane_of(const Body& body) {
   const bool bulk = std::holds_alternative<Snapshot>(body) || std::holds_alternative<Round>(body);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/prng.h"
@@ -13,6 +14,7 @@
 #include "gossip/membership.h"
 #include "gossip/outbox.h"
 #include "gossip/startup.h"
+#include "gossip/strays.h"
 #include "gossip/training.h"
 #include "topology/build.h"
 
@@ -42,6 +44,7 @@ struct Node::Parts {
         links(given),
         exchange(given),
         startup(given, now),
+        strays(given),
         training(given) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
   }
@@ -55,6 +58,7 @@ struct Node::Parts {
     exchange.refused(refused.at, links);
   }
   void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
+  void on(Time now, const Resolved& name) { membership.resolved(now, name); }
   void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
   void on(Time now, const LeaveCommand&);
 
@@ -88,6 +92,10 @@ struct Node::Parts {
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
     exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
   }
+  void hear(Time, const Envelope& from, Terms& terms, Payload&) { links.receive(from, terms); }
+  void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
+    strays.receive(now, word, membership.seeds(), outbox);
+  }
 
   void donate(Time now, optim::Done& done);
   void settle(Time now);
@@ -109,6 +117,7 @@ struct Node::Parts {
   Links links;
   Exchange exchange;
   Startup startup;
+  Strays strays;
   Training training;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return membership.incarnation_of(id); };
@@ -159,7 +168,12 @@ void Node::Parts::on(Time now, Received& received) {
     membership.heard_from(now, part->sender, part->incarnation);
     exchange.hear_part(now, part->sender, part->transfer, part->bytes);
   }
+  if (const auto sender = gate.take_oversized(); sender && sender == startup.donor())
+    startup.hears_oversized(now);
+  if (const auto stray = gate.take_stray()) strays.answer(now, *stray, outbox);
   if (!message) return;
+  if (auto* word = std::get_if<Misdirected>(&message->body))
+    return hear(now, message->envelope, *word, message->payload);
   if (message->envelope.sender == membership.self())
     return membership.receive_namesake(now, *message, outbox);
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
@@ -221,7 +235,7 @@ void Node::Parts::settle(Time now) {
   donor.tick(now);
   if (startup.is_ready() && !was_ready) {
     was_ready = true;
-    links.open(startup.workload().schema_hash);
+    links.open(startup.workload().schema_hash, startup.workload().schema);
     members_version = 0;
     next_follow = now;
   }
@@ -324,23 +338,42 @@ State Node::Parts::state() const {
   return is_well ? State::training : State::degraded;
 }
 
+std::vector<std::string> Node::warnings(Time now) const {
+  const Parts& parts = *parts_;
+  std::vector<std::string> warnings;
+  if (parts.training.trouble()) warnings.push_back(*parts.training.trouble());
+  const Identity& identity = parts.membership.identity();
+  if (identity.is_contested())
+    warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
+                                   to_string(identity.contested_by())));
+  if (const auto namesake = identity.namesake())
+    warnings.push_back(
+        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
+  const auto add = [&warnings](std::vector<std::string> more) {
+    std::ranges::move(more, std::back_inserter(warnings));
+  };
+  add(parts.startup.warnings(now));
+  add(parts.membership.warnings(now));
+  add(parts.strays.warnings(now));
+  add(parts.links.refusals());
+  return warnings;
+}
+
 Status Node::status(Time now) const {
   const Parts& parts = *parts_;
   Status status;
   status.state = parts.state();
   if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
-  if (parts.training.trouble()) status.reasons.push_back(*parts.training.trouble());
-  if (const Identity& identity = parts.membership.identity(); identity.is_contested())
-    status.reasons.push_back(fmt::format("waiting until the node at {} that has this name is dead",
-                                         to_string(identity.contested_by())));
-  if (const auto namesake = parts.membership.identity().namesake())
-    status.reasons.push_back(
-        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
-  if (std::string health = parts.membership.health(); !health.empty())
-    status.reasons.push_back(std::move(health));
-  for (std::string& reason : parts.exchange.reasons(now, parts.links))
-    status.reasons.push_back(std::move(reason));
+  const auto add = [&status](std::string reason) {
+    const bool is_new = std::ranges::find(status.reasons, reason) == status.reasons.end();
+    if (is_new && !reason.empty()) status.reasons.push_back(std::move(reason));
+  };
+  status.warnings = warnings(now);
+  for (const std::string& warning : status.warnings) add(warning);
+  add(parts.membership.health());
+  for (std::string& reason : parts.exchange.reasons(now, parts.links)) add(std::move(reason));
   status.run = parts.training.run();
+  status.run.trouble = parts.training.trouble();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.membership.status(now);
   status.edges = parts.exchange.status(parts.links);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "gossip/io.h"
@@ -23,6 +25,8 @@ class Node {
   Time deadline() const;
   // As of `now`. Built anew by every call.
   Status status(Time now) const;
+  // Its warnings alone, at the price of a few edges instead of all members.
+  std::vector<std::string> warnings(Time now) const;
 
  private:
   struct Parts;

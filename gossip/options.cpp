@@ -71,9 +71,10 @@ void describe(Schema& schema) {
   schema.add({"cluster.preset", "lan",
               "timing of probes and retries: local (one machine), lan, wan; a slower one "
               "raises fewer false alarms and notices a death later"});
-  schema.add({"cluster.expect", "0",
-              "members to wait for before the first round; 0 starts at once; fewer than that "
-              "start after ten seconds all the same"});
+  schema.add(
+      {"cluster.expect", "0",
+       "members to wait for before the first round; 0 starts at once; who does not come within ten "
+       "seconds of the one before is not waited for"});
   schema.add({"exchange.schedule", "rounds",
               "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
               "same round, no longer than its patience), ssp (runs ahead by up to "

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -64,6 +65,7 @@ struct Options {
   std::uint64_t seed = 1;  // of the node's own chance
   // membership
   std::vector<Endpoint> seeds;
+  std::vector<Endpoint> peers;  // met in an earlier life: asked like seeds, and not missed
   Timing timing = timing_of("lan");
   std::size_t expect = 0;  // members to wait for before the first round
   Duration expect_patience = std::chrono::seconds(10);
@@ -75,6 +77,8 @@ struct Options {
   double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
   std::uint64_t staleness = 0;  // of ssp
   Missing missing = Missing::late;
+  // Keys and values that say more of what is trained, for neighbours that train something else.
+  std::vector<std::pair<std::string, std::string>> terms;
   Goal goal;
   std::uint64_t evaluate_every = 10;
 };

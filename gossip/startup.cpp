@@ -23,7 +23,8 @@ constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
 // A donor may be twice as far as the members' table tells, and by so many rounds further.
 constexpr std::uint64_t kRoundsUntold = 1000;
-constexpr Duration kLook = std::chrono::milliseconds(20);  // at what waits for time alone
+constexpr Duration kWorthSaying = std::chrono::seconds(2);  // members that do not come
+constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for time alone
 
 // Somebody whose model is worth having: it has trained at least one round.
 std::vector<const Member*> donors(const Membership& members) {
@@ -52,7 +53,7 @@ void Startup::enter(Time now, Stage stage) {
 
 void Startup::tick(Time now, const Membership& members, Outbox& out) {
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
-  if (stage_ != Stage::done) count(now, members);
+  if (stage_ != Stage::done || is_short_) count(now, members);
   if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
@@ -68,17 +69,23 @@ void Startup::begin(Time now, const Membership& members, const Links& links) {
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
 }
 
+// Whoever was waited for in vain is not waited for again.
+std::size_t Startup::awaited() const {
+  return is_short_ ? std::min(options_.expect, known_) : options_.expect;
+}
+
 // As long as expected members come or become ready, the others are waited for.
 void Startup::count(Time now, const Membership& members) {
   if (counted_version_ != members.version()) {
     counted_version_ = members.version();
-    const std::size_t known = members.present().size();
+    known_ = members.present().size();
     ready_ = members.ready_count();
-    if (known > most_known_ || ready_ > most_ready_) counted_at_ = now;
-    most_known_ = std::max(most_known_, known);
+    if (known_ > most_known_ || ready_ > most_ready_) counted_at_ = now;
+    most_known_ = std::max(most_known_, known_);
+    is_short_ = is_short_ && known_ < options_.expect;
     most_ready_ = std::max(most_ready_, ready_);
   }
-  const bool enough = round_ > 0 || ready_ >= options_.expect || !is_patient(now);
+  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now);
   if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
 }
 
@@ -102,6 +109,7 @@ bool Startup::gathered(Time now, const Membership& members) const {
 }
 
 void Startup::assign(Time now, const Membership& members, Outbox& out) {
+  is_short_ = known_ < options_.expect;
   auto shard = std::make_shared<optim::Shard>();
   for (const Member* member : members.present()) {
     if (member->id == members.self()) shard->place = shard->members.size();
@@ -133,13 +141,10 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
       founded(now, done, out);
       break;
     case Stage::adopting:
-      if (done.trouble) round_ = 0;
-      if (done.trouble && !workload_.survey.empty()) {
-        founded(now, done, out);
-      } else {
-        founded(now, {}, out);
-        enter(now, done.trouble ? Stage::fetching : Stage::ready);
-      }
+      if (done.trouble) return rejected(now, *done.trouble);
+      misfit_.clear();
+      founded(now, {}, out);
+      enter(now, Stage::ready);
       break;
     default:
       break;
@@ -155,6 +160,18 @@ void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   refusal_ = refusal;
   enter(now, refusal.empty() ? Stage::fetching : Stage::surveying);
   if (!refusal.empty()) next_try_ = now + kSurveyPatience;
+}
+
+// Another one may fit; where this node cannot begin alone, the same one is not asked at once again.
+void Startup::rejected(Time now, const std::string& trouble) {
+  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, trouble);
+  round_ = 0;
+  enter(now, Stage::fetching);
+  if (!workload_.survey.empty()) next_try_ = now + kFirstChunkPatience;
+}
+
+void Startup::hears_oversized(Time now) {
+  if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
 }
 
 void Startup::receive(const Surveys& message, const Envelope& from, const Membership& members,
@@ -274,11 +291,25 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   stage_ = Stage::adopting;
 }
 
+std::vector<std::string> Startup::warnings(Time now) const {
+  if (!misfit_.empty() && !is_ready()) return {misfit_};
+  if (known_ >= options_.expect) return {};
+  if (stage_ == Stage::gathering && now - counted_at_ >= kWorthSaying)
+    return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
+                        known_, options_.expect)};
+  if (is_short_)
+    return {
+        fmt::format("{} of {} expected members came (cluster.expect); the rest is not waited for",
+                    most_known_, options_.expect)};
+  return {};
+}
+
 std::string Startup::reason() const {
   switch (stage_) {
     case Stage::gathering:
-      return options_.expect > 1 ? fmt::format("waiting for {} members", options_.expect)
-                                 : "waiting for an answer from cluster.join";
+      return options_.expect > 1
+                 ? fmt::format("waiting for members: {} of {} expected", known_, options_.expect)
+                 : "waiting for an answer from cluster.join";
     case Stage::surveying:
       return refusal_.empty() ? "waiting for the data statistics of the other founders"
                               : "cannot train with these nodes: " + refusal_;

@@ -54,11 +54,16 @@ class Startup {
   const std::string& foundation() const { return foundation_; }
   // Whom a model was asked for and has not come from.
   std::optional<NodeId> donor() const { return is_fetching() ? donor_ : std::nullopt; }
+  // The donor's model has more numbers than this node's.
+  void hears_oversized(Time now);
   // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
   void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
+  // What it does now.
   std::string reason() const;
+  // Who of the expected members did not come.
+  std::vector<std::string> warnings(Time now) const;
 
  private:
   enum class Stage { gathering, assigning, surveying, founding, fetching, adopting, ready, done };
@@ -67,6 +72,7 @@ class Startup {
   bool gathered(Time now, const Membership& members) const;
   void assign(Time now, const Membership& members, Outbox& out);
   void assigned(Time now);
+  void rejected(Time now, const std::string& trouble);
   bool is_fetching() const { return stage_ == Stage::assigning || stage_ == Stage::fetching; }
   void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
            Outbox& out);
@@ -77,14 +83,17 @@ class Startup {
   void fetch(Time now, const Membership& members, Outbox& out);
   bool waits_for_donor(Time now, const Membership& members) const;
   void count(Time now, const Membership& members);
+  std::size_t awaited() const;
   bool is_patient(Time now) const { return now - counted_at_ < options_.expect_patience; }
 
   Options options_;
   Prng prng_;
   Time started_;
   Time counted_at_;  // when the last of the expected came or became ready
-  std::size_t most_known_ = 0, most_ready_ = 0, ready_ = 0;  // so far; now
-  std::uint64_t counted_version_ = 0;                        // of the members
+  std::size_t most_known_ = 0, most_ready_ = 0;  // so far
+  std::size_t known_ = 1, ready_ = 0;            // now
+  bool is_short_ = false;                        // goes without some of the expected
+  std::uint64_t counted_version_ = 0;            // of the members
   Stage stage_ = Stage::gathering;
   Time stage_since_;
   Time next_try_;
@@ -99,6 +108,7 @@ class Startup {
   std::optional<NodeId>
       failed_donor_;  // the one before it; asked again only when there is no other
   std::string donor_name_;
+  std::string misfit_;        // why its model could not be adopted
   std::size_t attempts_ = 0;  // in a row, of donors that gave nothing
   bool gave_up_ = false;      // asking again
   std::uint64_t round_ = 0;

@@ -60,11 +60,14 @@ struct RunStatus {
   std::size_t shard_samples = 0;
   std::string shard_description;
   bool goal_reached = false;
+  std::string shortfall;               // why it finished without that; empty: it did not
+  std::optional<std::string> trouble;  // why the last local steps were refused
 };
 
 struct Status {
   State state = State::starting;
-  std::vector<std::string> reasons;  // why it is not simply well, in words
+  std::vector<std::string> reasons;   // why it is not simply well, in words
+  std::vector<std::string> warnings;  // those of them that a person can mend
   RunStatus run;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;

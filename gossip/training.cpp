@@ -107,9 +107,11 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   report(out);
   if (last_round_ || goal_reached()) {
     finished_ = true;
-    run_.goal_reached = true;
+    run_.shortfall = shortfall();
+    run_.goal_reached = run_.shortfall.empty();
     exchange.rest();
-    out.event(Event::Kind::finished, fmt::format("finished after round {}", run_.round));
+    const std::string but = run_.goal_reached ? "" : ", short of the goal: " + run_.shortfall;
+    out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run_.round, but));
   }
 }
 
@@ -159,6 +161,21 @@ bool Training::goal_reached() const {
   const auto& evaluation = *run_.evaluation;
   if (goal.accuracy && evaluation.accuracy && *evaluation.accuracy >= *goal.accuracy) return true;
   return goal.loss && evaluation.loss <= *goal.loss;
+}
+
+// Rounds that were counted and not trained reach nothing.
+std::string Training::shortfall() const {
+  if (goal_reached()) return {};
+  const Goal& goal = options_.goal;
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (goal.accuracy && run_.evaluation && run_.evaluation->accuracy)
+    add(fmt::format("accuracy {:.4g} is below stop.accuracy = {}", *run_.evaluation->accuracy,
+                    *goal.accuracy));
+  if (goal.loss && run_.evaluation)
+    add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal.loss));
+  if (trouble_) add(fmt::format("the last steps were refused: {}", *trouble_));
+  return text;
 }
 
 void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox& out) {

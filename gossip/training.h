@@ -41,7 +41,7 @@ class Training {
   bool started() const { return started_; }
   bool finished() const { return finished_; }
   const std::optional<std::string>& trouble() const { return trouble_; }
-  const RunStatus& run() const { return run_; }
+  const RunStatus& run() const { return run_; }  // without its trouble
   std::optional<double> consensus_distance() const { return distance_; }
   Duration compute() const { return compute_; }
   Duration mix() const { return mix_; }
@@ -53,6 +53,7 @@ class Training {
   void record(Time now, const optim::Done& done, Exchange& exchange);
   void report(Outbox& out);
   bool goal_reached() const;
+  std::string shortfall() const;
 
   Options options_;
   bool started_ = false, finished_ = false;

@@ -158,6 +158,22 @@ struct BodyWriter {
     out.floats(round.flow);
     out.floats(round.estimate);
   }
+  void operator()(const Misdirected& word) {
+    out.array(7);
+    out.number(static_cast<std::uint64_t>(word.why));
+    out.number(word.asks ? 1 : 0);
+    out.endpoint(word.control);
+    out.endpoint(word.bulk);
+    out.text(std::string_view(word.cluster).substr(0, kNameBytesLimit));
+  }
+  void operator()(const Terms& message) {
+    out.array(message.terms.size());
+    for (const auto& [key, value] : message.terms) {
+      out.array(2);
+      out.text(std::string_view(key).substr(0, kNameBytesLimit));
+      out.text(std::string_view(value).substr(0, kNameBytesLimit));
+    }
+  }
 };
 
 // ---------------------------------------------------------------- decoding
@@ -287,6 +303,29 @@ Probe read_probe(Fields in) {
   return probe;
 }
 
+Misdirected read_misdirected(Fields in) {
+  in.expect(7);
+  Misdirected word;
+  word.why = static_cast<Misdirected::Why>(
+      in.number(static_cast<std::uint64_t>(Misdirected::Why::bulk_port)));
+  word.asks = in.number(1) == 1;
+  word.control = in.endpoint();
+  word.bulk = in.endpoint();
+  word.cluster = in.text(kNameBytesLimit);
+  return word;
+}
+
+Terms read_terms(Fields in) {
+  Terms message;
+  for (std::size_t i = in.size_up_to(kTermsLimit); i > 0; --i) {
+    Fields term = in.array();
+    term.expect(2);
+    std::string key = term.text(kNameBytesLimit);
+    message.terms.emplace_back(std::move(key), term.text(kNameBytesLimit));
+  }
+  return message;
+}
+
 Body read_body(std::uint64_t kind, Fields in) {
   switch (kind) {
     case 0:
@@ -331,11 +370,9 @@ Body read_body(std::uint64_t kind, Fields in) {
       in.expect(1);
       return SnapshotRequest{read_member(in.array())};
     case 6: {
-      Snapshot snapshot;
       in.expect(2);
-      snapshot.round = in.number(kRoundLimit);
-      snapshot.foundation = in.bytes(kSurveyBytesLimit);
-      return snapshot;
+      const std::uint64_t round = in.number(kRoundLimit);
+      return Snapshot{round, in.bytes(kSurveyBytesLimit)};
     }
     case 8: {
       in.expect(2);
@@ -344,6 +381,10 @@ Body read_body(std::uint64_t kind, Fields in) {
     }
     case 9:
       return read_probe(in);
+    case 10:
+      return read_misdirected(in);
+    case 11:
+      return read_terms(in);
     default: {
       in.expect(18);
       Round round;

@@ -113,6 +113,7 @@ struct Workload {
   std::size_t payload_bytes = 0;   // of one offered vector; 0 until founded
   std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
   std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense
+  std::string schema;              // the same in words
   std::string survey;              // this node's part of the foundation; empty when none is needed
   std::size_t shard_samples = 0;   // samples this node holds
   std::string shard_description;   // for the status: which samples those are

@@ -45,6 +45,7 @@ class TypedTrainer final : public Trainer {
     workload.payload_bytes = strategy_->offered().size() * bytes_per_number(options_.codec);
     workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
     workload.schema_hash = schema_hash();
+    workload.schema = objective_->schema();
     return workload;
   }
 

@@ -98,6 +98,11 @@ struct BodyFields {
   }
   void operator()(gossip::SnapshotRequest& request) { list(fields, request.self); }
   void operator()(gossip::Snapshot& snapshot) { fields.add(snapshot.round); }
+  void operator()(gossip::Misdirected& word) {
+    fields.add(word.why, 2);
+    fields.add(word.asks);
+  }
+  void operator()(gossip::Terms&) {}
   void operator()(gossip::Round& round) {
     for (std::uint64_t* number :
          {&round.epoch, &round.echo, &round.round, &round.index, &round.received, &round.beyond,

@@ -70,9 +70,12 @@ gossip::GoalSummary judge_goal(const World& world) {
   for (std::size_t node : world.running()) {
     const gossip::Status status = world.status(node);
     goal.reached = goal.reached && status.run.goal_reached;
+    if (goal.reason.empty() && !status.run.shortfall.empty())
+      goal.reason = fmt::format("node-{}: {}", node, status.run.shortfall);
     goal.round = std::max(goal.round, status.run.round);
   }
-  goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
+  if (goal.reason.empty())
+    goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
   return goal;
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status) ==
         Names{"consensus", "members", "node", "rejected", "run", "time", "topology", "traffic"});
   CHECK(names_of(status["node"]) ==
-        Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version"});
+        Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
                                          "learning_rate", "loss", "round", "samples", "schedule",
                                          "shard", "steps"});

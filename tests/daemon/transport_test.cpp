@@ -60,7 +60,7 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
   };
   // The first bytes of a part of 1 MiB that is not the last.
   std::string part("\x03\0\0\0\0\0\x10\0\0", 9);
-  part.resize(part.size() + (std::size_t{1} << 20), 'x');
+  part.append(1 << 20, 'x');
   for (const Plane plane : {Plane::control, Plane::bulk}) {
     daemon::RawClient flood = sender(plane == Plane::control ? b->control() : b->bulk());
     std::size_t parts = 0;

@@ -80,6 +80,8 @@ struct Party {
       links.receive(now, message.envelope, *hello, membership, outbox);
     if (const auto* bye = std::get_if<gossip::Bye>(&message.body))
       links.receive(message.envelope, *bye, outbox);
+    if (const auto* terms = std::get_if<gossip::Terms>(&message.body))
+      links.receive(message.envelope, *terms);
   }
   gossip::Liveness liveness(Time now, const std::string& name) const {
     for (const gossip::MemberStatus& member : membership.status(now))

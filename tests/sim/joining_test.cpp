@@ -72,7 +72,13 @@ TEST_CASE("Founders that never come are done without") {
   for (std::size_t node = 0; node < 3; ++node) cluster.world.start(node);
   cluster.world.run_until(Time(1900ms));
   for (std::size_t node = 0; node < 3; ++node) CHECK(cluster.progress[node].empty());
-  CHECK(cluster.comes_true([&] { return cluster.round(2) > 3; }, 5s));
+  // They are not waited for a second time, to be ready.
+  CHECK(cluster.comes_true([&] { return cluster.round(2) > 3; }, 1500ms));
+  const std::string warning =
+      "3 of 4 expected members came (cluster.expect); the rest is not waited for";
+  CHECK(cluster.world.status(0).warnings == std::vector<std::string>{warning});
+  cluster.world.start(3);
+  CHECK(cluster.comes_true([&] { return cluster.world.status(0).warnings.empty(); }, 5s));
   expect_sound(cluster);
 }
 

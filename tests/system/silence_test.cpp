@@ -1,0 +1,345 @@
+// Nothing fails in silence: what a person can mend has a reason in the status, a line in the log,
+// and a line of `starling up` where that is who started the node.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "daemon/transport.h"
+#include "tests/daemon/raw_client.h"
+#include "tests/system/harness.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::Daemon;
+using testing::eventually;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+Arguments small(const Arguments& more) {
+  Arguments arguments = {"--data.samples=2000", "--model.kind=softmax", "--topology.kind=ring"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string join(const Endpoint& at) {
+  return "--join=" + to_string(at);
+}
+
+std::vector<std::string> texts(const Daemon& node, const char* list) {
+  const json status = node.get("/v1/status");
+  if (!status.is_object() || !status.contains("node")) return {};
+  return status["node"][list].get<std::vector<std::string>>();
+}
+
+std::vector<std::string> reasons(const Daemon& node) {
+  return texts(node, "reasons");
+}
+
+std::vector<std::string> warnings(const Daemon& node) {
+  return texts(node, "warnings");
+}
+
+bool holds(const std::vector<std::string>& texts, const std::string& text) {
+  return std::ranges::any_of(texts, [&](const std::string& one) { return one.find(text) == 0; });
+}
+
+std::string log_of(Daemon& node) {
+  std::ifstream stream(node.process().log_path());
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// In the status and in the log, word for word.
+bool says(Daemon& node, const std::string& text) {
+  const bool is_said = eventually(
+      [&] { return holds(reasons(node), text) && log_of(node).find(text) != std::string::npos; });
+  if (!is_said) {
+    const json seen = reasons(node);
+    MESSAGE(node.name() << " does not say: " << text << "\nbut: " << seen.dump());
+  }
+  return is_said;
+}
+
+// That `starling up` with these arguments prints `text`.
+void up_prints(const std::string& arguments, const std::string& text) {
+  const testing::Outcome outcome = testing::run(
+      "up --listen.http=127.0.0.1:0 --data.samples=400 --model.kind=softmax " + arguments);
+  CAPTURE(outcome.out);
+  CAPTURE(outcome.err);
+  CHECK(outcome.out.find(text) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("A seed at which nobody listens is named") {
+  const std::string text = "cluster.join = \"127.0.0.1:1\": nobody listens there";
+  Daemon node("node", small({"--join=127.0.0.1:1"}));
+  CHECK(says(node, text));
+  CHECK(eventually([&] { return node.round() > 5; }));
+  CHECK(holds(reasons(node), text));
+  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", "node-0: " + text);
+}
+
+TEST_CASE(
+    "A seed that takes connections and says nothing is named and is forgiven when it speaks") {
+  // A node of another protocol, or one that hangs: its socket accepts, and it never answers.
+  auto silent = daemon::Transport::bind({"127.0.0.1", 0}, {"127.0.0.1", 0});
+  REQUIRE(silent.has_value());
+  const Endpoint at = (*silent)->control();
+  Daemon node("node", small({join(at)}));
+  const std::string text =
+      "cluster.join = \"" + to_string(at) +
+      "\": no answer; what listens there is no node, hangs, or cannot reach this node at " +
+      to_string(node.control());
+  CHECK(says(node, text));
+  silent->reset();
+  Daemon late("late", small({"--listen.control=" + to_string(at)}));
+  CHECK(eventually([&] { return reasons(node).empty() && node.members("alive") == 2; }));
+}
+
+TEST_CASE("A variable that is no key is in the status") {
+  ::setenv("STARLING_OPTIM_LEARNING_RAET", "1", 1);
+  Daemon node("node", small({}));
+  ::unsetenv("STARLING_OPTIM_LEARNING_RAET");
+  CHECK(says(node,
+             "STARLING_OPTIM_LEARNING_RAET: no key has this name, and it is not used; did you mean "
+             "STARLING_OPTIM_LEARNING_RATE?"));
+}
+
+TEST_CASE("Expected members that do not come are counted") {
+  Daemon first("first", small({"--cluster.expect=3"}));
+  Daemon second("second", small({"--cluster.expect=3", join(first.control())}));
+  for (Daemon* node : {&first, &second}) {
+    CHECK(says(*node, "2 of 3 expected members are here (cluster.expect); waiting for the rest"));
+  }
+  for (Daemon* node : {&first, &second}) {
+    CHECK(says(*node, "2 of 3 expected members came (cluster.expect); the rest is not waited for"));
+    CHECK(eventually([&] { return node->round() > 5; }));
+  }
+  Daemon third("third", small({join(first.control())}));
+  CHECK(eventually([&] { return reasons(first).empty() && reasons(second).empty(); }));
+}
+
+TEST_CASE("Nodes of two clusters tell each other so") {
+  Daemon a("a", small({"--cluster.id=alpha"}));
+  Daemon b("b", small({"--cluster.id=beta", join(a.control())}));
+  CHECK(says(b, to_string(a.control()) + " is of cluster \"alpha\"; this node of \"beta\""));
+  CHECK(says(a, to_string(b.control()) + " is of cluster \"beta\"; this node of \"alpha\""));
+  CHECK(warnings(a).size() == 1);
+  CHECK(warnings(b).size() == 1);
+  CHECK(a.members("alive") == 1);
+  // Of equal names too.
+  Daemon namesake("a", small({"--cluster.id=gamma", join(a.control())}));
+  CHECK(
+      says(namesake, to_string(a.control()) + " is of cluster \"alpha\"; this node of \"gamma\""));
+}
+
+TEST_CASE("A seed that is a bulk port is told from the control port beside it") {
+  Daemon a("a", small({}));
+  Daemon b("b", small({join(a.bulk())}));
+  CHECK(says(b, to_string(a.bulk()) + " is a bulk port; the control port of that node is " +
+                    to_string(a.control())));
+  CHECK(warnings(b).size() == 1);
+}
+
+TEST_CASE("Neighbours that train something else say what with both values") {
+  Daemon a("a", small({"--optim.algorithm=dpsgd"}));
+  Daemon b("b", small({"--optim.algorithm=qg", "--model.kind=mlp", "--model.hidden=8",
+                       join(a.control())}));
+  CHECK(says(a,
+             "no edge to b: optim.algorithm = qg there, dpsgd here; model.kind = mlp there, "
+             "softmax here"));
+  CHECK(says(b,
+             "no edge to a: optim.algorithm = dpsgd there, qg here; model.kind = softmax there, "
+             "mlp here"));
+}
+
+TEST_CASE("A newcomer whose data make another model says what does not fit") {
+  const std::string two =
+      testing::temporary_file("two.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,10\n2,1,0\n");
+  const std::string three =
+      testing::temporary_file("three.csv", "a,b,c,y\n1,2,3,4\n5,6,7,9\n8,9,1,2\n3,1,4,1\n");
+  const Arguments table = {"--data.source=csv", "--data.target=y", "--data.shard=all",
+                           "--model.kind=linear", "--data.holdout=0.25"};
+  Arguments first = table, second = table;
+  first.push_back("--data.path=" + three);
+  Daemon a("a", first);
+  REQUIRE(eventually([&] { return a.round() > 5; }));
+  second.push_back("--data.path=" + two);
+  second.push_back(join(a.control()));
+  Daemon b("b", second);
+  CHECK(says(b,
+             "the model of a does not fit this node: the model has a column c, which this table has "
+             "not"));
+}
+
+TEST_CASE("A newcomer with more columns than the model says which it leaves out") {
+  const std::string two = testing::temporary_file("few.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,10\n2,1,0\n");
+  const std::string three =
+      testing::temporary_file("more.csv", "a,c,b,y\n1,2,3,4\n5,6,7,9\n8,9,1,2\n3,1,4,1\n");
+  const Arguments table = {"--data.source=csv", "--data.target=y", "--data.shard=all",
+                           "--model.kind=linear", "--data.holdout=0.25"};
+  Arguments first = table, second = table;
+  first.push_back("--data.path=" + two);
+  Daemon a("a", first);
+  REQUIRE(eventually([&] { return a.round() > 5; }));
+  second.push_back("--data.path=" + three);
+  second.push_back(join(a.control()));
+  Daemon b("b", second);
+  CHECK(eventually([&] { return b.round() > a.round() / 2 && b.round() > 5; }));
+  CHECK(log_of(b).find("column c is not in the model, and left out") != std::string::npos);
+}
+
+TEST_CASE("Neighbours of equal keys and unlike data say which models those make") {
+  const std::string wide = testing::temporary_file("wide.txt", "1 1:1 9:2\n0 2:1\n1 1:2\n0 3:1\n");
+  const std::string thin = testing::temporary_file("thin.txt", "1 1:1 4:2\n0 2:1\n1 1:2\n0 3:1\n");
+  const Arguments sparse = {"--data.source=libsvm", "--data.shard=all", "--data.holdout=0.25"};
+  Arguments first = sparse, second = sparse;
+  first.push_back("--data.path=" + wide);
+  Daemon a("a", first);
+  second.push_back("--data.path=" + thin);
+  second.push_back(join(a.control()));
+  Daemon b("b", second);
+  CHECK(says(a,
+             "no edge to b: model = logistic 4-1 f32 of libsvm, sparse there, logistic 9-1 f32 "
+             "of libsvm, sparse here"));
+}
+
+TEST_CASE("A run that diverges has not reached its goal and says why") {
+  const std::string keys =
+      " --data.samples=400 --model.kind=mlp --optim.learning-rate=100 --stop.rounds=40"
+      " --optim.local-optimizer=momentum --listen.http=127.0.0.1:0";
+  const testing::Outcome all = testing::run("up -n 3" + keys);
+  CAPTURE(all.out);
+  CHECK(all.exit_code == 3);
+  CHECK(all.out.find("Goal not reached after ") != std::string::npos);
+  CHECK(all.out.find(": 3 of 3 nodes did not train to the end; node-0: ") != std::string::npos);
+  CHECK(all.out.find("lower optim.learning-rate") != std::string::npos);
+
+  const testing::Outcome one =
+      testing::run("run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0" + keys);
+  CAPTURE(one.err);
+  CHECK(one.exit_code == 3);
+  CHECK(one.err.find("starling: goal not reached: the last steps were refused: ") !=
+        std::string::npos);
+  CHECK(testing::run("simulate -n 3" + keys).exit_code == 3);
+}
+
+TEST_CASE("A run that ends before its accuracy is there has not reached its goal") {
+  const testing::Outcome one = testing::run(
+      "run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0 --stop.rounds=2"
+      " --data.samples=400 --stop.accuracy=1 --listen.http=127.0.0.1:0");
+  CAPTURE(one.err);
+  CHECK(one.exit_code == 3);
+  CHECK(one.err.find("is below stop.accuracy = 1\n") != std::string::npos);
+}
+
+TEST_CASE("A summary does not count a node that died among those that trained") {
+  auto up = daemon::ChildProcess::start(
+      {STARLING_PROGRAM, "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
+       "--stop.rounds=20000", "--listen.http=127.0.0.1:0"},
+      testing::temporary_file("dead.log", ""));
+  REQUIRE(up.has_value());
+  const std::string children =
+      "/proc/" + std::to_string(up->pid()) + "/task/" + std::to_string(up->pid()) + "/children";
+  std::vector<int> pids;
+  REQUIRE(eventually([&] {
+    std::ifstream stream(children);
+    pids.assign(std::istream_iterator<int>(stream), {});
+    std::ifstream log(up->log_path());
+    const std::string text(std::istreambuf_iterator<char>(log), {});
+    return pids.size() == 3 && text.find("nodes 3/3") != std::string::npos;
+  }));
+  ::kill(pids[1], SIGKILL);
+  REQUIRE(up->wait(120s));
+  std::ifstream log(up->log_path());
+  const std::string text(std::istreambuf_iterator<char>(log), {});
+  CAPTURE(text);
+  CHECK(up->exit_code() == 3);
+  CHECK(text.find("1 of 3 nodes did not train to the end; node-1: ended before") !=
+        std::string::npos);
+}
+
+TEST_CASE("A seed whose name nobody knows is named and so is one that is found by its name") {
+  Daemon first("first", small({}));
+  const std::string port = std::to_string(first.control().port);
+  Daemon lost("lost", small({"--join=no-such-host.invalid:" + port}));
+  CHECK(says(lost, "cluster.join = \"no-such-host.invalid:" + port + "\": "));
+  Daemon found("found", small({"--join=localhost:" + port}));
+  CHECK(eventually([&] { return first.members("alive") == 2; }));
+  CHECK(eventually([&] { return reasons(found).empty(); }));
+}
+
+TEST_CASE("Two nodes of one host name and port have different names and a folder keeps its own") {
+  const auto folder =
+      std::filesystem::path(testing::temporary_file("x", "")).parent_path() / "kept";
+  const Arguments nameless = small({"--node.name=", "--node.data-dir=" + folder.string()});
+  const auto name_of = [](const Daemon& node) {
+    std::string name;
+    CHECK(eventually([&] {
+      const json status = node.get("/v1/status");
+      if (status.is_object() && status.contains("node")) name = status["node"]["name"];
+      return !name.empty();
+    }));
+    return name;
+  };
+  std::string first;
+  {
+    Daemon one("one", nameless);
+    first = name_of(one);
+    Daemon other("other", small({"--node.name=", join(one.control())}));
+    CHECK(name_of(other) != first);
+    CHECK(eventually([&] { return one.members("alive") == 2; }));
+    one.process().signal(SIGTERM);
+    REQUIRE(one.process().wait(60s));
+  }
+  Daemon again("again", nameless);
+  CHECK(name_of(again) == first);
+}
+
+TEST_CASE("An address that a node gives and that does not reach it is named at both ends") {
+  Daemon seed("seed", small({}));
+  // The other node listens at 127.0.0.1 alone.
+  Daemon node("node", small({"--listen.advertise=127.0.0.9", join(seed.control())}));
+  const std::string given = "127.0.0.9:" + std::to_string(node.control().port);
+  CHECK(says(node, "cluster.join = \"" + to_string(seed.control()) +
+                       "\": no answer; what listens there is no node, hangs, or cannot reach this "
+                       "node at " +
+                       given));
+  CHECK(says(seed, "messages come from node, and nobody listens at " + given +
+                       ", the address it gives: look at its listen.advertise"));
+}
+
+TEST_CASE("Addresses may be names and members show where REST listens") {
+  Daemon node("node", small({"--listen.control=localhost:0", "--listen.bulk=localhost:0",
+                             "--listen.http=localhost:0", "--listen.advertise=127.0.0.1"}));
+  json document;
+  REQUIRE(eventually([&] {
+    document = node.get("/v1/members");
+    return document.is_object() && document.contains("members");
+  }));
+  CHECK(document["members"][0]["http"] == to_string(node.http()));
+  CHECK(is_numeric(node.control()));
+  CHECK(is_numeric(node.http()));
+}
+
+TEST_CASE("Requests under a name that is allowed are answered and others are told the key") {
+  Daemon node("node", small({"--http.allowed-hosts=proxy.example, other.example"}));
+  const auto ask = [&](const std::string& host) {
+    daemon::RawClient client(node.http());
+    client.send("GET /healthz HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    return client.read_until("}");
+  };
+  CHECK(ask("proxy.example").find("403") == std::string::npos);
+  CHECK(ask("other.example:443").find("403") == std::string::npos);
+  CHECK(ask("evil.example").find("or a name of http.allowed-hosts") != std::string::npos);
+}
