@@ -177,13 +177,15 @@ TEST_CASE("A newcomer whose data make another model says what does not fit") {
   second.push_back("--data.path=" + two);
   second.push_back(join(a.control()));
   Daemon b("b", second);
-  CHECK(says(b,
-             "the model of a does not fit this node: the model has a column c, which this table has "
-             "not"));
+  CHECK(
+      says(b,
+           "the model of a does not fit this node: the model has a column c, which this table has "
+           "not"));
 }
 
 TEST_CASE("A newcomer with more columns than the model says which it leaves out") {
-  const std::string two = testing::temporary_file("few.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,10\n2,1,0\n");
+  const std::string two =
+      testing::temporary_file("few.csv", "a,b,y\n1,2,3\n4,5,6\n7,8,10\n2,1,0\n");
   const std::string three =
       testing::temporary_file("more.csv", "a,c,b,y\n1,2,3,4\n5,6,7,9\n8,9,1,2\n3,1,4,1\n");
   const Arguments table = {"--data.source=csv", "--data.target=y", "--data.shard=all",
