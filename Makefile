@@ -18,6 +18,7 @@ up: release
 	@build/release/daemon/starling up -n 8 -c configs/ring.ini
 
 test: deps
+	@deploy/install-packages test
 	@cmake --preset dev --log-level=WARNING
 	@cmake --build build/dev
 	@ctest --test-dir build/dev --output-on-failure -j2

@@ -107,6 +107,12 @@ int Daemon::post(const std::string& resource, const std::string& body) const {
   return reply ? reply->status : 0;
 }
 
+json Daemon::ask(const std::string& resource, const json& body) const {
+  const auto reply =
+      daemon::http_request(http_, "POST", resource, body.dump(), std::chrono::seconds(10));
+  return reply ? json::parse(reply->body, nullptr, false) : json(nullptr);
+}
+
 std::uint64_t Daemon::round() const {
   const json status = get("/v1/status");
   return status.is_object() && status.contains("run")

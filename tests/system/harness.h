@@ -37,6 +37,8 @@ class Daemon {
   // Null when it does not answer.
   nlohmann::json get(const std::string& resource) const;
   int post(const std::string& resource, const std::string& body) const;
+  // The answer to a POST; null when there is none.
+  nlohmann::json ask(const std::string& resource, const nlohmann::json& body) const;
   std::uint64_t round() const;
   std::size_t members(const std::string& state) const;
 
