@@ -23,6 +23,7 @@
 #include "daemon/loop.h"
 #include "daemon/peer_keeper.h"
 #include "daemon/status_json.h"
+#include "daemon/stop_signals.h"
 #include "models/load.h"
 
 namespace starling::daemon {
@@ -38,18 +39,6 @@ void on_signal(int) {
     loop->stop();
   else if (!loop_ended)
     ::_exit(kExitDone);
-}
-
-// A hangup that whoever started the program wants ignored (nohup) stays ignored.
-void handle_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
 }
 
 // Above that of every earlier start of the node, as long as the clock of the machine goes forward;
@@ -207,7 +196,8 @@ const CommandOption kOptions[] = {
 }  // namespace
 
 int command_run(std::span<const std::string> arguments) {
-  handle_signals();
+  handle_stop_signals(on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
   auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("run");

@@ -1,5 +1,7 @@
 #include "daemon/command_up.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -12,6 +14,7 @@
 #include "daemon/exit_code.h"
 #include "daemon/fleet.h"
 #include "daemon/notices.h"
+#include "daemon/stop_signals.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
 #include "models/load.h"
@@ -25,6 +28,13 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookEvery{200};
 
 volatile std::sig_atomic_t interrupted = 0;
+// Before, there is nothing to bring to an end.
+volatile std::sig_atomic_t is_started = 0;
+
+void on_stop(int) {
+  if (!is_started) ::_exit(kExitDone);
+  interrupted = 1;
+}
 
 const CommandOption kOptions[] = {
     {"nodes,n", "number of nodes", true},
@@ -66,6 +76,7 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   plan.fleet.first_http = plan.config.listen_http;
+  plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   return plan;
@@ -253,6 +264,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
 }  // namespace
 
 int command_up(std::span<const std::string> arguments) {
+  handle_stop_signals(on_stop);
   const auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("up");
@@ -262,8 +274,6 @@ int command_up(std::span<const std::string> arguments) {
   if (!plan) return wrong_usage(plan.error().text);
   const bool as_json = line->has("json");
 
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
   const auto started = steady_clock::now();
   const std::size_t n = plan->fleet.nodes;
   if (!as_json) {
@@ -273,15 +283,18 @@ int command_up(std::span<const std::string> arguments) {
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
     std::fflush(stdout);
   }
+  is_started = 1;
+  std::signal(SIGPIPE, [](int) { interrupted = 1; });
   auto fleet = Fleet::start(plan->fleet);
   if (!fleet) return end_with(kExitFailed, fleet.error().text);
-  if (!as_json)
+  if (!as_json && !interrupted)
     fmt::print("Watch any of them: starling status --api http://{}\n\n",
                to_string(fleet->nodes()[0].http));
+  std::fflush(stdout);
   const Verdict verdict = watch(*fleet, plan->config.node.goal, as_json);
   const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
   if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
-  fleet->stop();
+  fmt::print(stderr, "{}", fleet->stop());
   return code;
 }
 
