@@ -177,7 +177,7 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
-  loop.set_warnings(unknown_variables(schema()));
+  loop.set_warnings(doubts(config, schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;
@@ -212,7 +212,7 @@ int command_run(std::span<const std::string> arguments) {
   if (!config) return wrong_usage(config.error().text);
 
   log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
-  warn_of_variables(schema());
+  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
@@ -61,7 +62,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
-  warn_of_variables(schema());
+  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   TRY(auto loaded, models::load(plan.config.learner.data));
   TRY_DO(validate_goal(plan.config, loaded));
   plan.description = loaded.description;
@@ -202,11 +203,12 @@ void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool qui
 }
 
 // Watches until the goal is reached, or nothing is left to wait for.
-Verdict watch(Fleet& fleet, const gossip::Goal& goal, bool quiet) {
+Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
+  const gossip::Goal& goal = config.node.goal;
   LiveBlock block;
   Notices notices;
   // Said before the nodes were started.
-  notices.take_new(Time(steady_clock::now().time_since_epoch()), unknown_variables(schema()));
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
   std::vector<double> losses;
   const auto started = steady_clock::now();
   std::optional<steady_clock::time_point> training_since;
@@ -291,7 +293,7 @@ int command_up(std::span<const std::string> arguments) {
     fmt::print("Watch any of them: starling status --api http://{}\n\n",
                to_string(fleet->nodes()[0].http));
   std::fflush(stdout);
-  const Verdict verdict = watch(*fleet, plan->config.node.goal, as_json);
+  const Verdict verdict = watch(*fleet, plan->config, as_json);
   const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
   if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
   fmt::print(stderr, "{}", fleet->stop());

@@ -119,6 +119,8 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
     AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
     algorithm = choice.algorithm;
     config.algorithm_reason = std::move(choice.reason);
+  } else {
+    config.advice = advise(config.node, config.learner, reader);
   }
   config.node.algorithm = optim::name(algorithm);
   config.node.traits = optim::traits(algorithm);
@@ -160,8 +162,10 @@ Result<void> validate_goal(const Config& config, const models::Data& data) {
       *config.node.goal.accuracy);
 }
 
-void warn_of_variables(const Schema& schema) {
-  for (const std::string& text : unknown_variables(schema)) log::warning("{}", text);
+std::vector<std::string> doubts(const Config& config, const Schema& schema) {
+  std::vector<std::string> texts = unknown_variables(schema);
+  if (!config.advice.empty()) texts.push_back(config.advice);
+  return texts;
 }
 
 bool deals_fixed_parts(const Config& config) {
