@@ -1,5 +1,6 @@
 #include "daemon/config.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,11 @@ Endpoint read_endpoint(Reader& reader, std::string_view key, const Endpoint& fal
   return fallback;
 }
 
+// An address of IPv6 has two colons at least; one colon stands before a port.
+bool is_lone_host(const std::string& host) {
+  return is_host(host) && std::ranges::count(host, ':') != 1;
+}
+
 void read_addresses(Reader& reader, Config& config) {
   config.listen_control = read_endpoint(reader, "listen.control", {"127.0.0.1", 7600});
   const std::uint16_t control_port = config.listen_control.port;
@@ -60,16 +66,18 @@ void read_addresses(Reader& reader, Config& config) {
       static_cast<std::uint16_t>(control_port == 0 || control_port == 65535 ? 0 : control_port + 1);
   config.listen_bulk =
       read_endpoint(reader, "listen.bulk", {config.listen_control.host, next_port});
+  if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
+    reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");
   config.listen_http = read_endpoint(reader, "listen.http", {"127.0.0.1", 7680});
   config.advertise = reader.text("listen.advertise");
   config.token_file = reader.text("http.token-file");
   for (const std::string& host : reader.list("http.allowed-hosts")) {
     config.allowed_hosts.emplace_back(trim(host));
-    if (!is_host(config.allowed_hosts.back()))
+    if (!is_lone_host(config.allowed_hosts.back()))
       reader.mistake("http.allowed-hosts",
                      "expected host names without a port, such as node.example");
   }
-  if (!config.advertise.empty() && !is_host(config.advertise))
+  if (!config.advertise.empty() && !is_lone_host(config.advertise))
     reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
   if (is_wildcard(config.listen_control) && config.advertise.empty())
     reader.mistake("listen.control", "listens everywhere; name one address in listen.advertise");
