@@ -87,6 +87,26 @@ std::size_t line_of(const std::string& path, std::string_view text) {
   return 0;
 }
 
+// Comments of other dialects, which would become part of a value, and values that a comment would
+// cut.
+void find_strange_comments(const std::string& path, std::vector<std::string>& mistakes) {
+  std::ifstream stream(path);
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    const std::size_t hash = line.find('#');
+    const std::string_view content = trim(std::string_view(line).substr(0, hash));
+    if (content.empty()) continue;
+    if (content.starts_with(';') || content.find(" ;") != std::string_view::npos)
+      mistakes.push_back(fmt::format("{}: line {}: \"{}\": a comment begins with #, not with ;",
+                                     path, number, content));
+    else if (hash != std::string::npos && line[hash - 1] != ' ' && line[hash - 1] != '\t')
+      mistakes.push_back(fmt::format(
+          "{}: line {}: \"{}\": what follows # is a comment; write a blank before it, and give a "
+          "value that holds # by the environment or the command line",
+          path, number, trim(line)));
+  }
+}
+
 }  // namespace
 
 Settings::Settings(const Schema& schema) : schema_(&schema) {
@@ -127,6 +147,9 @@ void Settings::read_file(const std::string& path, std::vector<std::string>& mist
     return;
   }
   try {
+    const std::size_t known = mistakes.size();
+    find_strange_comments(path, mistakes);
+    if (mistakes.size() > known) return;
     const po::options_description none;
     std::vector<std::string> order;
     std::map<std::string, std::vector<std::string>> found;

@@ -20,6 +20,18 @@ std::string difference(const models::DataOptions& data) {
 
 }  // namespace
 
+std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
+                   const Reader& reader) {
+  const Algorithm named = learner.optim.algorithm;
+  const bool is_plain = named == Algorithm::dpsgd || named == Algorithm::dpsgd_pipelined ||
+                        named == Algorithm::adpsgd;
+  if (!is_plain) return {};
+  const Algorithm chosen = choose_algorithm(node, learner, reader).algorithm;
+  if (chosen == Algorithm::dpsgd || chosen == Algorithm::adpsgd) return {};
+  return fmt::format("optim.algorithm = {} is biased, for data differ by node ({}); auto takes {}",
+                     name(named), difference(learner.data), name(chosen));
+}
+
 AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
                                  const Reader& reader) {
   const std::string differs = difference(learner.data);

@@ -15,6 +15,11 @@ struct AlgorithmChoice {
   std::string reason;  // as a person reads it: "data differ by node (…)"
 };
 
+// What to say of an algorithm that a person named where another one would end nearer to the optimum
+// of all data; empty: nothing.
+std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
+                   const Reader& reader);
+
 // The decision table of docs/algorithms.md.
 AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
                                  const Reader& reader);

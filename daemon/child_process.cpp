@@ -15,6 +15,9 @@
 namespace starling::daemon {
 namespace {
 
+// At what may give up waiting.
+constexpr std::chrono::milliseconds kLookEvery{50};
+
 // In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* arguments, int ready, int log) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -40,8 +43,14 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   int ready[2];
   if (log < 0 || ::pipe2(ready, O_CLOEXEC) != 0)
     return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
+  // A child that is told to stop before it is this program hears it as soon as it is.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t pid = ::fork();
   if (pid == 0) become(raw.data(), ready[1], log);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(log);
   ::close(ready[1]);
   if (pid < 0) {
@@ -64,15 +73,14 @@ ChildProcess::~ChildProcess() {
   wait(std::chrono::seconds(10));
 }
 
-std::optional<std::string> ChildProcess::ready(std::chrono::milliseconds patience) {
+std::optional<std::string> ChildProcess::ready(std::chrono::milliseconds patience,
+                                               const std::function<bool()>& gives_up) {
   std::string line;
   const auto until = std::chrono::steady_clock::now() + patience;
   while (line.find('\n') == std::string::npos) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    if (std::chrono::steady_clock::now() >= until || (gives_up && gives_up())) return std::nullopt;
     pollfd item{ready_, POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&item, 1, static_cast<int>(left.count())) == 0)
-      return std::nullopt;
+    if (::poll(&item, 1, static_cast<int>(kLookEvery.count())) <= 0) continue;
     char bytes[512];
     const ssize_t count = ::read(ready_, bytes, sizeof(bytes));
     if (count < 0 && errno == EINTR) continue;

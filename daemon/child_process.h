@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,10 @@ class ChildProcess {
   // Kills it if it still runs.
   ~ChildProcess();
 
-  // The first line the child writes to kReadyDescriptor; nothing when it ends without one.
-  std::optional<std::string> ready(std::chrono::milliseconds patience);
+  // The first line the child writes to kReadyDescriptor; nothing when it ends without one, or when
+  // `gives_up` says so.
+  std::optional<std::string> ready(std::chrono::milliseconds patience,
+                                   const std::function<bool()>& gives_up = {});
   bool running();
   // Of a child that has ended: its exit code, or 128 + the signal.
   std::optional<int> exit_code() const { return exit_code_; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "daemon/config.h"
 #include "daemon/edge_list.h"
 #include "daemon/help.h"
 #include "daemon/link_plan.h"
@@ -26,7 +27,8 @@ constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
 
 constexpr double kStepSecondsLimit = 1e6;
 
-const std::array<CommandOption, 7> kOptions = {{{"nodes,n", ""},
+const std::array<CommandOption, 8> kOptions = {{{"nodes,n", ""},
+                                                {"config,c", ""},
                                                 {"model-bytes", ""},
                                                 {"bandwidth", ""},
                                                 {"step-time", ""},
@@ -44,9 +46,8 @@ struct Question {
 };
 
 Result<topology::Options> read_topology(const CommandLine& line) {
-  Schema schema;
-  topology::describe(schema);
-  TRY(const Settings settings, load_settings(schema, std::nullopt, line.keys));
+  // Of a whole configuration only the topology counts here.
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
   Reader reader(settings);
   topology::Options options = topology::read_options(reader);
   TRY_DO(reader.verdict());

@@ -24,6 +24,7 @@
 #include "daemon/model_file.h"
 #include "daemon/peer_keeper.h"
 #include "daemon/status_json.h"
+#include "daemon/stop_signals.h"
 #include "daemon/whole_file.h"
 #include "models/load.h"
 
@@ -40,18 +41,6 @@ void on_signal(int) {
     loop->stop();
   else if (!loop_ended)
     ::_exit(kExitDone);
-}
-
-// A hangup that whoever started the program wants ignored (nohup) stays ignored.
-void handle_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  struct sigaction hangup {};
-  ::sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
 }
 
 // Above that of every earlier start of the node, as long as the clock of the machine goes forward;
@@ -195,7 +184,7 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
-  loop.set_warnings(unknown_variables(schema()));
+  loop.set_warnings(doubts(config, schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;
@@ -230,7 +219,8 @@ const CommandOption kOptions[] = {
 }  // namespace
 
 int command_run(std::span<const std::string> arguments) {
-  handle_signals();
+  handle_stop_signals(on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
   auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("run");
@@ -246,7 +236,7 @@ int command_run(std::span<const std::string> arguments) {
   if (!config) return wrong_usage(config.error().text);
 
   log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
-  warn_of_variables(schema());
+  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);

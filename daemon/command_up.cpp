@@ -1,5 +1,7 @@
 #include "daemon/command_up.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -7,11 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
 #include "daemon/fleet.h"
 #include "daemon/notices.h"
+#include "daemon/stop_signals.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
 #include "daemon/whole_file.h"
@@ -28,6 +32,13 @@ constexpr std::chrono::milliseconds kLookEvery{200};
 constexpr char kModelPath[] = "starling-model.safetensors";
 
 volatile std::sig_atomic_t interrupted = 0;
+// Before, there is nothing to bring to an end.
+volatile std::sig_atomic_t is_started = 0;
+
+void on_stop(int) {
+  if (!is_started) ::_exit(kExitDone);
+  interrupted = 1;
+}
 
 const CommandOption kOptions[] = {
     {"nodes,n", "number of nodes", true},
@@ -56,7 +67,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
-  warn_of_variables(schema());
+  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   TRY(auto loaded, models::load(plan.config.learner.data));
   TRY_DO(validate_goal(plan.config, loaded));
   plan.description = loaded.description;
@@ -71,6 +82,7 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   plan.fleet.first_http = plan.config.listen_http;
+  plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   return plan;
@@ -196,11 +208,12 @@ void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool qui
 }
 
 // Watches until the goal is reached, or nothing is left to wait for.
-Verdict watch(Fleet& fleet, const gossip::Goal& goal, bool quiet) {
+Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
+  const gossip::Goal& goal = config.node.goal;
   LiveBlock block;
   Notices notices;
   // Said before the nodes were started.
-  notices.take_new(Time(steady_clock::now().time_since_epoch()), unknown_variables(schema()));
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
   std::vector<double> losses;
   const auto started = steady_clock::now();
   std::optional<steady_clock::time_point> training_since;
@@ -269,6 +282,7 @@ int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool 
 }  // namespace
 
 int command_up(std::span<const std::string> arguments) {
+  handle_stop_signals(on_stop);
   auto line = parse_command_line(arguments, kOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("up");
@@ -279,8 +293,6 @@ int command_up(std::span<const std::string> arguments) {
   if (!plan) return wrong_usage(plan.error().text);
   const bool as_json = line->has("json");
 
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
   const auto started = steady_clock::now();
   const std::size_t n = plan->fleet.nodes;
   if (!as_json) {
@@ -290,15 +302,18 @@ int command_up(std::span<const std::string> arguments) {
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
     std::fflush(stdout);
   }
+  is_started = 1;
+  std::signal(SIGPIPE, [](int) { interrupted = 1; });
   auto fleet = Fleet::start(plan->fleet);
   if (!fleet) return end_with(kExitFailed, fleet.error().text);
-  if (!as_json)
+  if (!as_json && !interrupted)
     fmt::print("Watch any of them: starling status --api http://{}\n\n",
                to_string(fleet->nodes()[0].http));
-  const Verdict verdict = watch(*fleet, plan->config.node.goal, as_json);
+  std::fflush(stdout);
+  const Verdict verdict = watch(*fleet, plan->config, as_json);
   const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
   if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
-  fleet->stop();
+  fmt::print(stderr, "{}", fleet->stop());
   const bool predicts = plan->config.learner.data.source == models::Source::csv;
   return keep_model(*fleet, line->value("output").value_or(kModelPath), predicts, as_json, code);
 }

@@ -1,5 +1,6 @@
 #include "daemon/config.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,11 @@ Endpoint read_endpoint(Reader& reader, std::string_view key, const Endpoint& fal
   return fallback;
 }
 
+// An address of IPv6 has two colons at least; one colon stands before a port.
+bool is_lone_host(const std::string& host) {
+  return is_host(host) && std::ranges::count(host, ':') != 1;
+}
+
 void read_addresses(Reader& reader, Config& config) {
   config.listen_control = read_endpoint(reader, "listen.control", {"127.0.0.1", 7600});
   const std::uint16_t control_port = config.listen_control.port;
@@ -61,16 +67,18 @@ void read_addresses(Reader& reader, Config& config) {
       static_cast<std::uint16_t>(control_port == 0 || control_port == 65535 ? 0 : control_port + 1);
   config.listen_bulk =
       read_endpoint(reader, "listen.bulk", {config.listen_control.host, next_port});
+  if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
+    reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");
   config.listen_http = read_endpoint(reader, "listen.http", {"127.0.0.1", 7680});
   config.advertise = reader.text("listen.advertise");
   config.token_file = reader.text("http.token-file");
   for (const std::string& host : reader.list("http.allowed-hosts")) {
     config.allowed_hosts.emplace_back(trim(host));
-    if (!is_host(config.allowed_hosts.back()))
+    if (!is_lone_host(config.allowed_hosts.back()))
       reader.mistake("http.allowed-hosts",
                      "expected host names without a port, such as node.example");
   }
-  if (!config.advertise.empty() && !is_host(config.advertise))
+  if (!config.advertise.empty() && !is_lone_host(config.advertise))
     reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
   if (is_wildcard(config.listen_control) && config.advertise.empty())
     reader.mistake("listen.control", "listens everywhere; name one address in listen.advertise");
@@ -126,6 +134,8 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
     AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
     algorithm = choice.algorithm;
     config.algorithm_reason = std::move(choice.reason);
+  } else {
+    config.advice = advise(config.node, config.learner, reader);
   }
   config.node.algorithm = optim::name(algorithm);
   config.node.traits = optim::traits(algorithm);
@@ -167,8 +177,10 @@ Result<void> validate_goal(const Config& config, const models::Data& data) {
       *config.node.goal.accuracy);
 }
 
-void warn_of_variables(const Schema& schema) {
-  for (const std::string& text : unknown_variables(schema)) log::warning("{}", text);
+std::vector<std::string> doubts(const Config& config, const Schema& schema) {
+  std::vector<std::string> texts = unknown_variables(schema);
+  if (!config.advice.empty()) texts.push_back(config.advice);
+  return texts;
 }
 
 bool deals_fixed_parts(const Config& config) {

@@ -24,6 +24,7 @@ struct Config {
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;  // what outlives the process; empty: nothing does
   std::string algorithm_reason;  // why it is this one; empty: it was named
+  std::string advice;            // on the one that was named; empty: none
   bool stays = false;    // keep serving after the goal
   log::Level log_level = log::Level::info;
 };
@@ -41,8 +42,9 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes);
 // That the goal can be reached with these data.
 Result<void> validate_goal(const Config& config, const models::Data& data);
 
-// Says in the log which variables of the environment look like keys and are none.
-void warn_of_variables(const Schema& schema);
+// What a person shall know of a configuration that is used all the same: variables of the
+// environment that look like keys and are none, an algorithm that fits badly.
+std::vector<std::string> doubts(const Config& config, const Schema& schema);
 
 // Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt
 // out at random may move when nodes come and go; any other way of cutting stands for sites that own

@@ -19,8 +19,10 @@ using std::chrono::milliseconds;
 
 constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();  // as a node reports it
 constexpr milliseconds kStartPatience{60'000};                        // loading data included
-constexpr milliseconds kStopPatience{5'000};
-constexpr milliseconds kRequestPatience{2'000};  // of all nodes together
+// A node settles its edges for three seconds at most; with a request that is under way, all is over
+// after five.
+constexpr milliseconds kStopPatience{3'800};
+constexpr milliseconds kRequestPatience{1'000};  // of all nodes together
 constexpr milliseconds kSilentPatience{100};     // of one that did not answer the last time
 
 std::string last_line(const std::string& path) {
@@ -114,18 +116,20 @@ std::optional<json> get(Fleet::Node& node, const std::string& target, const Pati
 
 // Node 0 first, for the others join through it; those all at once.
 Result<Fleet> Fleet::start(const FleetOptions& options) {
-  Fleet fleet;
+  Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
   const Endpoint any{"127.0.0.1", 0};
   // It takes the address that `starling status` asks by default, unless somebody has that.
   TRY_DO(fleet.launch(options, 0, options.first_http));
-  if (!fleet.await(0)) {
+  if (!fleet.await(0) && !options.is_interrupted()) {
     fleet.nodes_.clear();
     TRY_DO(fleet.launch(options, 0, any));
-    TRY_DO(fleet.await(0));
+    if (auto up = fleet.await(0); !up) return fleet.give_up(up.error().text);
   }
-  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.launch(options, k, any));
-  for (std::size_t k = 1; k < options.nodes; ++k) TRY_DO(fleet.await(k));
+  for (std::size_t k = 1; k < options.nodes && !options.is_interrupted(); ++k)
+    TRY_DO(fleet.launch(options, k, any));
+  for (std::size_t k = 1; k < fleet.nodes_.size(); ++k)
+    if (auto up = fleet.await(k); !up) return fleet.give_up(up.error().text);
   return fleet;
 }
 
@@ -143,13 +147,25 @@ Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const
   return {};
 }
 
+// The others have done nothing yet that anybody would miss.
+tl::unexpected<Error> Fleet::give_up(const std::string& reason) {
+  nodes_.clear();
+  remove_logs();
+  return fail("{}", reason);
+}
+
+void Fleet::remove_logs() {
+  std::error_code ignored;
+  if (!logs_.empty()) std::filesystem::remove_all(logs_, ignored);
+}
+
 Result<void> Fleet::await(std::size_t index) {
   Node& node = nodes_[index];
-  const json addresses =
-      json::parse(node.process.ready(kStartPatience).value_or(""), nullptr, false);
+  const auto line = node.process.ready(kStartPatience, is_interrupted_);
+  if (!line && is_interrupted_()) return {};
+  const json addresses = json::parse(line.value_or(""), nullptr, false);
   if (addresses.is_discarded())
-    return fail("{} did not start: {} (log: {})", node.name, last_line(node.process.log_path()),
-                node.process.log_path());
+    return fail("{} did not start: {}", node.name, last_line(node.process.log_path()));
   TRY(node.control, parse_endpoint(addresses.value("control", "")));
   TRY(node.http, parse_endpoint(addresses.value("http", "")));
   return {};
@@ -158,7 +174,7 @@ Result<void> Fleet::await(std::size_t index) {
 void Fleet::refresh() {
   const Patience patience;
   for (Node& node : nodes_)
-    if (node.process.running())
+    if (node.process.running() && !is_interrupted_())
       if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
 }
 
@@ -194,7 +210,7 @@ std::vector<gossip::SeriesPoint> Fleet::series() {
   gossip::Series series;
   const Patience patience;
   for (Node& node : nodes_) {
-    if (!node.process.running()) continue;
+    if (!node.process.running() || node.is_silent || is_interrupted_()) continue;
     const auto document = get(node, "/v1/convergence", patience);
     if (!document) continue;
     for (const json& item : document->value("series", json::array())) {
@@ -215,8 +231,26 @@ gossip::MembersSummary Fleet::members() const {
   return {};
 }
 
-void Fleet::stop() {
-  const bool all_ran = running() == nodes_.size();
+// One that was told to end, here or by somebody else, has not failed.
+std::string Fleet::keep_logs_of_failed() {
+  std::string text;
+  for (Node& node : nodes_) {
+    std::error_code ignored;
+    const int code = node.process.running() ? 0 : node.process.exit_code().value_or(0);
+    if (code == 0) {
+      std::filesystem::remove(node.process.log_path(), ignored);
+      continue;
+    }
+    const std::string end =
+        code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+    text += fmt::format("{} ended with {}: {} (log: {})\n", node.name, end,
+                        last_line(node.process.log_path()), node.process.log_path());
+  }
+  return text;
+}
+
+std::string Fleet::stop() {
+  const std::string failed = keep_logs_of_failed();
   for (Node& node : nodes_) {
     node.process.signal(SIGTERM);
     node.process.signal(SIGCONT);  // one that is stopped would not hear it
@@ -228,16 +262,17 @@ void Fleet::stop() {
       node.process.signal(SIGKILL);
   }
   take_model();
-  std::error_code ignored;
-  if (all_ran && !logs_.empty()) std::filesystem::remove_all(logs_, ignored);
+  if (failed.empty()) remove_logs();
+  return failed;
 }
 
 void Fleet::take_model() {
   for (const Node& node : nodes_) {
     const std::string path = model_path(logs_, node.name);
     std::error_code ignored;
-    if (!model_.empty() || path.empty() || !std::filesystem::exists(path, ignored)) continue;
-    if (auto bytes = models::read_text(path)) model_ = *std::move(bytes);
+    if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
+    if (auto bytes = models::read_text(path); bytes && model_.empty()) model_ = *std::move(bytes);
+    std::filesystem::remove(path, ignored);
   }
 }
 

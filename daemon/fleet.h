@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -21,11 +23,14 @@ struct FleetOptions {
   bool parts = false;                  // node k holds part k of n of the data
   std::string data_dir;                // with a folder in it for each node; empty: nothing is kept
   Endpoint first_http;                 // of node-0, when it is free; others take any port
+  // Somebody wants all to end: nobody is waited for any more.
+  std::function<bool()> is_interrupted = [] { return false; };
 };
 
 class Fleet {
  public:
-  // Starts all nodes; the error names the node that did not come up and what it said.
+  // Starts all nodes; the error names the node that did not come up and what it said. After an
+  // interruption those that were started are there.
   static Result<Fleet> start(const FleetOptions& options);
   Fleet(Fleet&&) = default;
 
@@ -45,21 +50,25 @@ class Fleet {
   std::vector<gossip::SeriesPoint> series();
   // As the first node that answered sees them.
   gossip::MembersSummary members() const;
-  // Asks all to leave, waits for all together, and kills who does not. Their logs go with them,
-  // unless one of them had failed.
-  void stop();
+  // Asks all to leave, waits for all together, and kills who does not. Their logs go with them, but
+  // for those of nodes that had failed; the text says what these said last, and where it is kept.
+  std::string stop();
   // The file of the model that the first of those left that left in order; empty before stop(), and
   // where nobody did.
   const std::string& model() const { return model_; }
 
  private:
-  Fleet() = default;
+  explicit Fleet(std::function<bool()> is_interrupted)
+      : is_interrupted_(std::move(is_interrupted)) {}
   Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http);
   Result<void> await(std::size_t index);
-
-  std::vector<Node> nodes_;
+  tl::unexpected<Error> give_up(const std::string& reason);
+  std::string keep_logs_of_failed();
+  void remove_logs();
   void take_model();
 
+  std::function<bool()> is_interrupted_;
+  std::vector<Node> nodes_;
   std::string logs_;  // folder; empty: not a folder of this fleet alone
   std::string model_;
 };

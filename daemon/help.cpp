@@ -124,7 +124,8 @@ joined, died or left, edges, the beginning and the end of training.
 GET /v1/events gives the same as a stream of server-sent events.
 {exits})"},
     {"plan", "what a topology costs and how fast it agrees",
-     R"(Usage: starling plan -n N [--topology.KEY=VALUE ...] [--model-bytes B] [--json | --dot]
+     R"(Usage: starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--model-bytes B]
+                     [--json | --dot]
        starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...
 
 Computes, before anything is deployed: degree, diameter, spectral gap, the rounds until the nodes
@@ -133,6 +134,7 @@ and the time of a local step: how long a round takes, how much of that is comput
 steps a second dpsgd-pipelined, adpsgd or more local steps would gain.
 
   -n N               nodes; they are named node-0, node-1, ...
+  -c FILE            configuration, INI, of which the topology is read
   --topology.kind=KIND
                      auto, ring, path, star, torus, grid, complete, hypercube, exponential, random,
                      random-regular, erdos-renyi, small-world, file

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "daemon/config.h"
 #include "daemon/display.h"
 #include "daemon/exit_code.h"
@@ -76,7 +77,7 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   const Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
-  warn_of_variables(simulation_schema());
+  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
   Reader reader(settings);
   Setup setup;
   setup.options = sim::read_options(reader);

@@ -1,5 +1,7 @@
 #include "gossip/options.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstdint>
 
@@ -123,10 +125,14 @@ Options read_options(Reader& reader) {
   Options options;
   options.cluster = reader.text("cluster.id");
   for (const std::string& seed : reader.list("cluster.join")) {
-    if (auto endpoint = parse_endpoint(seed))
-      options.seeds.push_back(*endpoint);
-    else
+    const auto endpoint = parse_endpoint(seed);
+    if (!endpoint)
       reader.mistake("cluster.join", endpoint.error().text);
+    else if (endpoint->port == 0)
+      reader.mistake("cluster.join",
+                     fmt::format("\"{}\" has port 0; expected the port of a member", seed));
+    else
+      options.seeds.push_back(*endpoint);
   }
   options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
   options.expect = static_cast<std::size_t>(reader.integer("cluster.expect", 0, 4096));

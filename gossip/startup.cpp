@@ -41,6 +41,7 @@ Startup::Startup(const Options& options, Time now)
     : options_(options),
       prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)),
       started_(now),
+      known_at_(now),
       counted_at_(now),
       stage_since_(now),
       next_try_(now) {}
@@ -80,12 +81,13 @@ void Startup::count(Time now, const Membership& members) {
     counted_version_ = members.version();
     known_ = members.present().size();
     ready_ = members.ready_count();
-    if (known_ > most_known_ || ready_ > most_ready_) counted_at_ = now;
+    if (known_ > most_known_) known_at_ = counted_at_ = now;
+    if (ready_ > most_ready_) counted_at_ = now;
     most_known_ = std::max(most_known_, known_);
     is_short_ = is_short_ && known_ < options_.expect;
     most_ready_ = std::max(most_ready_, ready_);
   }
-  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now);
+  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now, counted_at_);
   if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
 }
 
@@ -104,7 +106,7 @@ Time Startup::deadline() const {
 bool Startup::gathered(Time now, const Membership& members) const {
   if (members.identity().is_contested()) return false;
   const bool enough = members.present().size() >= options_.expect;
-  if (options_.expect > 1) return enough || !is_patient(now);
+  if (options_.expect > 1) return enough || !is_patient(now, known_at_);
   return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
 }
 
@@ -294,7 +296,7 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
 std::vector<std::string> Startup::warnings(Time now) const {
   if (!misfit_.empty() && !is_ready()) return {misfit_};
   if (known_ >= options_.expect) return {};
-  if (stage_ == Stage::gathering && now - counted_at_ >= kWorthSaying)
+  if (stage_ == Stage::gathering && now - known_at_ >= kWorthSaying)
     return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
                         known_, options_.expect)};
   if (is_short_)

@@ -84,12 +84,13 @@ class Startup {
   bool waits_for_donor(Time now, const Membership& members) const;
   void count(Time now, const Membership& members);
   std::size_t awaited() const;
-  bool is_patient(Time now) const { return now - counted_at_ < options_.expect_patience; }
+  bool is_patient(Time now, Time since) const { return now - since < options_.expect_patience; }
 
   Options options_;
   Prng prng_;
   Time started_;
-  Time counted_at_;  // when the last of the expected came or became ready
+  Time known_at_;                                // when the last of the expected came
+  Time counted_at_;                              // when the last of them came or became ready
   std::size_t most_known_ = 0, most_ready_ = 0;  // so far
   std::size_t known_ = 1, ready_ = 0;            // now
   bool is_short_ = false;                        // goes without some of the expected

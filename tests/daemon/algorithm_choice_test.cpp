@@ -68,3 +68,27 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
 TEST_CASE("An algorithm that is named is not explained") {
   CHECK(choice({{"optim.algorithm", "gt"}}).second.empty());
 }
+
+TEST_CASE("Plain averaging that is named where data differ is answered with what auto takes") {
+  const auto advice = [](const Keys& keys) {
+    const auto settings = load_settings(daemon::schema(), {}, keys);
+    REQUIRE(settings);
+    const auto config = daemon::read_config(*settings, {});
+    REQUIRE(config);
+    return config->advice;
+  };
+  const std::pair<std::string, std::string> differ{"data.partition", "by-label"};
+  const auto named = [](const char* algorithm) {
+    return std::pair<std::string, std::string>{"optim.algorithm", algorithm};
+  };
+  CHECK(
+      advice({differ, named("dpsgd")}) ==
+      "optim.algorithm = dpsgd is biased, for data differ by node (data.partition=by-label); auto "
+      "takes ed");
+  CHECK(advice({differ, named("adpsgd")}).ends_with("auto takes pairwise-ed"));
+  CHECK(advice({differ, named("ed")}).empty());
+  CHECK(advice({differ}).empty());
+  CHECK(advice({named("dpsgd")}).empty());
+  // Where all are neighbours plain averaging is exact.
+  CHECK(advice({differ, named("dpsgd"), {"topology.kind", "complete"}}).empty());
+}

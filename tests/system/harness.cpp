@@ -62,10 +62,10 @@ std::size_t Outcome::error_lines() const {
   return static_cast<std::size_t>(std::ranges::count(err, '\n'));
 }
 
-Outcome run(const std::string& arguments) {
+Outcome run(const std::string& arguments, const std::string& in) {
   const std::string out = folder() + "/out", err = folder() + "/err";
-  const std::string command = std::string("cd '") + STARLING_ROOT + "' && '" + STARLING_PROGRAM +
-                              "' " + arguments + " >'" + out + "' 2>'" + err + "'";
+  const std::string command = "cd '" + in + "' && '" + STARLING_PROGRAM + "' " + arguments + " >'" +
+                              out + "' 2>'" + err + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, read_all(out), read_all(err)};
 }

@@ -19,8 +19,8 @@ struct Outcome {
   std::size_t error_lines() const;
 };
 
-// Runs `starling ARGUMENTS` to its end.
-Outcome run(const std::string& arguments);
+// Runs `starling ARGUMENTS` to its end, in that folder.
+Outcome run(const std::string& arguments, const std::string& in = STARLING_ROOT);
 
 // A file in a folder that the process takes away when it ends.
 std::string temporary_file(const std::string& name, const std::string& text);

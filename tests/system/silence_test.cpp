@@ -345,3 +345,23 @@ TEST_CASE("Requests under a name that is allowed are answered and others are tol
   CHECK(ask("other.example:443").find("403") == std::string::npos);
   CHECK(ask("evil.example").find("or a name of http.allowed-hosts") != std::string::npos);
 }
+
+TEST_CASE("Plain averaging of data that differ is answered with what auto takes") {
+  const std::string text =
+      "optim.algorithm = dpsgd is biased, for data differ by node (data.partition=by-label); auto "
+      "takes ed";
+  const std::string keys = " --optim.algorithm=dpsgd --data.partition=by-label";
+  const testing::Outcome up = testing::run(
+      "up -n 4 -c configs/ring.ini --stop.rounds=3 --stop.accuracy= "
+      "--listen.http=127.0.0.1:0" +
+      keys);
+  CAPTURE(up.err);
+  CHECK(up.err.find(text) != std::string::npos);
+  CHECK(up.out.find(text) == std::string::npos);  // once
+  Daemon node("node", small({"--optim.algorithm=dpsgd", "--data.partition=by-label"}));
+  CHECK(says(node, text));
+  const testing::Outcome chosen = testing::run(
+      "up -n 4 -c configs/ring.ini --stop.rounds=3 --stop.accuracy= "
+      "--data.partition=by-label --listen.http=127.0.0.1:0");
+  CHECK(chosen.out.find("Algorithm ed: data differ by node") != std::string::npos);
+}

@@ -1,0 +1,121 @@
+// `starling up` ends when it is told to, whatever it and its nodes are doing, and leaves nothing.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/system/harness.h"
+
+using namespace starling;
+using namespace std::chrono_literals;
+using daemon::ChildProcess;
+using testing::eventually;
+
+namespace {
+
+// What `up` promises. The machine's own time to end processes comes on top.
+constexpr std::chrono::seconds kPromise{5}, kMachine{10};
+
+// One `starling up` whose temporary files have a folder of their own.
+struct Up {
+  explicit Up(std::vector<std::string> more) {
+    const auto log = std::filesystem::path(testing::temporary_file("up.log", ""));
+    temporary = log.parent_path() / "tmp-of-up";
+    std::filesystem::remove_all(temporary);
+    std::filesystem::create_directory(temporary);
+    std::vector<std::string> arguments = {
+        STARLING_PROGRAM, "up", "-n", "4", "--model.kind=softmax", "--listen.http=127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ::setenv("TMPDIR", temporary.c_str(), 1);
+    auto started = ChildProcess::start(arguments, log);
+    ::unsetenv("TMPDIR");
+    REQUIRE(started.has_value());
+    process.emplace(std::move(*started));
+  }
+
+  std::vector<int> children() const {
+    const std::string pid = std::to_string(process->pid());
+    std::ifstream stream("/proc/" + pid + "/task/" + pid + "/children");
+    return {std::istream_iterator<int>(stream), {}};
+  }
+  std::string text() const {
+    std::ifstream stream(process->log_path());
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  bool trains() const {
+    return eventually([&] { return text().find("nodes 4/4") != std::string::npos; });
+  }
+  void ends_in_order() {
+    CHECK(process->wait(kPromise + kMachine));
+    CAPTURE(text());
+    CHECK(children().empty());
+    CHECK(std::filesystem::is_empty(temporary));
+  }
+
+  std::filesystem::path temporary;
+  std::optional<ChildProcess> process;
+};
+
+}  // namespace
+
+TEST_CASE("A signal ends starling up while its nodes train") {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    CAPTURE(number);
+    Up up({"--data.samples=2000"});
+    REQUIRE(up.trains());
+    up.process->signal(number);
+    up.ends_in_order();
+  }
+}
+
+TEST_CASE("A signal ends starling up while it loads data or starts nodes") {
+  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+    CAPTURE(number);
+    Up at_once({"--data.samples=60000"});
+    at_once.process->signal(number);
+    at_once.ends_in_order();
+    CHECK(at_once.process->exit_code() == 0);
+    Up starting({"--data.samples=60000"});
+    REQUIRE(eventually([&] { return !starting.children().empty(); }));
+    starting.process->signal(number);
+    starting.ends_in_order();
+  }
+}
+
+TEST_CASE("A signal ends starling up whose nodes are stopped") {
+  Up up({"--data.samples=2000"});
+  REQUIRE(up.trains());
+  for (const int child : up.children()) ::kill(child, SIGSTOP);
+  up.process->signal(SIGTERM);
+  up.ends_in_order();
+}
+
+TEST_CASE("The log of a node that failed is kept and named") {
+  Up up({"--data.samples=2000"});
+  REQUIRE(up.trains());
+  const std::vector<int> children = up.children();
+  REQUIRE(children.size() == 4);
+  ::kill(children[2], SIGKILL);
+  REQUIRE(eventually([&] { return up.text().find("nodes 3/4") != std::string::npos; }));
+  up.process->signal(SIGTERM);
+  REQUIRE(up.process->wait(kPromise + kMachine));
+  const std::string text = up.text();
+  CAPTURE(text);
+  const std::size_t at = text.find("node-2 ended with signal 9: ");
+  REQUIRE(at != std::string::npos);
+  const std::size_t path = text.find("(log: ", at) + 6;
+  CHECK(std::filesystem::exists(text.substr(path, text.find(')', path) - path)));
+  CHECK(std::distance(std::filesystem::recursive_directory_iterator(up.temporary), {}) == 2);
+}
+
+TEST_CASE("A node that cannot start leaves its reason and no folder") {
+  Up up({"--data.samples=2000", "--node.data-dir=/proc/nowhere"});
+  REQUIRE(up.process->wait(60s));
+  CHECK(up.process->exit_code() == 1);
+  CAPTURE(up.text());
+  CHECK(up.text().find("node-0 did not start: starling: node.data-dir = ") != std::string::npos);
+  up.ends_in_order();
+}
