@@ -74,6 +74,14 @@ std::string node_lines(const json& node) {
   return text;
 }
 
+// "repeated 3 (normal: …)".
+std::string rejection(const json& status, const std::string& reason, double how_many) {
+  const json& about = part(part(status, "rejected_messages"), reason.c_str());
+  const std::string meaning = about.is_object() ? about.value("meaning", "") : "";
+  return fmt::format("{} {:.0f}{}", printable(reason), how_many,
+                     meaning.empty() ? "" : " (" + printable(meaning) + ")");
+}
+
 std::string run_lines(const json& run) {
   Phrase progress, loss;
   progress.add("round ", number(run, "round"), count);
@@ -126,7 +134,7 @@ std::string traffic_lines(const json& status) {
     if (const auto share = number(part(status, "time"), name); share && whole > 0)
       time.add(title, *share / whole, human_fraction);
   for (const auto& [reason, how_many] : part(status, "rejected").items())
-    rejected.add(fmt::format("{} {:.0f}", printable(reason), how_many.get<double>()));
+    rejected.add(rejection(status, reason, how_many.get<double>()));
   return line("traffic", traffic.text()) + line("time", time.text()) +
          line("rejected", rejected.text());
 }

@@ -88,6 +88,33 @@ json topology_summary(const Snapshot& snapshot, std::optional<double> second_mod
   return object;
 }
 
+// What a person shall think of it.
+std::string_view meaning(std::string_view reason) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  static constexpr Pair kMeanings[] = {
+      {"repeated", "normal: it came a second time, by another connection, and counts once"},
+      {"incarnation", "normal after a restart: words of an earlier life of a node"},
+      {"incomplete", "normal after a broken connection: the rest did not come, and is asked for"},
+      {"cluster", "a node of another cluster.id speaks to this one"},
+      {"own name", "another node has the name of this one"},
+      {"plane", "a control message came to the bulk port, or the other way round"},
+      {"protocol", "a node of another version of the program speaks to this one"},
+      {"size", "larger than any message of this model: another model, or no node"},
+      {"malformed", "no message of this program, or of another version"},
+      {"checksum", "damaged on the way, or no message of this program"},
+      {"limit", "too many transfers are under way at once"},
+      {"topology", "the members and topology.* make no graph"}};
+  const auto found = std::ranges::find(kMeanings, reason, &Pair::first);
+  return found == std::end(kMeanings) ? "not known" : found->second;
+}
+
+json rejected_json(const gossip::Status& status) {
+  json object = json::object();
+  for (const auto& [reason, kinds] : status.rejected_kinds)
+    object[reason] = {{"meaning", meaning(reason)}, {"messages", kinds}};
+  return object;
+}
+
 }  // namespace
 
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
@@ -111,7 +138,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
         {"wait_s", seconds(status.wait)},
         {"network_wait_s", seconds(status.network_wait)},
         {"mix_s", seconds(status.mix)}}},
-      {"rejected", status.rejected}};
+      {"rejected", status.rejected},
+      {"rejected_messages", rejected_json(status)}};
 }
 
 json members_json(const Snapshot& snapshot) {

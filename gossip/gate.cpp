@@ -40,21 +40,22 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
   Result<Header> header = decode_header(received.header);
   if (!header) return count(header.error().text), std::nullopt;
   if (const char* reason = objection(*header, received.plane, known)) {
-    note_stray(*header, received.plane);
-    return count(reason), std::nullopt;
+    count(reason, kind_of(header->body));
+    return note_stray(*header, received.plane), std::nullopt;
   }
   const bool is_known = known(header->envelope.sender) == header->envelope.incarnation;
   const std::size_t bytes = received.body.size();
   const NodeId sender = header->envelope.sender;
+  const std::string_view kind = kind_of(header->body);
   auto message = assembler_.add(now, std::move(*header), received.body);
   if (!message) {
     if (message.error().text == "size") oversized_ = sender;
-    return count(message.error().text), std::nullopt;
+    return count(message.error().text, kind), std::nullopt;
   }
   received_bytes_ += bytes;
   if (!*message) return std::nullopt;
   if (!is_new(**message, is_known) && !PLANTED(duplicate_applied))
-    return count("repeated"), std::nullopt;
+    return count("repeated", kind), std::nullopt;
   return std::move(*message);
 }
 
@@ -99,11 +100,14 @@ bool Gate::begins_anew(Window& window, const Envelope& envelope) {
 }
 
 void Gate::tick(Time now) {
-  for (std::size_t n = assembler_.expire(now, kTransferPatience); n > 0; --n) count("incomplete");
+  for (std::size_t n = assembler_.expire(now, kTransferPatience); n > 0; --n)
+    count("incomplete", "vector");
 }
 
-void Gate::count(const std::string& reason) {
-  if (rejected_.contains(reason) || rejected_.size() < kReasonsLimit) ++rejected_[reason];
+void Gate::count(const std::string& reason, std::string_view kind) {
+  if (!rejected_.contains(reason) && rejected_.size() >= kReasonsLimit) return;
+  ++rejected_[reason];
+  ++rejected_kinds_[reason].try_emplace(std::string(kind)).first->second;
 }
 
 }  // namespace starling::gossip

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/time.h"
@@ -38,9 +39,13 @@ class Gate {
   std::optional<Time> last_chunk(NodeId sender) const { return assembler_.last_chunk(sender); }
   std::optional<Assembler::Part> take_part() { return assembler_.take_part(); }
   void tick(Time now);
-  void count(const std::string& reason);
+  // `kind` of message, where it could be read.
+  void count(const std::string& reason, std::string_view kind = "unreadable");
 
   const std::map<std::string, std::uint64_t>& rejected() const { return rejected_; }
+  // The same by reason and kind of message.
+  using Kinds = std::map<std::string, std::uint64_t, std::less<>>;
+  const std::map<std::string, Kinds>& rejected_kinds() const { return rejected_kinds_; }
   std::uint64_t received_bytes() const { return received_bytes_; }
 
  private:
@@ -78,6 +83,7 @@ class Gate {
   std::optional<Stray> stray_;
   std::optional<NodeId> oversized_;
   std::map<std::string, std::uint64_t> rejected_;
+  std::map<std::string, Kinds> rejected_kinds_;
   std::uint64_t received_bytes_ = 0;
 };
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -145,6 +147,15 @@ using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Sn
 inline Plane plane_of(const Body& body) {
   const bool bulk = std::holds_alternative<Snapshot>(body) || std::holds_alternative<Round>(body);
   return bulk ? Plane::bulk : Plane::control;
+}
+
+// "hello", as people read it.
+inline std::string_view kind_of(const Body& body) {
+  constexpr std::string_view kNames[] = {
+      "join",     "gossip", "hello", "bye",   "survey",      "snapshot request",
+      "snapshot", "vector", "table", "probe", "misdirected", "terms"};
+  static_assert(std::size(kNames) == std::variant_size_v<Body>);
+  return kNames[body.index()];
 }
 
 struct Envelope {

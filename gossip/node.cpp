@@ -287,7 +287,7 @@ void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
   std::vector<topology::Site> sites;
   for (const Member* member : ready) sites.push_back({member->id, member->name});
   auto graph = topology::build(options.topology, sites);
-  if (!graph) return gate.count("topology");
+  if (!graph) return gate.count("topology", "members");
   vertices = std::move(ids);
   view = 0;
   for (NodeId id : vertices) view = mix64(view ^ id.value);
@@ -391,6 +391,8 @@ Status Node::status(Time now) const {
   status.network_wait = parts.exchange.waited_for_network();
   status.mix = parts.training.mix();
   status.rejected = parts.gate.rejected();
+  for (const auto& [reason, kinds] : parts.gate.rejected_kinds())
+    status.rejected_kinds[reason].insert(kinds.begin(), kinds.end());
   return status;
 }
 

@@ -84,6 +84,8 @@ struct Status {
   Duration compute{}, wait{}, mix{};
   Duration network_wait{};                        // of `wait`, while a vector was under way
   std::map<std::string, std::uint64_t> rejected;  // messages refused, by reason
+  // The same by reason and kind of message.
+  std::map<std::string, std::map<std::string, std::uint64_t>> rejected_kinds;
 };
 
 }  // namespace starling::gossip

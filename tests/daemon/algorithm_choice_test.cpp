@@ -85,7 +85,9 @@ TEST_CASE("Plain averaging that is named where data differ is answered with what
       advice({differ, named("dpsgd")}) ==
       "optim.algorithm = dpsgd is biased, for data differ by node (data.partition=by-label); auto "
       "takes ed");
-  CHECK(advice({differ, named("adpsgd")}).ends_with("auto takes pairwise-ed"));
+  CHECK(advice({differ, named("adpsgd")}).ends_with("auto takes ed"));
+  CHECK(advice({differ, named("adpsgd"), {"exchange.schedule", "pairwise"}})
+            .ends_with("auto takes pairwise-ed"));
   CHECK(advice({differ, named("ed")}).empty());
   CHECK(advice({differ}).empty());
   CHECK(advice({named("dpsgd")}).empty());

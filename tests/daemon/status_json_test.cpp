@@ -39,8 +39,8 @@ bool holds_null(const json& document) {
 
 TEST_CASE("The status has the names of the interface") {
   const json status = status_json(example_snapshot(), 1.0 / 3);
-  CHECK(names_of(status) ==
-        Names{"consensus", "members", "node", "rejected", "run", "time", "topology", "traffic"});
+  CHECK(names_of(status) == Names{"consensus", "members", "node", "rejected", "rejected_messages",
+                                  "run", "time", "topology", "traffic"});
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
@@ -68,6 +68,14 @@ TEST_CASE("The status has the values of the snapshot") {
   CHECK(status["topology"]["spectral_gap"].get<double>() == doctest::Approx(2.0 / 3));
   CHECK(status["consensus"]["mixing_rate"].get<double>() == doctest::Approx(1.0 / 3));
   CHECK(status["rejected"] == json{{"wrong cluster", 1}});
+  gossip::Status refused;
+  refused.rejected = {{"repeated", 3}};
+  refused.rejected_kinds = {{"repeated", {{"hello", 2}, {"vector", 1}}}};
+  Snapshot seen = example_snapshot();
+  seen.status = refused;
+  const json about = status_json(seen, std::nullopt)["rejected_messages"]["repeated"];
+  CHECK(about["messages"] == json{{"hello", 2}, {"vector", 1}});
+  CHECK(about["meaning"].get<std::string>().starts_with("normal: "));
 }
 
 TEST_CASE("A node that has not begun leaves out what it does not know") {

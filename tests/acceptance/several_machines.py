@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Types what docs/several-machines.md says into three network namespaces.
+
+    tests/acceptance/several_machines.py
+
+The page's my.ini, its firewall and its commands are taken from it as they stand. Then all three have
+to be members, to train, and to leave with exit code 0; with port 7600 of the third shut, the first
+has to say which address nobody answers at. Needs root, iproute2, nftables and util-linux, else it is
+skipped. STARLING in the environment names the program when it is not the newest below build/.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from fleet import ROOT, failures, report
+
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+import network as networks  # noqa: E402
+from cluster import program  # noqa: E402
+
+NODES = 3
+DEADLINE_S = 60
+
+
+def blocks(page):
+    """The page's code blocks by language, in order."""
+    found = {}
+    for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page, re.M | re.S):
+        found.setdefault(language, []).append(text)
+    return found
+
+
+class Machines:
+    def __init__(self, network, program, folder):
+        self.network, self.program, self.folder = network, program, folder
+        self.processes = {}
+
+    def shell(self, k, line):
+        command = re.sub("^starling ", self.program + " ", line)
+        return ["nsenter", f"--net={self.network.path(k)}", "sh", "-c", "exec " + command]
+
+    def type(self, k, line):
+        return subprocess.run(self.shell(k, line), cwd=self.folder, capture_output=True, text=True)
+
+    def start(self, k, line):
+        log = open(os.path.join(self.folder, f"{k}.log"), "w")
+        self.processes[k] = subprocess.Popen(self.shell(k, line), cwd=self.folder, stderr=log)
+
+    def log(self, k):
+        with open(os.path.join(self.folder, f"{k}.log")) as stream:
+            return stream.read()
+
+    def ask(self, k, command):
+        done = self.type(k, f"starling {command} --json")
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
+    def alive(self, k):
+        members = self.ask(k, "members").get("members", [])
+        return sum(member["state"] == "alive" for member in members)
+
+    def round(self, k):
+        return self.ask(k, "status").get("run", {}).get("round", 0)
+
+    def end(self):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGTERM)
+        codes = [process.wait(20) for process in self.processes.values()]
+        self.processes = {}
+        return codes
+
+
+def eventually(claim):
+    until = time.monotonic() + DEADLINE_S
+    while not claim():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def main():
+    if reason := networks.why_not():
+        print(f"SKIPPED: {reason}")
+        return 0
+    if not networks.is_inside():
+        return networks.run_inside()
+    with open(os.path.join(ROOT, "docs", "several-machines.md")) as stream:
+        page = blocks(stream.read())
+    firewall, runs, looks = ([line for line in text.splitlines() if line] for text in page["sh"])
+    with tempfile.TemporaryDirectory() as folder, networks.Network(NODES) as network:
+        with open(os.path.join(folder, "my.ini"), "w") as stream:
+            # Longer than the page's run, so that it is under way when it is looked at.
+            stream.write(page["ini"][0].replace("rounds = 2000", "rounds = 2000000"))
+        machines = Machines(network, program(), folder)
+        for k in range(NODES):
+            networks.run("ip", "-n", f"node-{k}", "addr", "add", f"10.0.0.{k + 1}/24",
+                         "dev", "eth0")
+            for line in firewall:
+                done = machines.type(k, line)
+                report(f"machine {k + 1}", line + done.stderr, done.returncode == 0)
+        for k, line in enumerate(runs):
+            machines.start(k, line)
+        met = eventually(lambda: all(machines.alive(k) == NODES for k in range(NODES)))
+        report("members", f"{[machines.alive(k) for k in range(NODES)]} alive", met)
+        trains = eventually(lambda: all(machines.round(k) > 10 for k in range(NODES)))
+        report("training", f"rounds {[machines.round(k) for k in range(NODES)]}", trains)
+        for line in looks:
+            report("look", line, machines.type(0, line).returncode == 0)
+        codes = machines.end()
+        report("leaving", f"exit codes {codes}", codes == [0] * NODES)
+
+        machines.type(2, "nft insert rule inet starling input tcp dport 7600 drop")
+        for k in (0, 2):
+            machines.start(k, runs[k])
+        shut = "and no host answers at 10.0.0.3:7600, the address it gives"
+        report("a shut port, where it is missed", shut, eventually(lambda: shut in machines.log(0)))
+        silent = 'cluster.join = "10.0.0.1:7600": no answer; what listens there'
+        report("a shut port, where it is", silent, eventually(lambda: silent in machines.log(2)))
+        machines.end()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
