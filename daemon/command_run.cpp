@@ -236,11 +236,11 @@ int command_run(std::span<const std::string> arguments) {
   if (!config) return wrong_usage(config.error().text);
 
   log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
-  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);
   if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
+  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   announce(daemon.identity, line->value("ready-file"));
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);

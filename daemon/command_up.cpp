@@ -67,7 +67,6 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
-  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   TRY(auto loaded, models::load(plan.config.learner.data));
   TRY_DO(validate_goal(plan.config, loaded));
   plan.description = loaded.description;
@@ -85,6 +84,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.parts = deals_fixed_parts(plan.config);
+  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   return plan;
 }
 

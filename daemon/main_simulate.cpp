@@ -77,7 +77,6 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   const Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
-  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
   Reader reader(settings);
   Setup setup;
   setup.options = sim::read_options(reader);
@@ -88,6 +87,7 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   setup.algorithm_reason = config.algorithm_reason;
   TRY_DO(validate_cluster(config, setup.options.nodes));
   TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
+  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
   return setup;
 }
 

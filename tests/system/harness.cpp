@@ -62,10 +62,15 @@ std::size_t Outcome::error_lines() const {
   return static_cast<std::size_t>(std::ranges::count(err, '\n'));
 }
 
+// What a command finds wrong must not depend on which ports of the machine are free.
+constexpr const char* kFreePorts =
+    "STARLING_LISTEN_CONTROL=127.0.0.1:0 STARLING_LISTEN_BULK=127.0.0.1:0 "
+    "STARLING_LISTEN_HTTP=127.0.0.1:0";
+
 Outcome run(const std::string& arguments, const std::string& in) {
   const std::string out = folder() + "/out", err = folder() + "/err";
-  const std::string command = "cd '" + in + "' && '" + STARLING_PROGRAM + "' " + arguments + " >'" +
-                              out + "' 2>'" + err + "'";
+  const std::string command = "cd '" + in + "' && " + kFreePorts + " '" + STARLING_PROGRAM + "' " +
+                              arguments + " >'" + out + "' 2>'" + err + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, read_all(out), read_all(err)};
 }

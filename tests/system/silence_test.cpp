@@ -246,10 +246,14 @@ TEST_CASE("A run that ends before its accuracy is there has not reached its goal
 }
 
 TEST_CASE("A summary does not count a node that died among those that trained") {
+  // The log of the node that died is kept.
+  const std::string log_path = testing::temporary_file("dead.log", "");
+  ::setenv("TMPDIR", std::filesystem::path(log_path).parent_path().c_str(), 1);
   auto up = daemon::ChildProcess::start(
       {STARLING_PROGRAM, "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
        "--stop.rounds=20000", "--listen.http=127.0.0.1:0"},
-      testing::temporary_file("dead.log", ""));
+      log_path);
+  ::unsetenv("TMPDIR");
   REQUIRE(up.has_value());
   const std::string children =
       "/proc/" + std::to_string(up->pid()) + "/task/" + std::to_string(up->pid()) + "/children";
