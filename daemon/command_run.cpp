@@ -23,6 +23,7 @@
 #include "daemon/loop.h"
 #include "daemon/model_file.h"
 #include "daemon/peer_keeper.h"
+#include "daemon/sites.h"
 #include "daemon/status_json.h"
 #include "daemon/stop_signals.h"
 #include "daemon/whole_file.h"
@@ -152,6 +153,9 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
 }
 
 Result<void> load_trainer(Daemon& daemon, const Config& config) {
+  if (has_sites(config.learner.data))
+    return fail("data.path = \"{}\": only starling up numbers its nodes; name the file of this one",
+                config.learner.data.path);
   TRY(auto loaded, models::load(config.learner.data));
   TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));

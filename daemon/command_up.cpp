@@ -15,11 +15,11 @@
 #include "daemon/exit_code.h"
 #include "daemon/fleet.h"
 #include "daemon/notices.h"
+#include "daemon/sites.h"
 #include "daemon/stop_signals.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
 #include "daemon/whole_file.h"
-#include "models/load.h"
 #include "topology/build.h"
 
 namespace starling::daemon {
@@ -53,8 +53,15 @@ const CommandOption kOptions[] = {
 struct Plan {
   Config config;
   FleetOptions fleet;
-  std::string description;  // of the data
+  Sites sites;
 };
+
+// Files of their own are not shared out.
+void own_files(Settings& settings) {
+  if (settings.text("data.path").find("{i}") != std::string::npos &&
+      settings.is_default("data.shard"))
+    settings.set("data.shard", "all", "data.path");
+}
 
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
@@ -63,15 +70,16 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (!nodes || *nodes < 1 || *nodes > 1024)
     return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  own_files(settings);
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
-  TRY(auto loaded, models::load(plan.config.learner.data));
-  TRY_DO(validate_goal(plan.config, loaded));
-  plan.description = loaded.description;
-  auto data = std::make_shared<const models::Data>(std::move(loaded));
-  TRY_DO(models::make_trainer(plan.config.learner, data, "node-0", [] { return Time{}; }));
+  const models::DataOptions& data = plan.config.learner.data;
+  TRY(plan.sites, look_at_sites(data, plan.fleet.nodes));
+  TRY_DO(validate_goal(plan.config, *plan.sites.first));
+  TRY_DO(
+      models::make_trainer(plan.config.learner, plan.sites.first, "node-0", [] { return Time{}; }));
 
   plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
@@ -80,6 +88,12 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (settings.is_default("cluster.preset"))
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
+  for (std::size_t index = 0; has_sites(data) && index < plan.fleet.nodes; ++index) {
+    const models::DataOptions own = site_options(data, index);
+    plan.fleet.site_arguments.push_back({"--data.path=" + own.path,
+                                         "--data.test-path=" + own.test_path,
+                                         "--data.shard=" + settings.text("data.shard")});
+  }
   plan.fleet.first_http = plan.config.listen_http;
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
@@ -297,7 +311,8 @@ int command_up(std::span<const std::string> arguments) {
   const std::size_t n = plan->fleet.nodes;
   if (!as_json) {
     fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
-               n == 1 ? "s" : "", plan->description);
+               n == 1 ? "s" : "", plan->sites.description);
+    for (const std::string& note : plan->sites.notes) fmt::print("- {}\n", printable(note));
     if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
     std::fflush(stdout);

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 #include "daemon/http_client.h"
@@ -39,6 +41,8 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
                                         const std::string& model_path) {
   std::vector<std::string> arguments{options.program, "run"};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  if (index < options.site_arguments.size())
+    std::ranges::copy(options.site_arguments[index], std::back_inserter(arguments));
   const auto set = [&arguments](std::string_view key, std::string_view value) {
     arguments.push_back(fmt::format("--{}={}", key, value));
   };

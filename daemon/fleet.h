@@ -20,9 +20,10 @@ struct FleetOptions {
   std::size_t nodes = 8;
   std::string program;                 // path of this program
   std::vector<std::string> arguments;  // what the user gave: -c FILE, --section.key=value
-  bool parts = false;                  // node k holds part k of n of the data
-  std::string data_dir;                // with a folder in it for each node; empty: nothing is kept
-  Endpoint first_http;                 // of node-0, when it is free; others take any port
+  std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
+  bool parts = false;                                    // node k holds part k of n of the data
+  std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
+  Endpoint first_http;   // of node-0, when it is free; others take any port
   // Somebody wants all to end: nobody is waited for any more.
   std::function<bool()> is_interrupted = [] { return false; };
 };

@@ -34,6 +34,7 @@ class Decider {
       else if (!is_left_out(column))
         decide_feature(column);
     }
+    note_missing();
     if (decision_.layout.columns.empty())
       refuse("no column is left beside the target {}", options_.target);
     if (!suspects_.empty())
@@ -91,10 +92,18 @@ class Decider {
     if (kind == ColumnKind::empty)
       note("column {}: every cell is missing", column.name);
     else if (column.missing.count > 0 && options_.missing == Missing::impute)
-      note("column {}: {} of {} cells are missing ({}); {}", column.name,
-           with_commas(column.missing.count), with_commas(profile_.rows), ways(column),
-           kind == ColumnKind::numbers ? "the mean over all nodes stands for them"
-                                       : "they are a category of their own");
+      (kind == ColumnKind::numbers ? missing_numbers_ : missing_words_)
+          .push_back(fmt::format("{} {} ({})", column.name, with_commas(column.missing.count),
+                                 ways(column)));
+  }
+
+  void note_missing() {
+    if (!missing_numbers_.empty())
+      note("missing of {} rows: {}; the mean over all nodes stands for a number",
+           with_commas(profile_.rows), fmt::join(missing_numbers_, ", "));
+    if (!missing_words_.empty())
+      note("missing of {} rows: {}; a missing word is a category of its own",
+           with_commas(profile_.rows), fmt::join(missing_words_, ", "));
   }
 
   // "NA" 12 times, empty 3 times
@@ -201,6 +210,7 @@ class Decider {
   const DataOptions& options_;
   CsvDecision decision_;
   std::vector<std::string> suspects_;  // columns
+  std::vector<std::string> missing_numbers_, missing_words_;
 };
 
 }  // namespace

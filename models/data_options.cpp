@@ -154,10 +154,12 @@ void describe_data(Schema& schema) {
        "What to learn from: digits (drawn images of ten classes) and houses (regression with "
        "a known optimum) need no files; reference is the test problem with known numbers; "
        "idx reads the MNIST family, csv a table with a header, libsvm sparse rows; files may "
-       "be gzip or plain."});
+       "be gzip or plain. With data.target the default is csv."});
   schema.add({"data.path", "",
               "The training file, for csv and libsvm; for idx the directory (or prefix) of "
-              "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k- counterparts."});
+              "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k- counterparts. "
+              "`starling up` takes {i} in it for the number of the node: site-{i}.csv gives each "
+              "its own file, node-0 the file site-0.csv."});
   schema.add({"data.test-path", "",
               "The held-out file; empty holds out data.holdout of data.path (idx: reads t10k- "
               "files from data.path)."});
@@ -188,6 +190,7 @@ DataOptions read_data_options(Reader& reader) {
   options.path = reader.text("data.path");
   options.test_path = reader.text("data.test-path");
   options.target = reader.text("data.target");
+  if (!options.target.empty() && reader.is_default("data.source")) options.source = Source::csv;
   if (const auto partition = parse_partition(reader.text("data.partition")))
     options.partition = *partition;
   else

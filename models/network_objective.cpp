@@ -230,7 +230,8 @@ optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_
   optim::Evaluation evaluation;
   evaluation.loss = score.loss / count;
   if (selection.set->classes > 0)
-    evaluation.accuracy = static_cast<double>(score.correct) / count;
+    // Rows of a class that the model does not know are wrong, whatever it says.
+    evaluation.accuracy = static_cast<double>(score.correct) / count * selection.usable;
   else
     evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();
   return evaluation;

@@ -15,13 +15,13 @@ Assignment Share::assign(const optim::Shard& shard) {
 }
 
 Selection Share::batch(std::span<const std::uint32_t> batch) {
-  if (batch.empty()) return {.set = &data_->train, .rows = rows_};
+  if (batch.empty()) return {.set = &data_->train, .rows = rows_, .usable = 1};
   selected_.resize(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
     ENSURE(batch[i] < rows_.size(), "a batch names samples that the node holds");
     selected_[i] = rows_[batch[i]];
   }
-  return {.set = &data_->train, .rows = selected_};
+  return {.set = &data_->train, .rows = selected_, .usable = 1};
 }
 
 void Share::leave_out(std::vector<bool> classes) {
@@ -51,7 +51,10 @@ Selection Share::evaluation(std::size_t limit) {
     const std::size_t place = i * count / wanted;
     selected_[i] = listed ? list[place] : static_cast<std::uint32_t>(place);
   }
-  return {.set = &set, .rows = selected_};
+  const std::size_t all = some ? count : set.rows;
+  return {.set = &set,
+          .rows = selected_,
+          .usable = all > 0 ? static_cast<double>(count) / static_cast<double>(all) : 1};
 }
 
 }  // namespace starling::models

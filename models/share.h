@@ -15,6 +15,7 @@ namespace starling::models {
 struct Selection {
   const Dataset* set = nullptr;
   std::span<const std::uint32_t> rows;
+  double usable = 1;  // the share of the rows to choose from that were not left out
 };
 
 class Share {

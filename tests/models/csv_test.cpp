@@ -88,8 +88,8 @@ TEST_CASE("A table has columns of numbers and columns of words") {
   CHECK(table.numbers == std::vector<double>{1, 2, -30});
   CHECK(data.train.targets == std::vector<double>{10, 20, 30});
   CHECK(data.notes ==
-        std::vector<std::string>{"column word: 1 of 3 cells are missing (empty); they "
-                                 "are a category of their own"});
+        std::vector<std::string>{
+            "missing of 3 rows: word 1 (empty); a missing word is a category of its own"});
 }
 
 TEST_CASE("Every way of saying that a cell is missing makes a missing cell") {
@@ -270,8 +270,8 @@ TEST_CASE("California housing fits to within 69000 dollars with 207 cells impute
   const Data data = value_of(load(options));
   CHECK(data.train.rows == 20'640);
   CHECK(data.notes.back() ==
-        "column total_bedrooms: 207 of 20,640 cells are missing (empty); the mean over all nodes "
-        "stands for them");
+        "missing of 20,640 rows: total_bedrooms 207 (empty); the mean over all nodes stands for a "
+        "number");
   CHECK(closed_form_rmse(data) == doctest::Approx(68'800).epsilon(0.003));
   options.missing = Missing::drop;
   CHECK(closed_form_rmse(value_of(load(options))) == doctest::Approx(68'656).epsilon(0.002));
