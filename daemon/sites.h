@@ -1,5 +1,5 @@
-// Sites: the data that planned nodes begin with, each its own file where data.path names one for each
-// by {i}: site-{i}.csv is site-0.csv for node-0, and so on.
+// Sites: the data that planned nodes begin with. Each has a file of its own where data.path names
+// one for each by {i}: site-{i}.csv is site-0.csv for node-0, and so on.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Sites {
   std::shared_ptr<const models::Data> first;  // of node-0
 };
 
-// Loads what each of `nodes` nodes would. The error says what is wrong with which file, or which two
-// do not go together.
+// Loads what each of `nodes` nodes would. The error says what is wrong with which file, or which
+// two do not go together.
 Result<Sites> look_at_sites(const models::DataOptions& options, std::size_t nodes);
 
 }  // namespace starling::daemon

@@ -71,7 +71,7 @@ double WeightedObjective<S>::loss_and_gradient(std::span<const S> x,
   const double loss = inner_->loss_and_gradient(x, batch, gradient);
   const S factor = static_cast<S>(weight());
   for (S& value : gradient) value *= factor;
-  return weight() * loss;
+  return loss;
 }
 
 // argmin w F(x) + <c, x> + (mu / 2) ||x||^2 = argmin F(x) + <c / w, x> + (mu / 2 w) ||x||^2

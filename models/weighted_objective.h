@@ -34,10 +34,11 @@ class WeightedObjective final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     inner_->initialize(x, seed);
   }
+  // The gradient is of F_i'; the loss is F_i, as evaluate() gives it: that of this node's samples,
+  // by which people judge it and the guard its steps.
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
   bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
-  // Not weighted: the loss of this node's samples as people know it.
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return inner_->evaluate(x, limit);
   }

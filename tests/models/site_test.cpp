@@ -108,13 +108,11 @@ TEST_CASE("Weighted by samples the mean over sites is the mean over all rows") {
   const auto nodes = sites({small, large}, model, weigh);
   const auto all = sites({joined(small, large)}, model);
   std::vector<double> x{0.5, -2, 1}, expected(3), mean(3), gradient(3);
-  const double loss = all.front()->loss_and_gradient(x, {}, expected);
-  double mean_loss = 0;
+  all.front()->loss_and_gradient(x, {}, expected);
   for (const auto& node : nodes) {
-    mean_loss += node->loss_and_gradient(x, {}, gradient) / 2;
+    node->loss_and_gradient(x, {}, gradient);
     for (std::size_t i = 0; i < 3; ++i) mean[i] += gradient[i] / 2;
   }
-  CHECK(mean_loss == doctest::Approx(loss).epsilon(1e-12));
   for (std::size_t i = 0; i < 3; ++i) CHECK(mean[i] == doctest::Approx(expected[i]).epsilon(1e-9));
 }
 
