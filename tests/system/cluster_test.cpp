@@ -81,8 +81,10 @@ TEST_CASE("A first address that somebody else has is no reason not to start") {
 }
 
 TEST_CASE("Processes and the simulator walk to the same place on the reference problem") {
+  // With the patience of a wide network no process is done without for the machine's load.
   const std::string arguments =
-      " -n 16 -c configs/reference.ini --stop.rounds=1000 --listen.http=127.0.0.1:0 --json";
+      " -n 16 -c configs/reference.ini --stop.rounds=1000 --listen.http=127.0.0.1:0 --json "
+      "--cluster.preset=wan";
   const testing::Outcome real = run("up" + arguments);
   CAPTURE(real.err);
   REQUIRE(real.exit_code == 0);

@@ -275,7 +275,7 @@ const Mistake kMistakes[] = {
      "starling: quoted.ini: topology.kind = \"\"ring\"\": expected one of " KINDS ""},
     {"run -c", "starling: the required argument for option '--config' is missing"},
     {"run -c ok.ini extra", "starling: run takes no argument \"extra\""},
-    {"run --jion 127.0.0.1:1", "starling: unrecognised option '--jion'; did you mean --json?"},
+    {"run --jion 127.0.0.1:1", "starling: unrecognised option '--jion'; did you mean --join?"},
     {"run --learning-rate=1", "starling: unrecognised option '--learning-rate=1'"},
     {"run -x", "starling: unrecognised option '-x'"},
     {"up -n 0", "starling: -n 0: expected a whole number from 1 to 1024"},
