@@ -14,6 +14,7 @@
 #include "daemon/notices.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
+#include "daemon/table_recipe.h"
 #include "daemon/whole_file.h"
 #include "models/load.h"
 #include "topology/build.h"
@@ -43,6 +44,7 @@ struct Plan {
   Config config;
   FleetOptions fleet;
   std::string description;  // of the data
+  std::string recipe;       // that stands in for what the user did not say; empty: none
 };
 
 // Everything that can be wrong is found here, before anything is started.
@@ -52,7 +54,9 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (!nodes || *nodes < 1 || *nodes > 1024)
     return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  const auto recipe = table_recipe(settings);
+  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
@@ -67,6 +71,10 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : recipe) {
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+    plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
+  }
   if (settings.is_default("cluster.preset"))
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
@@ -288,6 +296,7 @@ int command_up(std::span<const std::string> arguments) {
                n == 1 ? "s" : "", plan->description);
     if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
+    if (!plan->recipe.empty()) fmt::print("No goal is given: {}\n", plan->recipe);
     std::fflush(stdout);
   }
   auto fleet = Fleet::start(plan->fleet);
