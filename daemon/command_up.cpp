@@ -43,8 +43,9 @@ const CommandOption kOptions[] = {
 struct Plan {
   Config config;
   FleetOptions fleet;
-  std::string description;  // of the data
-  std::string recipe;       // that stands in for what the user did not say; empty: none
+  std::string description;         // of the data
+  std::vector<std::string> notes;  // what surprises in them
+  std::string recipe;              // that stands in for what the user did not say; empty: none
 };
 
 // Everything that can be wrong is found here, before anything is started.
@@ -64,6 +65,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(auto loaded, models::load(plan.config.learner.data));
   TRY_DO(validate_goal(plan.config, loaded));
   plan.description = loaded.description;
+  plan.notes = loaded.notes;
   auto data = std::make_shared<const models::Data>(std::move(loaded));
   TRY_DO(models::make_trainer(plan.config.learner, data, "node-0", [] { return Time{}; }));
 
@@ -294,6 +296,7 @@ int command_up(std::span<const std::string> arguments) {
   if (!as_json) {
     fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
                n == 1 ? "s" : "", plan->description);
+    for (const std::string& note : plan->notes) fmt::print("- {}\n", printable(note));
     if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
     if (!plan->recipe.empty()) fmt::print("No goal is given: {}\n", plan->recipe);

@@ -112,7 +112,8 @@ def adult_row(source):
              (0.2 if sex == "Male" else -0.2))
     return [age, missing(source, work, 0.056, "?"), int(source.lognormvariate(12.0, 0.5)),
             EDUCATION[years - 1], years, marital, missing(source, job, 0.057, "?"), sex, gain, loss,
-            hours, missing(source, country, 0.018, "?"), ">50K" if chance(source, logit) else "<=50K"]
+            hours, missing(source, country, 0.018, "?"),
+            ">50K" if chance(source, logit) else "<=50K"]
 
 
 def adult(folder):
@@ -146,8 +147,9 @@ def titanic_row(source, passengers):
     title = "Mr." if sex == "male" else "Mrs."
     name = f'{source.choice(SURNAMES)}, {title} {chr(65 + number % 26)} ("No. {number}")'
     cabin = f"{source.choice('ABCDEF')}{source.randint(1, 900)}" if source.random() < 0.23 else ""
-    return [number, int(chance(source, logit)), level, name, sex, missing(source, age, 0.2), siblings,
-            parents, f"PC {source.randint(1000, 999999)}", fare, cabin, missing(source, port, 0.002)]
+    return [number, int(chance(source, logit)), level, name, sex, missing(source, age, 0.2),
+            siblings, parents, f"PC {source.randint(1000, 999999)}", fare, cabin,
+            missing(source, port, 0.002)]
 
 
 def titanic(folder):

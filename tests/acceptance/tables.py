@@ -4,9 +4,9 @@
     tests/acceptance/tables.py [TABLE ...]
 
 The tables are those of messy_tables.py. Of each, `starling data` must tell what `says` holds, and
-name exactly the columns to leave out that tell rows apart and nothing else; of the files that
-nobody can learn from, it must say the line and the mistake. The exit code is 1 when something was
-not said. bench/tables.py asks how well the tables are learned.
+name exactly the columns to leave out that tell rows apart and nothing else; `up` must tell the
+same. Of the files that nobody can learn from, it must say the line and the mistake. The exit code
+is 1 when something was not said. bench/tables.py asks how well the tables are learned.
 """
 import os
 import subprocess
@@ -68,6 +68,19 @@ def check_table(table):
            code == 0 and not unsaid)
 
 
+def check_up(table):
+    """Whoever trains without having looked is told the same."""
+    ignore = [f"--data.ignore={','.join(table.ignore)}"] if table.ignore else []
+    done = subprocess.run(
+        [PROGRAM, "up", "-n", "2", "--data.source=csv", f"--data.path={table.train}", *ignore,
+         f"--data.target={table.target}", *table.keys, "--stop.rounds=1",
+         "--listen.http=127.0.0.1:0", f"--output={table.train}.safetensors"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    unsaid = [words for words in table.says if words not in done.stdout]
+    report(f"{table.name}, up", f"not said: {unsaid}" if unsaid else "said too",
+           done.returncode == 0 and not unsaid)
+
+
 def check_broken(folder, name, content, words):
     path = os.path.join(folder, f"{name}.csv")
     with open(path, "wb") as stream:
@@ -88,7 +101,9 @@ def main():
                 for broken, (content, words) in BROKEN.items():
                     check_broken(folder, broken, content, words)
             else:
-                check_table(messy_tables.MAKERS[name](folder))
+                table = messy_tables.MAKERS[name](folder)
+                check_table(table)
+                check_up(table)
     return 1 if failures else 0
 
 
