@@ -62,7 +62,7 @@ std::string field(const std::string& text) {
 std::string predictions_csv(const Job& job) {
   const std::vector<std::string>& classes = job.predictor.classes();
   std::string text = "prediction";
-  for (const std::string& name : classes) text += "," + field("probability " + name);
+  for (const std::string& name : classes) text.append(",").append(field("probability " + name));
   text += "\n";
   auto out = std::back_inserter(text);
   for (std::size_t row = 0; row < job.predictions.rows; ++row) {

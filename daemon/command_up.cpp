@@ -19,6 +19,7 @@
 #include "daemon/stop_signals.h"
 #include "daemon/summary_json.h"
 #include "daemon/table.h"
+#include "daemon/table_recipe.h"
 #include "daemon/whole_file.h"
 #include "topology/build.h"
 
@@ -54,10 +55,13 @@ struct Plan {
   Config config;
   FleetOptions fleet;
   Sites sites;
+  std::string recipe;  // that stands in for what the user did not say; empty: none
 };
 
-// Files of their own are not shared out.
-void own_files(Settings& settings) {
+// A target makes a table, and files of their own are not shared out.
+void settle_data(Settings& settings) {
+  if (!settings.text("data.target").empty() && settings.is_default("data.source"))
+    settings.set("data.source", "csv", "data.target");
   if (settings.text("data.path").find("{i}") != std::string::npos &&
       settings.is_default("data.shard"))
     settings.set("data.shard", "all", "data.path");
@@ -71,7 +75,9 @@ Result<Plan> make_plan(const CommandLine& line) {
     return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
   std::vector<std::string> mistakes;
   Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  own_files(settings);
+  settle_data(settings);
+  const auto recipe = table_recipe(settings);
+  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
@@ -85,6 +91,10 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : recipe) {
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+    plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
+  }
   if (settings.is_default("cluster.preset"))
     plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
@@ -315,6 +325,7 @@ int command_up(std::span<const std::string> arguments) {
     for (const std::string& note : plan->sites.notes) fmt::print("- {}\n", printable(note));
     if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
       fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
+    if (!plan->recipe.empty()) fmt::print("No goal is given: {}\n", plan->recipe);
     std::fflush(stdout);
   }
   is_started = 1;

@@ -23,7 +23,8 @@ ordered number_json(const std::optional<double>& value) {
 
 std::string confusion_text(const models::Scores& scores) {
   std::vector<std::string> titles{"true \\ predicted"};
-  for (const auto& score : scores.classes) titles.push_back(">" + printable(score.name));
+  for (const auto& score : scores.classes)
+    titles.push_back(fmt::format(">{}", printable(score.name)));
   Table table(std::move(titles));
   for (std::size_t c = 0; c < scores.classes.size(); ++c) {
     std::vector<std::string> cells{printable(scores.classes[c].name)};
@@ -52,8 +53,8 @@ std::string scores_text(const models::Scores& scores) {
   for (const models::ClassScore& score : scores.classes)
     table.add({printable(score.name), with_commas(score.rows), number(score.precision),
                number(score.recall)});
-  text += "\n" + table.text();
-  if (scores.classes.size() <= kConfusionShown) text += "\n" + confusion_text(scores);
+  text.append("\n").append(table.text());
+  if (scores.classes.size() <= kConfusionShown) text.append("\n").append(confusion_text(scores));
   return text;
 }
 

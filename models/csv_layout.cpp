@@ -19,6 +19,8 @@ constexpr std::size_t kRowsPerClass = 5;
 // is taken for a mistake in the file.
 constexpr double kMostly = 0.9;
 constexpr std::size_t kFewValues = 20;
+// From so many rows on a column that counts them does so on purpose, whatever its name.
+constexpr std::size_t kRowsCounted = 10;
 
 class Decider {
  public:
@@ -74,10 +76,17 @@ class Decider {
 
   bool is_left_out(const ColumnProfile& column) {
     if (std::ranges::count(options_.ignore, column.name) > 0) return true;
-    const bool counts = !column.is_named && options_.has_header && column.counts_rows &&
-                        column.numbers.count == profile_.rows && profile_.rows > 1;
-    if (counts) note("left out: column {}, which has no name and counts the rows", column.name);
-    return counts;
+    const bool counts = options_.has_header && column.counts_rows &&
+                        column.numbers.count == profile_.rows &&
+                        profile_.rows >= (column.is_named ? kRowsCounted : 2);
+    if (counts && !column.is_named)
+      note("left out: column {}, which has no name and counts the rows", column.name);
+    else if (counts)
+      note(
+          "column {} counts the rows, which tells nothing of others; data.ignore = {} leaves it "
+          "out",
+          column.name, column.name);
+    return counts && !column.is_named;
   }
 
   void decide_feature(const ColumnProfile& column) {
@@ -191,6 +200,9 @@ class Decider {
     if (layout.classifies && different > kClassesLimit)
       return refuse("target {} has {} different values, expected at most {} classes", column.name,
                     different > kWordsLimit ? "too many" : with_commas(different), kClassesLimit);
+    if (different == 1)
+      note("target {}: every row holds {}, so that these rows alone teach nothing", column.name,
+           *column.values.begin());
     if (options_.task == Task::automatic) say_task(column, different);
   }
 

@@ -37,9 +37,10 @@ Result<bool> CsvReader::next(std::vector<std::string>& fields) {
 
 Result<void> CsvReader::take_field(std::string& field) {
   if (rest_.starts_with('"')) return take_quoted(field);
-  const char ends[] = {separator_, '\n'};
-  const std::string_view plain =
-      rest_.substr(0, rest_.find_first_of(std::string_view(ends, sizeof(ends))));
+  // find_first_of() would call a function for every character.
+  const auto end = std::ranges::find_if(
+      rest_, [this](char character) { return character == separator_ || character == '\n'; });
+  const std::string_view plain = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
   rest_.remove_prefix(plain.size());
   field = trim(plain);
   return {};

@@ -217,6 +217,23 @@ TEST_CASE("A column without a name that counts the rows is left out") {
   CHECK(table_of(value_of(read(",a,y\n3,5,1\n1,6,2\n")).train).columns.size() == 2);
 }
 
+TEST_CASE("A column with a name that counts the rows is kept and named") {
+  std::string text = "id,a,y\n";
+  for (int row = 0; row < 20; ++row) text += fmt::format("{},{},{}\n", 7 + row, row % 3, row % 2);
+  const Data data = value_of(read(text));
+  CHECK(table_of(data.train).columns.size() == 2);
+  REQUIRE_FALSE(data.notes.empty());
+  CHECK(says(data.notes[0], "column id counts the rows"));
+  CHECK(says(data.notes[0], "data.ignore = id leaves it out"));
+}
+
+TEST_CASE("A target that is the same in every row is said to teach nothing") {
+  const Data data =
+      value_of(read("a,y\n1,no\n2,no\n1,no\n", [](auto& o) { o.task = Task::classification; }));
+  REQUIRE_FALSE(data.notes.empty());
+  CHECK(says(data.notes[0], "target y: every row holds no"));
+}
+
 TEST_CASE("A malformed table is an error that names line and cause") {
   CHECK(says(error_of("a,y\n1,2\n1,2,3\n"), "line 3: 3 fields, expected 2"));
   CHECK(says(error_of("a,y\n1\n"), "line 2: 1 fields"));

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Asks whether the program says what surprises in tables, and refuses what it cannot use.
+
+    tests/acceptance/tables.py [TABLE ...]
+
+The tables are those of messy_tables.py. Of each, `starling data` must tell what `says` holds, and
+name exactly the columns to leave out that tell rows apart and nothing else; `up` must tell the
+same. Of the files that nobody can learn from, it must say the line and the mistake. The exit code
+is 1 when something was not said. bench/tables.py asks how well the tables are learned.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import messy_tables
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.environ.get("STARLING") or os.path.join(ROOT, "build", "release", "daemon", "starling")
+# Columns that may be of use for all the program knows: it says what they are.
+SAID = {"titanic": ["PassengerId"]}
+BROKEN = {  # a file, and what must be said of it
+    "thousands": ("size;price\n" + "".join(f"1,{i:03};{i}\n" for i in range(50)),
+                  "thousands separators"),
+    "decimal-comma": ("size;price\n" + "".join(f"3,{i};{i}\n" for i in range(50)),
+                      "decimal point"),
+    "ragged": ("size,price\n" + "1,2\n" * 30 + "1,2,3\n", "line 32: 3 fields, expected 2"),
+    "open-quote": ("size,price\n1,2\n\"1,2\n", "line 3: a quote is never closed"),
+    "latin1": ("größe,price\n1,2\n".encode("latin-1"), "is not UTF-8"),
+    "no-header": ("1,2\n3,4\n", "data.header = false"),
+    "twice": ("a,a,price\n1,2,3\n", "names a column \"a\" twice"),
+    "one-column": ("price\n1\n", "only one column"),
+    "no-target": ("size,cost\n1,2\n", "data.target = \"price\" is no column"),
+    "empty": ("", "empty, expected a table"),
+    "one-word": ("size,price\n" + "".join(f"{i},{3 * i}\n" for i in range(99)) + "big,5\n",
+                 "line 101 holds \"big\""),
+}
+failures = []
+
+
+def report(name, figure, good):
+    print(f"{'ok  ' if good else 'MISS'}  {name}: {figure}", flush=True)
+    if not good:
+        failures.append(name)
+
+
+def look(path, *arguments):
+    done = subprocess.run([PROGRAM, "data", str(path), *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def check_table(table):
+    keys = [f"--data.target={table.target}", *table.keys]
+    said = SAID.get(table.name, [])
+    found = [name for name in table.ignore if name not in said]
+    if found:
+        code, text = look(table.train, *keys)
+        proposal = f"data.ignore = {','.join(found)} leaves"
+        report(f"{table.name}, refused", proposal, code != 0 and proposal in text)
+        for name in said:
+            report(f"{table.name}, said of {name}", "counts the rows",
+                   f"column {name} counts" in text)
+    if table.ignore:
+        keys.append(f"--data.ignore={','.join(table.ignore)}")
+    code, text = look(table.train, *keys)
+    unsaid = [words for words in table.says if words not in text]
+    report(table.name, f"not said: {unsaid}" if unsaid else f"{len(table.says)} surprises said",
+           code == 0 and not unsaid)
+
+
+def check_up(table):
+    """Whoever trains without having looked is told the same."""
+    ignore = [f"--data.ignore={','.join(table.ignore)}"] if table.ignore else []
+    done = subprocess.run(
+        [PROGRAM, "up", "-n", "2", "--data.source=csv", f"--data.path={table.train}", *ignore,
+         f"--data.target={table.target}", *table.keys, "--stop.rounds=1",
+         "--listen.http=127.0.0.1:0", f"--output={table.train}.safetensors"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    unsaid = [words for words in table.says if words not in done.stdout]
+    report(f"{table.name}, up", f"not said: {unsaid}" if unsaid else "said too",
+           done.returncode == 0 and not unsaid)
+
+
+def check_broken(folder, name, content, words):
+    path = os.path.join(folder, f"{name}.csv")
+    with open(path, "wb") as stream:
+        stream.write(content if isinstance(content, bytes) else content.encode())
+    code, text = look(path, "--data.target=price")
+    said = " ".join(text.split())
+    report(f"broken: {name}", said[:200], code != 0 and words in said)
+
+
+def main():
+    wanted = sys.argv[1:] or [*messy_tables.MAKERS, "broken"]
+    unknown = sorted(set(wanted) - set(messy_tables.MAKERS) - {"broken"})
+    if unknown:
+        sys.exit(f"unknown table {', '.join(unknown)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted:
+            if name == "broken":
+                for broken, (content, words) in BROKEN.items():
+                    check_broken(folder, broken, content, words)
+            else:
+                table = messy_tables.MAKERS[name](folder)
+                check_table(table)
+                check_up(table)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
