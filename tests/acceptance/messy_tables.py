@@ -220,7 +220,8 @@ CUT = {"Fair": (3, -900), "Good": (9, -300), "Very Good": (22, 0), "Premium": (2
        "Ideal": (40, 100)}
 COLOR = {"D": (13, 800), "E": (18, 600), "F": (18, 500), "G": (21, 300), "H": (15, -200),
          "I": (10, -700), "J": (5, -1500)}
-CLARITY = {"I1": (1, -4000), "SI2": (17, -1300), "SI1": (24, -400), "VS2": (23, 200), "VS1": (15, 500),
+CLARITY = {"I1": (1, -4000), "SI2": (17, -1300), "SI1": (24, -400), "VS2": (23, 200),
+           "VS1": (15, 500),
            "VVS2": (9, 900), "VVS1": (7, 900), "IF": (3, 1200)}
 
 
@@ -266,15 +267,17 @@ def taxis_row(source, zones):
     fare = 2.6 + 2.5 * distance + 0.02 * end + 0.9 * (begin // 50) + 1.1 * toll + \
         (1.5 if color == "green" else 0) + source.gauss(0, 2.4)
     stamp = f"2019-03-{day:02} {hour:02}:{minute:02}:{second:02}"
-    return [stamp, stamp[:14] + "59:59", missing(source, source.choice([1, 1, 1, 2, 5]), 0.01, "NA"),
-            distance, f"{max(2.5, fare):.2f}", toll, color,
+    return [stamp, stamp[:14] + "59:59",
+            missing(source, source.choice([1, 1, 1, 2, 5]), 0.01, "NA"), distance,
+            f"{max(2.5, fare):.2f}", toll, color,
             missing(source, source.choice(["credit card", "credit card", "cash"]), 0.007),
             f"Zone {begin}", missing(source, f"Zone {end}", 0.007), BOROUGHS[begin // 50]]
 
 
 def taxis(folder, rows=1_000_000):
     zones = list(range(250))
-    train, test = pair(folder, "taxis", TAXIS, lambda source: taxis_row(source, zones), (rows, 50000))
+    train, test = pair(folder, "taxis", TAXIS, lambda source: taxis_row(source, zones),
+                       (rows, 50000))
     words = ["color", "payment", "pickup_zone", "dropoff_zone", "pickup_borough"]
     return Table("taxis", "fare", train, test, False, words, ["passengers", "distance", "tolls"],
                  ignore=["pickup", "dropoff"],
@@ -289,7 +292,8 @@ def wide(folder):
     def draw(source):
         numbers = [source.gauss(10 * c, 1 + c) for c in range(170)]
         words = [source.choice("abcde") for _ in range(30)]
-        scores = [sum((numbers[c] - 10 * c) / (1 + c) * math.sin(c + 40 * k) for c in range(0, 170, 9)) +
+        scores = [sum((numbers[c] - 10 * c) / (1 + c) * math.sin(c + 40 * k)
+                      for c in range(0, 170, 9)) +
                   (1.5 if words[k] == "a" else 0) + source.gauss(0, 1) for k in range(3)]
         kind = ("low", "middle", "high")[scores.index(max(scores))]
         return [missing(source, f"{n:.4g}", 0.02, "null") for n in numbers] + words + [kind]
@@ -308,7 +312,8 @@ def sensors(folder):
         common = source.gauss(300, 25)
         values = [common + source.gauss(0, 6) for _ in range(60)]
         effect = sum((value - common) * math.cos(c) for c, value in enumerate(values))
-        return [f"{v:.1f}" for v in values] + [f"{40 + 0.3 * common + 0.2 * effect + source.gauss(0, 3):.2f}"]
+        result = 40 + 0.3 * common + 0.2 * effect + source.gauss(0, 3)
+        return [f"{v:.1f}" for v in values] + [f"{result:.2f}"]
 
     train, test = pair(folder, "sensors", header, draw, (8000, 4000))
     return Table("sensors", "yield", train, test, False, [], header[:-1],

@@ -59,7 +59,8 @@ def check_table(table):
         proposal = f"data.ignore = {','.join(found)} leaves"
         report(f"{table.name}, refused", proposal, code != 0 and proposal in text)
         for name in said:
-            report(f"{table.name}, said of {name}", "counts the rows", f"column {name} counts" in text)
+            report(f"{table.name}, said of {name}", "counts the rows",
+                   f"column {name} counts" in text)
     if table.ignore:
         keys.append(f"--data.ignore={','.join(table.ignore)}")
     code, text = look(table.train, *keys)
