@@ -268,7 +268,8 @@ def taxis_row(source, zones):
         (1.5 if color == "green" else 0) + source.gauss(0, 2.4)
     stamp = f"2019-03-{day:02} {hour:02}:{minute:02}:{second:02}"
     return [stamp, stamp[:14] + "59:59",
-            missing(source, source.choice([1, 1, 1, 2, 5]), 0.01, "NA"), distance, f"{max(2.5, fare):.2f}", toll, color,
+            missing(source, source.choice([1, 1, 1, 2, 5]), 0.01, "NA"), distance,
+            f"{max(2.5, fare):.2f}", toll, color,
             missing(source, source.choice(["credit card", "credit card", "cash"]), 0.007),
             f"Zone {begin}", missing(source, f"Zone {end}", 0.007), BOROUGHS[begin // 50]]
 
