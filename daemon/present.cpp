@@ -184,11 +184,17 @@ std::string topology_text(const json& document) {
   return summary.text() + "\n" + table.text();
 }
 
+// "12:00:00" of "2026-07-01T12:00:00+0200", which is how lines of the log begin.
+std::string clock_of(const json& event) {
+  constexpr std::size_t kDateWidth = 11, kClockWidth = 8;
+  const std::string at = word(event, "at");
+  return at.size() < kDateWidth + kClockWidth ? at : at.substr(kDateWidth, kClockWidth);
+}
+
 std::string events_text(const json& document) {
   std::string text;
   for (const json& event : part(document, "events"))
-    text +=
-        fmt::format("{:8.1f} s  {}\n", number(event, "time_s").value_or(0), word(event, "text"));
+    text += fmt::format("{}  {}\n", clock_of(event), word(event, "text"));
   return text;
 }
 

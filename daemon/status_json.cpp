@@ -241,6 +241,7 @@ json convergence_json(std::span<const gossip::Progress> series) {
 json event_json(const LoggedEvent& logged) {
   return {{"sequence", logged.sequence},
           {"time_s", logged.time_s},
+          {"at", logged.at},
           {"kind", name(logged.event.kind)},
           {"text", logged.event.text}};
 }
