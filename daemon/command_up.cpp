@@ -30,6 +30,8 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
 
+constexpr char kDefaultHttp[] = "127.0.0.1:7680";  // that `starling status` asks
+
 constexpr char kModelPath[] = "starling-model.safetensors";
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -186,35 +188,33 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
   return verdict;
 }
 
-struct Means {
-  double loss = 0, accuracy = 0, rmse = 0, distance = 0;
-  std::uint64_t round = 0;
-  bool has_accuracy = false, has_rmse = false;
-};
-
-Means means(std::span<const gossip::NodeSummary> nodes) {
-  Means mean;
-  const double n = static_cast<double>(nodes.size());
-  mean.round = UINT64_MAX;
-  for (const gossip::NodeSummary& node : nodes) {
-    mean.loss += node.loss.value_or(0) / n;
-    mean.accuracy += node.accuracy.value_or(0) / n;
-    mean.rmse += node.rmse.value_or(0) / n;
-    mean.distance += node.distance.value_or(0) / n;
-    mean.round = std::min(mean.round, node.round);
-    mean.has_accuracy |= node.accuracy.has_value();
-    mean.has_rmse |= node.rmse.has_value();
-  }
-  return mean;
+// Over the nodes that have measured it.
+std::optional<double> mean(std::span<const gossip::NodeSummary> nodes,
+                           std::optional<double> gossip::NodeSummary::*member) {
+  double total = 0, count = 0;
+  for (const gossip::NodeSummary& node : nodes)
+    if (node.*member) total += *(node.*member), ++count;
+  return count > 0 ? std::optional(total / count) : std::nullopt;
 }
 
-std::string progress_line(const Means& mean, double time_s, std::size_t running,
-                          std::size_t nodes) {
-  std::string line =
-      fmt::format("{:6.1f} s  round {:>6}  loss {:.4f}", time_s, mean.round, mean.loss);
-  if (mean.has_accuracy) line += fmt::format("  accuracy {}", percent(mean.accuracy));
-  if (mean.has_rmse) line += fmt::format("  rmse {:.4g}", mean.rmse);
-  return line + fmt::format("  consensus {:.1e}  nodes {}/{}", mean.distance, running, nodes);
+std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
+  std::uint64_t round = UINT64_MAX;
+  for (const gossip::NodeSummary& node : nodes) round = std::min(round, node.round);
+  return round;
+}
+
+// What nobody has measured yet is left out.
+std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
+                          std::size_t running) {
+  std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
+  if (const auto loss = mean(nodes, &gossip::NodeSummary::loss))
+    line += fmt::format("  loss {:.4f}", *loss);
+  if (const auto accuracy = mean(nodes, &gossip::NodeSummary::accuracy))
+    line += fmt::format("  accuracy {}", percent(*accuracy));
+  if (const auto rmse = mean(nodes, &gossip::NodeSummary::rmse))
+    line += fmt::format("  rmse {:.4g}", *rmse);
+  if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
+  return line;
 }
 
 // What nodes warn of, each once whichever of them says it.
@@ -245,14 +245,12 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
     fleet.refresh();
     pass_on_warnings(fleet, notices, block, quiet);
     const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
-    const Means mean = means(nodes);
-    if (!training_since && mean.round > 0) training_since = steady_clock::now();
-    if (mean.round > 0) losses.push_back(mean.loss);
+    if (!training_since && least_round(nodes) > 0) training_since = steady_clock::now();
+    if (const auto loss = mean(nodes, &gossip::NodeSummary::loss)) losses.push_back(*loss);
     const std::size_t running = fleet.running();
-    const std::string line =
-        progress_line(mean, seconds_since(started), running, fleet.nodes().size());
+    const std::string line = progress_line(nodes, seconds_since(started), running);
     if (!quiet)
-      block.draw(fmt::format("{}\nloss {}\n\n{}", line, sparkline(losses, 60), node_table(nodes)),
+      block.draw(fmt::format("{}\nloss {}\n\n{}", line, sparkline(losses, 55), node_table(nodes)),
                  line, seconds_since(started));
     Verdict verdict = judge(fleet, goal, training_since ? seconds_since(*training_since) : 0);
     if (interrupted) verdict.text = "interrupted";
@@ -265,9 +263,14 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   }
 }
 
+// A command for a second terminal.
+std::string how_to_ask(Fleet& fleet) {
+  const std::string http = to_string(fleet.nodes()[0].http);
+  return "starling status" + (http == kDefaultHttp ? "" : " --api http://" + http);
+}
+
 void keep_until_interrupted(Fleet& fleet) {
-  fmt::print("Still running; Ctrl-C stops. Ask a node: starling status --api http://{}\n",
-             to_string(fleet.nodes()[0].http));
+  fmt::print("Still running; Ctrl-C stops. Ask a node: {}\n", how_to_ask(fleet));
   std::fflush(stdout);
   while (!interrupted) std::this_thread::sleep_for(kLookEvery);
 }
@@ -281,7 +284,7 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   gossip::Summary summary;
   summary.nodes = fleet.node_summaries();
   summary.series = fleet.series();
-  summary.goal = {verdict.reached, verdict.text, means(summary.nodes).round, goal};
+  summary.goal = {verdict.reached, verdict.text, least_round(summary.nodes), goal};
   summary.members = fleet.members();
   summary.wall_s = wall_s;
   if (as_json)
@@ -333,12 +336,14 @@ int command_up(std::span<const std::string> arguments) {
   auto fleet = Fleet::start(plan->fleet);
   if (!fleet) return end_with(kExitFailed, fleet.error().text);
   if (!as_json && !interrupted)
-    fmt::print("Watch any of them: starling status --api http://{}\n\n",
-               to_string(fleet->nodes()[0].http));
+    fmt::print("Watch any of them: {}\nCtrl-C stops.\n\n", how_to_ask(*fleet));
   std::fflush(stdout);
   const Verdict verdict = watch(*fleet, plan->config, as_json);
   const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
-  if (line->has("keep") && !interrupted) keep_until_interrupted(*fleet);
+  if (line->has("keep") && !interrupted)
+    keep_until_interrupted(*fleet);
+  else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
+    fmt::print("The nodes end; with --keep they stay for a look from a second terminal.\n");
   fmt::print(stderr, "{}", fleet->stop());
   const bool predicts = plan->config.learner.data.source == models::Source::csv;
   return keep_model(*fleet, line->value("output").value_or(kModelPath), predicts, as_json, code);

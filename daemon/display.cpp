@@ -15,9 +15,13 @@ namespace {
 
 constexpr double kLineEvery_s = 2;
 constexpr std::size_t kRowsLimit = 64;  // of a table that somebody reads
+constexpr std::size_t kNameWidth = 8;
+constexpr double kLarge = 1000;  // from here on six digits count, not a number of decimals
 
 std::string optional_number(const std::optional<double>& value, int digits) {
-  return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+  if (!value) return "-";
+  return std::abs(*value) < kLarge ? fmt::format("{:.{}f}", *value, digits)
+                                   : fmt::format("{:.6g}", *value);
 }
 
 std::string optional_small(const std::optional<double>& value) {
@@ -47,25 +51,29 @@ std::string rest(std::span<const gossip::NodeSummary> nodes, bool has_rmse) {
 
 }  // namespace
 
+// 60 columns, with room for the numbers to come: the table is drawn over and over.
 std::string node_table(std::span<const gossip::NodeSummary> nodes) {
-  const bool has_rmse =
-      std::ranges::any_of(nodes, [](auto& node) { return node.rmse.has_value(); });
-  const bool has_optimum =
-      std::ranges::any_of(nodes, [](auto& node) { return node.distance_to_optimum.has_value(); });
-  std::string text = fmt::format("{:<12}{:>9}{:>12}{:>12}{:>13}", "node", "round", "loss",
-                                 has_rmse ? "rmse" : "accuracy", "consensus");
-  if (has_optimum) text += fmt::format("{:>14}", "to optimum");
-  text += fmt::format("{:>12}\n", "sent");
+  const auto has = [nodes](std::optional<double> gossip::NodeSummary::*member) {
+    return std::ranges::any_of(nodes, [member](auto& node) { return (node.*member).has_value(); });
+  };
+  const bool has_rmse = has(&gossip::NodeSummary::rmse);
+  const bool has_optimum = has(&gossip::NodeSummary::distance_to_optimum);
+  const bool has_quality = has_rmse || has(&gossip::NodeSummary::accuracy) || !has_optimum;
+  std::size_t width = kNameWidth;
+  for (const gossip::NodeSummary& node : nodes) width = std::max(width, node.name.size());
+  std::string text = fmt::format("{:<{}}{:>7}{:>10}", "node", width, "round", "loss");
+  if (has_quality) text += fmt::format("{:>10}", has_rmse ? "rmse" : "accuracy");
+  text += fmt::format("{:>11}", "consensus");
+  if (has_optimum) text += fmt::format("{:>12}", "to optimum");
+  text += fmt::format("{:>10}\n", "sent");
   for (const gossip::NodeSummary& node : nodes.first(std::min(nodes.size(), kRowsLimit))) {
-    text += fmt::format(
-        "{:<12}{:>9}{:>12}{:>12}{:>13}", node.name, node.round, optional_number(node.loss, 5),
-        has_rmse ? optional_number(node.rmse, 4) : optional_number(node.accuracy, 4),
-        optional_small(node.distance));
-    if (has_optimum)
-      text += fmt::format("{:>14}", node.distance_to_optimum
-                                        ? fmt::format("{:.7f}", *node.distance_to_optimum)
-                                        : "-");
-    text += fmt::format("{:>12}\n", human_bytes(static_cast<double>(node.sent_bytes)));
+    text += fmt::format("{:<{}}{:>7}{:>10}", node.name, width, node.round,
+                        optional_number(node.loss, 5));
+    if (has_quality)
+      text += fmt::format("{:>10}", optional_number(has_rmse ? node.rmse : node.accuracy, 4));
+    text += fmt::format("{:>11}", optional_small(node.distance));
+    if (has_optimum) text += fmt::format("{:>12}", optional_number(node.distance_to_optimum, 7));
+    text += fmt::format("{:>10}\n", human_bytes(static_cast<double>(node.sent_bytes)));
   }
   if (nodes.size() > kRowsLimit) text += rest(nodes, has_rmse);
   return text;

@@ -1,6 +1,7 @@
 #include "daemon/event_log.h"
 
 #include <algorithm>
+#include <ctime>
 
 namespace starling::daemon {
 
@@ -35,9 +36,21 @@ std::string_view name(gossip::Event::Kind kind) {
   return "event";
 }
 
+namespace {
+
+std::string local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%FT%T%z", &local)};
+}
+
+}  // namespace
+
 void EventLog::add(Time now, const gossip::Event& event) {
   if (events_.size() >= kEventsLimit) events_.pop_front();
-  events_.push_back({++newest_, seconds(now), event});
+  events_.push_back({++newest_, seconds(now), local_time(), event});
 }
 
 std::vector<LoggedEvent> EventLog::since(std::uint64_t sequence, std::size_t limit) const {

@@ -19,6 +19,7 @@ std::string_view name(gossip::Event::Kind kind);
 struct LoggedEvent {
   std::uint64_t sequence = 0;
   double time_s = 0;  // since the start of the process
+  std::string at;     // the same moment by the clock of the log: "2026-07-01T12:00:00+0200"
   gossip::Event event;
 };
 

@@ -117,8 +117,8 @@ holds every round of a run of up to 10,000 and an evenly thinned set above.
     {"events", "what has happened, in order",
      R"(Usage: starling events [--api URL] [--json] [--watch]
 
-Prints the last 1,000 events of a node, one a line with the seconds since its start: members that
-joined, died or left, edges, the beginning and the end of training.
+Prints the last 1,000 events of a node, one a line with the time as in its log: members that joined,
+died or left, edges, the beginning and the end of training.
 {asking}  --json             print the document as the node sends it, and nothing else
   --watch            go on with what happens until Ctrl-C
 

@@ -3,16 +3,33 @@
 #include <algorithm>
 
 namespace starling::daemon {
+namespace {
+
+bool is_evaluated(const gossip::Progress& point) {
+  return point.accuracy || point.rmse || point.evaluation_loss;
+}
+
+}  // namespace
 
 void History::add(const gossip::Progress& point) {
   newest_ = point;
   any_ = true;
-  if (point.round % stride_ != 0) return;
-  points_.push_back(point);
+  put(points_, point);
   while (points_.size() > kPointsLimit) {
     stride_ *= 2;
-    std::erase_if(points_, [this](const auto& kept) { return kept.round % stride_ != 0; });
+    std::vector<gossip::Progress> kept;
+    for (const gossip::Progress& old : points_) put(kept, old);
+    points_ = std::move(kept);
   }
+}
+
+// Of the rounds of one stride the newest that was evaluated stays, or else the newest.
+void History::put(std::vector<gossip::Progress>& points, const gossip::Progress& point) const {
+  const auto stride_of = [this](std::uint64_t round) { return (round + stride_ - 1) / stride_; };
+  if (points.empty() || stride_of(points.back().round) != stride_of(point.round))
+    points.push_back(point);
+  else if (is_evaluated(point) || !is_evaluated(points.back()))
+    points.back() = point;
 }
 
 std::vector<gossip::Progress> History::since(std::uint64_t round) const {

@@ -1,5 +1,6 @@
 // History: the convergence series of a node since its start, every round up to a limit and thinned
-// evenly above it, so that it stays bounded however long the node runs.
+// evenly above it, so that it stays bounded however long the node runs. An evaluated round is not
+// thinned away for one that was not evaluated.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,10 @@ class History {
   std::vector<gossip::Progress> since(std::uint64_t round) const;
 
  private:
+  void put(std::vector<gossip::Progress>& points, const gossip::Progress& point) const;
+
   std::vector<gossip::Progress> points_;
-  std::uint64_t stride_ = 1;  // keeps rounds that are multiples of it
+  std::uint64_t stride_ = 1;  // keeps one of so many rounds
   gossip::Progress newest_;
   bool any_ = false;
 };

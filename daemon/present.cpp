@@ -13,7 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kConvergenceRows = 20;
-constexpr std::size_t kSparklineWidth = 64;
+constexpr std::size_t kSparklineWidth = 32;
+constexpr std::size_t kTitleWidth = 11;  // of a line of the status
 
 // ---- reading what may be missing
 
@@ -45,24 +46,32 @@ std::string count(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// The parts that are there, with commas between.
+// The parts that are there, with commas between, in lines that fit behind a title.
 class Phrase {
  public:
   void add(std::string_view before, const std::optional<double>& value, Format format,
            std::string_view behind = "") {
     if (value) add(fmt::format("{}{}{}", before, format(*value), behind));
   }
-  void add(const std::string& words) { text_ += (text_.empty() ? "" : ", ") + words; }
+  void add(const std::string& words) {
+    if (!text_.empty()) text_ += ',';
+    column_ += words.size() + 2;
+    const bool fits = kTitleWidth + column_ <= display_width();
+    if (!text_.empty()) text_ += fits ? " " : "\n" + std::string(kTitleWidth, ' ');
+    if (!fits) column_ = words.size() + 2;
+    text_ += words;
+  }
   const std::string& text() const { return text_; }
 
  private:
   std::string text_;
+  std::size_t column_ = 0;
 };
 
 // ---- status
 
 std::string line(std::string_view title, const std::string& content) {
-  return content.empty() ? "" : fmt::format("{:<11}{}\n", title, content);
+  return content.empty() ? "" : fmt::format("{:<{}}{}\n", title, kTitleWidth, content);
 }
 
 std::string node_lines(const json& node) {
@@ -84,6 +93,8 @@ std::string rejection(const json& status, const std::string& reason, double how_
 
 std::string run_lines(const json& run) {
   Phrase progress, loss;
+  progress.add(word(run, "algorithm"));
+  progress.add(word(run, "schedule"));
   progress.add("round ", number(run, "round"), count);
   progress.add("", number(run, "samples"), count, " samples");
   progress.add("learning rate ", number(run, "learning_rate"), human_number);
@@ -96,9 +107,7 @@ std::string run_lines(const json& run) {
   Phrase data;
   data.add("", number(shard, "samples"), count, " samples");
   if (shard.contains("description")) data.add(word(shard, "description"));
-  return line("run", fmt::format("{}, {}, {}", word(run, "algorithm"), word(run, "schedule"),
-                                 progress.text())) +
-         line("data", data.text()) + line("loss", loss.text()) +
+  return line("run", progress.text()) + line("data", data.text()) + line("loss", loss.text()) +
          (evaluation.contains("accuracy")
               ? line("accuracy",
                      fmt::format("{} at round {}", cell(evaluation, "accuracy", human_fraction),
@@ -146,28 +155,36 @@ std::string status_text(const json& status) {
 
 // ---- lists
 
+// ":7680" where the host is that of the control address.
+std::string http_cell(const json& member) {
+  const std::string control = word(member, "control"), http = word(member, "http");
+  const std::size_t colon = control.rfind(':');
+  if (colon == std::string::npos || !http.starts_with(control.substr(0, colon + 1))) return http;
+  return http.substr(colon);
+}
+
 std::string members_text(const json& document) {
-  Table table({"NAME", "STATE", ">ROUND", ">LOSS", ">HEARD", "CONTROL", "HTTP"});
+  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS"});
   for (const json& member : part(document, "members"))
     table.add({word(member, "name"), word(member, "state"), cell(member, "round", count),
-               cell(member, "loss", human_number), cell(member, "last_heard_s", human_duration),
-               word(member, "control"), word(member, "http")});
-  return table.text();
+               cell(member, "last_heard_s", human_duration), word(member, "control"),
+               http_cell(member), cell(member, "loss", human_number)});
+  return table.text(display_width());
 }
 
 std::string neighbors_text(const json& document) {
-  Table table({"NAME", "STATE", ">WEIGHT", ">ROUND", ">BEHIND", ">RTT", ">PATIENCE", ">DISTANCE",
-               ">SENT", ">RECEIVED", ">REJECTED"});
+  Table table({"NAME", "STATE", ">BEHIND", ">RTT", ">DISTANCE", ">SENT", "?>RECEIVED", "?>REJECTED",
+               "?>PATIENCE", "?>WEIGHT", "?>ROUND"});
   for (const json& edge : part(document, "neighbors")) {
     double rejected = 0;
     for (const json& how_many : part(edge, "rejected")) rejected += how_many.get<double>();
-    table.add({word(edge, "name"), word(edge, "state"), cell(edge, "weight", human_number),
-               cell(edge, "round", count), cell(edge, "staleness", count),
-               cell(edge, "rtt_s", human_duration), cell(edge, "patience_s", human_duration),
-               cell(edge, "distance", human_number), cell(edge, "sent_bytes", human_bytes),
-               cell(edge, "received_bytes", human_bytes), count(rejected)});
+    table.add({word(edge, "name"), word(edge, "state"), cell(edge, "staleness", count),
+               cell(edge, "rtt_s", human_duration), cell(edge, "distance", human_number),
+               cell(edge, "sent_bytes", human_bytes), cell(edge, "received_bytes", human_bytes),
+               rejected > 0 ? count(rejected) : "-", cell(edge, "patience_s", human_duration),
+               cell(edge, "weight", human_number), cell(edge, "round", count)});
   }
-  return table.text();
+  return table.text(display_width());
 }
 
 std::string topology_text(const json& document) {
@@ -181,14 +198,20 @@ std::string topology_text(const json& document) {
   Table table({"FROM", "TO", ">WEIGHT"});
   for (const json& edge : part(document, "edges"))
     table.add({word(edge, "from"), word(edge, "to"), cell(edge, "weight", human_number)});
-  return summary.text() + "\n" + table.text();
+  return summary.text() + "\n" + table.text(display_width());
+}
+
+// "12:00:00" of "2026-07-01T12:00:00+0200", which is how lines of the log begin.
+std::string clock_of(const json& event) {
+  constexpr std::size_t kDateWidth = 11, kClockWidth = 8;
+  const std::string at = word(event, "at");
+  return at.size() < kDateWidth + kClockWidth ? at : at.substr(kDateWidth, kClockWidth);
 }
 
 std::string events_text(const json& document) {
   std::string text;
   for (const json& event : part(document, "events"))
-    text +=
-        fmt::format("{:8.1f} s  {}\n", number(event, "time_s").value_or(0), word(event, "text"));
+    text += fmt::format("{}  {}\n", clock_of(event), word(event, "text"));
   return text;
 }
 
@@ -203,21 +226,31 @@ std::string plot(const json& series, const char* name) {
                      human_number(values.front()), human_number(values.back()));
 }
 
+// Of the points from `begin` to before `end` the last that was evaluated, or else the last.
+const json& most_telling(const json& series, std::size_t begin, std::size_t end) {
+  for (std::size_t k = end; k-- > begin;)
+    if (series.at(k).contains("accuracy") || series.at(k).contains("rmse")) return series.at(k);
+  return series.at(end - 1);
+}
+
 std::string convergence_text(const json& document) {
   const json& series = part(document, "series");
   if (series.empty()) return "no round is done yet\n";
-  Table table({">ROUND", ">TIME", ">LOSS", ">ACCURACY", ">DISTANCE", ">TO OPTIMUM", ">SENT"});
-  const std::size_t rows = std::min(kConvergenceRows, series.size());
+  Table table({">ROUND", ">TRAINED", "?>LOSS", "?>ACCURACY", "?>RMSE", "?>DISTANCE", "?>TO OPTIMUM",
+               "?>SENT"});
+  const std::size_t size = series.size(), rows = std::min(kConvergenceRows, size);
   for (std::size_t k = 1; k <= rows; ++k) {
     // Evenly thinned, the last one always among them.
-    const json& point = series.at(k * series.size() / rows - 1);
+    const json& point = k == rows ? series.at(size - 1)
+                                  : most_telling(series, (k - 1) * size / rows, k * size / rows);
     table.add({cell(point, "round", count), cell(point, "time_s", human_duration),
                cell(point, "loss", human_number), cell(point, "accuracy", human_fraction),
-               cell(point, "distance", human_number),
+               cell(point, "rmse", human_number), cell(point, "distance", human_number),
                cell(point, "distance_to_optimum", human_number),
                cell(point, "bytes", human_bytes)});
   }
-  return table.text() + plot(series, "loss") + plot(series, "accuracy") + plot(series, "distance");
+  return table.text(display_width()) + plot(series, "loss") + plot(series, "accuracy") +
+         plot(series, "distance");
 }
 
 }  // namespace

@@ -120,8 +120,11 @@ json rejected_json(const gossip::Status& status) {
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
   const gossip::Status& status = snapshot.status;
   json consensus = json::object();
-  put(consensus, "distance", status.consensus_distance);
-  put(consensus, "neighbor_distance", status.neighbor_distance);
+  // Before the first round both are zeros that nobody measured, as is the loss of a member.
+  if (status.run.round > 0) {
+    put(consensus, "distance", status.consensus_distance);
+    put(consensus, "neighbor_distance", status.neighbor_distance);
+  }
   consensus["unsettled_edges"] = status.unsettled_edges;
   consensus["late_edges"] = status.late_edges;
   consensus["abandoned_edges"] = status.abandoned_edges;
@@ -155,7 +158,7 @@ json members_json(const Snapshot& snapshot) {
                    {"incarnation", member.incarnation},
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
-    put(object, "loss", member.loss);
+    if (member.round > 0) put(object, "loss", member.loss);
     members.push_back(std::move(object));
   }
   return {{"members", std::move(members)}};
@@ -241,6 +244,7 @@ json convergence_json(std::span<const gossip::Progress> series) {
 json event_json(const LoggedEvent& logged) {
   return {{"sequence", logged.sequence},
           {"time_s", logged.time_s},
+          {"at", logged.at},
           {"kind", name(logged.event.kind)},
           {"text", logged.event.text}};
 }

@@ -1,10 +1,13 @@
 #include "daemon/table.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/check.h"
 
@@ -12,6 +15,7 @@ namespace starling::daemon {
 namespace {
 
 constexpr double kLogarithmicSpan = 100;
+constexpr std::size_t kGap = 2;  // blanks between columns
 
 // Bytes of UTF-8 that start a character.
 std::size_t width_of(std::string_view cell) {
@@ -23,31 +27,67 @@ std::size_t width_of(std::string_view cell) {
 
 Table::Table(std::vector<std::string> titles) {
   for (std::string& title : titles) {
-    flush_right_.push_back(title.starts_with('>'));
-    if (flush_right_.back()) title.erase(0, 1);
+    Column column;
+    column.is_optional = title.starts_with('?');
+    if (column.is_optional) title.erase(0, 1);
+    column.is_flush_right = title.starts_with('>');
+    if (column.is_flush_right) title.erase(0, 1);
+    columns_.push_back(column);
   }
   rows_.push_back(std::move(titles));
 }
 
 void Table::add(std::vector<std::string> cells) {
-  ENSURE(cells.size() == flush_right_.size(), "a row has one cell a column");
+  ENSURE(cells.size() == columns_.size(), "a row has one cell a column");
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
-  std::vector<std::size_t> widths(flush_right_.size());
-  for (const auto& row : rows_)
-    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], width_of(row[k]));
+std::vector<Table::Column> Table::columns_within(std::size_t width) const {
+  std::vector<Column> columns = columns_;
+  std::size_t whole = 0;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    bool is_empty = rows_.size() > 1;
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      columns[k].width = std::max(columns[k].width, width_of(rows_[row][k]));
+      is_empty &= row == 0 || rows_[row][k] == "-";
+    }
+    columns[k].is_shown = !(columns[k].is_optional && is_empty);
+    if (columns[k].is_shown) whole += columns[k].width + (whole > 0 ? kGap : 0);
+  }
+  for (auto column = columns.rbegin(); column != columns.rend() && whole > width; ++column) {
+    if (!column->is_optional || !column->is_shown) continue;
+    column->is_shown = false;
+    whole -= column->width + kGap;
+  }
+  return columns;
+}
+
+std::string Table::text(std::size_t width) const {
+  const std::vector<Column> columns = columns_within(width);
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t k = 0; k < row.size(); ++k) {
-      const std::string blanks(widths[k] - width_of(row[k]), ' ');
-      line += (k > 0 ? "  " : "") + (flush_right_[k] ? blanks + row[k] : row[k] + blanks);
+      if (!columns[k].is_shown) continue;
+      const std::string blanks(columns[k].width - width_of(row[k]), ' ');
+      if (!line.empty()) line.append(kGap, ' ');
+      if (columns[k].is_flush_right) line += blanks;
+      line += row[k];
+      if (!columns[k].is_flush_right) line += blanks;
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
+}
+
+std::size_t display_width() {
+  winsize size{};
+  std::size_t width = 0;
+  if (const char* columns = std::getenv("COLUMNS"))
+    width = static_cast<std::size_t>(std::max(0, std::atoi(columns)));
+  else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    width = size.ws_col;
+  return std::max(kNarrow, width);
 }
 
 std::string human_bytes(double bytes) {

@@ -10,18 +10,29 @@
 namespace starling::daemon {
 
 // Columns as wide as their widest cell, two blanks apart, under a line of titles. A column whose
-// title starts with '>' is flush right.
+// title starts with '>' is flush right. One with a '?' before that is left out where it says
+// nothing ("-" in every row), and, the last such first, where the table is wider than `width`.
 class Table {
  public:
   explicit Table(std::vector<std::string> titles);
   // REQUIRES one cell a column.
   void add(std::vector<std::string> cells);
-  std::string text() const;
+  std::string text(std::size_t width = SIZE_MAX) const;
 
  private:
+  struct Column {
+    bool is_flush_right = false, is_optional = false, is_shown = true;
+    std::size_t width = 0;
+  };
+  std::vector<Column> columns_within(std::size_t width) const;
+
   std::vector<std::vector<std::string>> rows_;  // the titles first
-  std::vector<bool> flush_right_;
+  std::vector<Column> columns_;
 };
+
+// Columns of the terminal, or of COLUMNS; kNarrow where there is neither, or less.
+inline constexpr std::size_t kNarrow = 60;
+std::size_t display_width();
 
 // 1234567 -> "1.23 MB"; powers of 1000.
 std::string human_bytes(double bytes);

@@ -2,18 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace starling::gossip {
 
 void Series::add(Time now, const Progress& progress) {
   if (progress.round > last_.round) last_ = {.round = progress.round};
   if (progress.round == last_.round) add_to(last_, now, progress);
-  while (progress.round / stride_ > kRoundsLimit) thin();
-  if (progress.round % stride_ != 0) return;
-  const std::size_t place = progress.round / stride_;
+  while (place_of(progress.round) > kRoundsLimit) thin();
+  const std::size_t place = place_of(progress.round);
   if (place >= rounds_.size()) rounds_.resize(place + 1);
-  rounds_[place].round = progress.round;
-  add_to(rounds_[place], now, progress);
+  Round& held = rounds_[place];
+  if (is_better(progress.round, progress.accuracy || progress.rmse, held))
+    held = {.round = progress.round};
+  if (progress.round == held.round) add_to(held, now, progress);
+}
+
+bool Series::is_better(std::uint64_t round, bool is_evaluated, const Round& held) {
+  if (held.reports == 0) return true;
+  if (round == held.round) return false;
+  if (is_evaluated != held.is_evaluated()) return is_evaluated;
+  return round > held.round;
 }
 
 void Series::add_to(Round& round, Time now, const Progress& progress) {
@@ -28,8 +37,13 @@ void Series::add_to(Round& round, Time now, const Progress& progress) {
 
 void Series::thin() {
   stride_ *= 2;
-  for (std::size_t k = 0; 2 * k < rounds_.size(); ++k) rounds_[k] = rounds_[2 * k];
-  rounds_.resize((rounds_.size() + 1) / 2);
+  std::vector<Round> kept(rounds_.size() / 2 + 1);
+  for (Round& round : rounds_) {
+    if (round.reports == 0) continue;
+    Round& held = kept[place_of(round.round)];
+    if (is_better(round.round, round.is_evaluated(), held)) held = round;
+  }
+  rounds_ = std::move(kept);
 }
 
 std::vector<SeriesPoint> Series::points() const {

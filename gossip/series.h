@@ -1,5 +1,6 @@
 // Series: the convergence of the whole network by round, from what every node reports of itself.
-// It holds every round up to kRoundsLimit; beyond, every second, fourth, … and the last.
+// It holds every round up to kRoundsLimit; beyond, one of two, four, … and the last. An evaluated
+// round is not thinned away for one that was not evaluated.
 #pragma once
 
 #include <cstddef>
@@ -44,14 +45,19 @@ class Series {
     Time last{};
     Sum loss = {}, accuracy = {}, rmse = {}, squared_distance = {},
         squared_distance_to_optimum = {};
+
+    bool is_evaluated() const { return accuracy.count > 0 || rmse.count > 0; }
   };
 
   static void add_to(Round& round, Time now, const Progress& progress);
   static SeriesPoint point(const Round& round);
+  // Whether a round, evaluated or not, takes the place of the one that its stride holds.
+  static bool is_better(std::uint64_t round, bool is_evaluated, const Round& held);
+  std::size_t place_of(std::uint64_t round) const { return (round + stride_ - 1) / stride_; }
   void thin();
 
   std::uint64_t stride_ = 1;
-  std::vector<Round> rounds_;  // k holds round k * stride_
+  std::vector<Round> rounds_;  // k: one of those above (k - 1) * stride_, up to k * stride_
   Round last_;                 // the highest round so far
 };
 

@@ -10,11 +10,13 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/settings.h"
 #include "daemon/api.h"
 #include "daemon/command_plan.h"
 #include "daemon/command_query.h"
+#include "daemon/display.h"
 #include "daemon/help.h"
 #include "daemon/http_server.h"
 #include "daemon/present.h"
@@ -233,7 +235,8 @@ TEST_CASE("A status for people says what matters") {
 TEST_CASE("Lists for people have a row for every entry") {
   const Snapshot snapshot = example_snapshot();
   CHECK(holds(*present("members", members_json(snapshot)), "node-2  suspect"));
-  CHECK(holds(*present("neighbors", neighbors_json(snapshot)), "250 ms"));
+  CHECK(holds(*present("members", members_json(snapshot)), ":7600  :7680"));
+  CHECK(holds(*present("neighbors", neighbors_json(snapshot)), "2.00 kB"));
   CHECK(holds(*present("topology", topology_json(snapshot, 0.5)), "4 nodes, 4 edges, connected"));
 }
 
@@ -245,6 +248,46 @@ TEST_CASE("A long series for people is thinned to its last round") {
   CHECK(holds(text, " 1003 "));
   CHECK(holds(text, "█"));
   CHECK(holds(*present("convergence", convergence_json({})), "no round"));
+}
+
+TEST_CASE("A series for people shows the rounds that were evaluated") {
+  std::vector<gossip::Progress> series;
+  for (std::uint64_t round = 1; round <= 1'003; ++round) {
+    series.push_back(example_point(round));
+    if (round % 50 != 0) series.back().accuracy = series.back().rmse = std::nullopt;
+  }
+  const std::string text = *present("convergence", convergence_json(series));
+  for (const char* round : {"  50 ", " 500 ", " 950 "}) CHECK_MESSAGE(holds(text, round), round);
+}
+
+TEST_CASE("What people read fits sixty columns") {
+  std::vector<gossip::Progress> series;
+  for (std::uint64_t round = 1; round <= 103; ++round) series.push_back(example_point(round));
+  const Snapshot snapshot = example_snapshot();
+  for (const auto& [command, document] : {std::pair{"status", status_json(snapshot, 1.0 / 3)},
+                                          {"members", members_json(snapshot)},
+                                          {"neighbors", neighbors_json(snapshot)},
+                                          {"convergence", convergence_json(series)}}) {
+    ::setenv("COLUMNS", "60", 1);
+    std::istringstream text(*present(command, document));
+    ::unsetenv("COLUMNS");
+    for (std::string line; std::getline(text, line);)
+      CHECK_MESSAGE(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }) <= 60,
+                    line);
+  }
+  const gossip::NodeSummary node{
+      .name = "node-7", .round = 123'456, .loss = 0.25, .accuracy = 0.9, .distance = 0.01};
+  const std::string table = node_table(std::vector{node});
+  CHECK(table.find('\n') <= 60);
+  CHECK(holds(table, "0.25000"));
+}
+
+TEST_CASE("A table leaves out what is not needed where there is no room") {
+  Table table({"NAME", "?>EMPTY", "?>FIRST", "?>LAST"});
+  table.add({"a", "-", "1", "2"});
+  CHECK(table.text() == "NAME  FIRST  LAST\na         1     2\n");
+  CHECK(table.text(16) == "NAME  FIRST\na         1\n");
+  CHECK(table.text(0) == "NAME\na\n");
 }
 
 TEST_CASE("An answer of another shape is an error and no crash") {

@@ -34,6 +34,18 @@ TEST_CASE("A longer history is thinned evenly and keeps its newest round") {
     REQUIRE(points[k].round - points[k - 1].round == stride);
 }
 
+TEST_CASE("A history that is thinned keeps what was evaluated") {
+  History history;
+  for (std::uint64_t round = 1; round <= 54'321; ++round) {
+    gossip::Progress point = example_point(round);
+    if (round % 50 != 0) point.accuracy = point.rmse = point.evaluation_loss = std::nullopt;
+    history.add(point);
+  }
+  std::uint64_t evaluated = 0;
+  for (const gossip::Progress& point : history.since(0)) evaluated += point.accuracy ? 1 : 0;
+  CHECK(evaluated == 54'321 / 50);
+}
+
 TEST_CASE("A history since a round begins above it") {
   const History history = history_of(100);
   CHECK(history.since(90).size() == 10);

@@ -145,6 +145,16 @@ TEST_CASE("A topology that is not known yet has no edges") {
   CHECK(topology_dot(Snapshot{}) == "graph starling {\n}\n");
 }
 
+TEST_CASE("Before the first round nothing is shown that nobody measured") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.run.round = 0;
+  snapshot.status.members[1].member.round = 0;
+  const json status = status_json(snapshot, 0.5);
+  CHECK_FALSE(status["consensus"].contains("distance"));
+  CHECK_FALSE(status["consensus"].contains("neighbor_distance"));
+  CHECK_FALSE(members_json(snapshot)["members"][1].contains("loss"));
+}
+
 TEST_CASE("Every point of the series has the names of the interface") {
   const json series = convergence_json(std::vector{example_point(7)})["series"];
   CHECK(names_of(series[0]) == Names{"accuracy", "bytes", "distance", "distance_to_optimum", "loss",

@@ -43,3 +43,22 @@ TEST_CASE("A long series is thinned and keeps its last round") {
   for (const gossip::SeriesPoint& point : points)
     CHECK(*point.distance_to_optimum == doctest::Approx(static_cast<double>(point.round)));
 }
+
+TEST_CASE("A series that is thinned keeps what was evaluated") {
+  gossip::Series series;
+  constexpr std::uint64_t kRounds = 50'001, kEvaluateEvery = 50;
+  for (std::uint64_t round = 0; round <= kRounds; ++round)
+    for (int node = 0; node < 2; ++node) {
+      gossip::Progress point = progress(round, 1);
+      if (round % kEvaluateEvery == 0) point.accuracy = node;
+      series.add(Time{}, point);
+    }
+  std::uint64_t expected = 0;
+  for (const gossip::SeriesPoint& point : series.points()) {
+    if (!point.accuracy) continue;
+    CHECK(point.round == expected);
+    CHECK(*point.accuracy == 0.5);
+    expected += kEvaluateEvery;
+  }
+  CHECK(expected == 50'050);
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Types README.md into a fresh clone: every command of its indented blocks runs, and what the README
+shows of their output has the shape of what they print.
+
+    tests/acceptance/readme.py [--all] [--here] [--program PATH]
+
+Skipped, with a word: commands for other machines, commands with a placeholder for data (FOLDER), and,
+without --all, `make test`. --here uses this folder instead of a clone; --program takes a program that
+is built already instead of `make`. Exit code 1: a command failed, or printed something else.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ("make", "starling", "build/release/daemon/starling")
+ASKING = ("status", "members", "neighbors", "topology", "convergence", "events")
+BUILT = "build/release/daemon/starling"
+PATIENCE_S = {"make": 3600, "starling": 600}
+NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+
+
+def blocks(text):
+    """Lists of the lines of each indented block, with the section that it is in."""
+    section, block = "", []
+    for line in text.splitlines() + ["#"]:
+        if line.startswith("    "):
+            block.append(line[4:].rstrip())
+            continue
+        if block and line.strip():
+            yield section, block
+            block = []
+        if line.startswith("#"):
+            section = line.lstrip("# ")
+
+
+def commands_of(block):
+    """The commands of a block, continued lines put together; none of a block of output."""
+    lines = re.sub(r"\\\n\s*", "", "\n".join(block)).splitlines()
+    return [line for line in lines if line.split(" ")[0] in PROGRAMS]
+
+
+def reason_to_skip(command, options):
+    if re.search(r"\b\d+\.\d+\.\d+\.\d+:\d+", command):
+        return "needs other machines"
+    if re.search(r"\b[A-Z][A-Z_]{2,}\b", command):
+        return "needs data of your own"
+    if command.startswith("make test") and not options.all:
+        return "takes long; --all runs it"
+    if command.startswith("make") and command != "make up" and options.program:
+        return "--program is built already"
+    return ""
+
+
+def pattern_of(line):
+    """What looks like the line, whatever its numbers, units of bytes and blanks are."""
+    words = []
+    for word in line.split():
+        pieces = re.split(f"({NUMBER})", word)
+        words.append("".join(NUMBER if k % 2 else re.escape(p) for k, p in enumerate(pieces)))
+    return re.sub(r"\b[kMG]?B\b", "[kMG]?B", r"\s+".join(words))
+
+
+def missing_line(shown, printed):
+    """The first line of `shown` that `printed` does not have in that order; None: all are there."""
+    at = 0
+    for line in shown:
+        if not line or line == "...":
+            continue
+        found = re.compile(r"^\s*" + pattern_of(line) + r"\s*$", re.M).search(printed, at)
+        if not found:
+            return line
+        at = found.end()
+    return None
+
+
+def first_line(path):
+    """Of a file that somebody writes now."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text(encoding="utf-8").endswith("\n"):
+            return path.read_text(encoding="utf-8")
+        time.sleep(0.05)
+    raise TimeoutError(f"nobody writes {path}")
+
+
+class Walk:
+    def __init__(self, folder, options):
+        self.folder, self.options, self.failures, self.node = folder, options, 0, None
+        self.program = options.program or str(folder / BUILT)
+
+    def fail(self, text):
+        print(f"FAILED  {text}", flush=True)
+        self.failures += 1
+
+    def typed(self, command):
+        """The command with the program where it is, for a node that runs where it asks one."""
+        if self.options.program and command == "make up":
+            command = "starling up -n 8 -c configs/ring.ini"
+        words = shlex.split(command, comments=True)
+        if words[0] in PROGRAMS[1:]:
+            words[0] = self.program
+        if words[0] == self.program and words[1] in ASKING and "--api" not in words:
+            words += ["--api", "http://" + self.address_of_a_node()]
+        return words
+
+    def address_of_a_node(self):
+        """Of one that is started for the commands that ask; nobody's port is in its way."""
+        if not self.node:
+            arguments = ["run", "--stop.rounds=0", "--data.samples=2000", "--stop.stay=true"]
+            arguments += [f"--listen.{plane}=127.0.0.1:0" for plane in ("control", "bulk", "http")]
+            ready = pathlib.Path(self.folder) / "build" / "readme-ready"
+            ready.parent.mkdir(exist_ok=True)
+            ready.unlink(missing_ok=True)
+            self.node = subprocess.Popen(
+                [self.program, *arguments, f"--ready-file={ready}"], cwd=self.folder,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.address = json.loads(first_line(ready))["http"]
+        return self.address
+
+    def run(self, command):
+        """What it prints, or None where it does not run or fails."""
+        reason = reason_to_skip(command, self.options)
+        if reason:
+            print(f"skipped {command}: {reason}", flush=True)
+            return None
+        patience_s = PATIENCE_S.get(command.split(" ")[0], 600)
+        try:
+            done = subprocess.run(self.typed(command), cwd=self.folder, timeout=patience_s,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return self.fail(f"{command}: {error}")
+        if done.returncode != 0:
+            return self.fail(f"{command}: exit code {done.returncode}\n{done.stdout[-2000:]}")
+        print(f"ran     {command}", flush=True)
+        return done.stdout
+
+    def compare(self, section, shown, outputs):
+        """A block of output is that of a command before it in the same section."""
+        if not outputs:
+            return print(f"skipped output in \"{section}\": its command did not run", flush=True)
+        missing = [missing_line(shown, printed) for printed in outputs]
+        if None in missing:
+            return print(f"as in   \"{section}\": {shown[0][:60]}", flush=True)
+        return self.fail(f"\"{section}\" shows a line that nothing prints: {missing[-1]}")
+
+    def walk(self, text):
+        outputs, last_section, ran = [], None, 0
+        for section, block in blocks(text):
+            if section != last_section:
+                outputs, last_section = [], section
+            commands = commands_of(block)
+            if not commands:
+                self.compare(section, block, outputs)
+            for command in commands:
+                printed = self.run(command)
+                if printed is not None:
+                    outputs.append(printed)
+                    ran += 1
+        if ran == 0:
+            self.fail("no command was run: is the README written in another way?")
+
+    def end(self):
+        if self.node:
+            self.node.terminate()
+            self.node.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Types README.md into a fresh clone.")
+    parser.add_argument("--all", action="store_true", help="make test too")
+    parser.add_argument("--here", action="store_true", help="in this folder, not in a clone")
+    parser.add_argument("--program", type=os.path.abspath, help="a program that is built already")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="starling readme ") as scratch:
+        folder = ROOT if options.here else pathlib.Path(scratch) / "starling"
+        if not options.here:
+            subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+        walk = Walk(folder, options)
+        try:
+            walk.walk((folder / "README.md").read_text(encoding="utf-8"))
+        finally:
+            walk.end()
+    print(f"{walk.failures} failures" if walk.failures else "README.md does what it says.")
+    sys.exit(1 if walk.failures else 0)
+
+
+if __name__ == "__main__":
+    main()
