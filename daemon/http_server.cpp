@@ -1,5 +1,7 @@
 // The fences in Asio's reference counts are unknown to ThreadSanitizer, of which GCC would warn.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wtsan"
+#endif
 
 #include "daemon/http_server.h"
 
