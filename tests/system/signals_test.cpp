@@ -46,7 +46,7 @@ struct Up {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   bool trains() const {
-    return eventually([&] { return text().find("nodes 4/4") != std::string::npos; });
+    return eventually([&] { return text().find("  loss ") != std::string::npos; });
   }
   void ends_in_order() {
     CHECK(process->wait(kPromise + kMachine));

@@ -263,7 +263,7 @@ TEST_CASE("A summary does not count a node that died among those that trained") 
     pids.assign(std::istream_iterator<int>(stream), {});
     std::ifstream log(up->log_path());
     const std::string text(std::istreambuf_iterator<char>(log), {});
-    return pids.size() == 3 && text.find("nodes 3/3") != std::string::npos;
+    return pids.size() == 3 && text.find("  loss ") != std::string::npos;
   }));
   ::kill(pids[1], SIGKILL);
   REQUIRE(up->wait(120s));
