@@ -78,6 +78,8 @@ Result<Plan> make_plan(const CommandLine& line) {
   std::vector<std::string> mistakes;
   Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
   settle_data(settings);
+  const bool is_near = settings.is_default("cluster.preset");
+  if (is_near) settings.set("cluster.preset", "local", "starling up");
   const auto recipe = table_recipe(settings);
   for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
   TRY(plan.config, read_config(settings, std::move(mistakes)));
@@ -97,8 +99,7 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
     plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
   }
-  if (settings.is_default("cluster.preset"))
-    plan.fleet.arguments.push_back("--cluster.preset=local");
+  if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   for (std::size_t index = 0; has_sites(data) && index < plan.fleet.nodes; ++index) {
     const models::DataOptions own = site_options(data, index);

@@ -46,9 +46,9 @@ std::string scores_text(const models::Scores& scores) {
   text += fmt::format("accuracy  {:.4f}\n", scores.accuracy);
   if (scores.area_under_curve) text += fmt::format("auc       {:.4f}\n", *scores.area_under_curve);
   if (scores.unknown > 0)
-    text +=
-        fmt::format("unknown   {} rows of a class that the model does not know, held for wrong\n",
-                    with_commas(scores.unknown));
+    text += fmt::format(
+        "unknown   {} rows of classes that the model does not know, such as \"{}\": wrong\n",
+        with_commas(scores.unknown), printable(scores.first_unknown));
   Table table({"class", ">rows", ">precision", ">recall"});
   for (const models::ClassScore& score : scores.classes)
     table.add({printable(score.name), with_commas(score.rows), number(score.precision),
@@ -69,6 +69,7 @@ ordered scores_json(const models::Scores& scores) {
   document["accuracy"] = scores.accuracy;
   document["auc"] = number_json(scores.area_under_curve);
   document["unknown"] = scores.unknown;
+  if (scores.unknown > 0) document["first_unknown"] = scores.first_unknown;
   for (const models::ClassScore& score : scores.classes)
     document["classes"].push_back({{"class", score.name},
                                    {"rows", score.rows},

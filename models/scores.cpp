@@ -60,7 +60,7 @@ Scores score_classes(const Dataset& set, const Predictions& predictions,
     const std::string& name = set.class_names[static_cast<std::size_t>(set.labels[row])];
     const auto found = std::ranges::lower_bound(classes, name);
     if (found == classes.end() || *found != name) {
-      ++scores.unknown;
+      if (scores.unknown++ == 0) scores.first_unknown = name;
       continue;
     }
     const auto truth = static_cast<std::size_t>(found - classes.begin());

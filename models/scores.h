@@ -31,6 +31,7 @@ struct Scores {
   std::optional<double> area_under_curve;
   // Rows of a class that the model does not know: they count as wrong, and stand in no class above.
   std::size_t unknown = 0;
+  std::string first_unknown;  // the class of the first of them
   // Regression, in units of the target.
   double rmse = 0, mean_absolute_error = 0;
   std::optional<double> r_squared;  // none for a constant target

@@ -176,6 +176,7 @@ TEST_CASE("Scores of classes are those of the confusion matrix") {
   const models::Scores scores = score_classes(set, predictions, classes);
   CHECK(scores.accuracy == 0.5);
   CHECK(scores.unknown == 1);
+  CHECK(scores_text(scores).find("such as \"z\"") != std::string::npos);
   CHECK(scores.confusion == std::vector<std::vector<std::size_t>>{{1, 1}, {1, 2}});
   CHECK(scores.classes[0].precision == 0.5);
   CHECK(scores.classes[1].recall == doctest::Approx(2.0 / 3));

@@ -99,7 +99,7 @@ TEST_CASE("The log of a node that failed is kept and named") {
   const std::vector<int> children = up.children();
   REQUIRE(children.size() == 4);
   ::kill(children[2], SIGKILL);
-  REQUIRE(eventually([&] { return up.text().find("nodes 3/4") != std::string::npos; }));
+  REQUIRE(eventually([&] { return up.text().find("3/4 run") != std::string::npos; }));
   up.process->signal(SIGTERM);
   REQUIRE(up.process->wait(kPromise + kMachine));
   const std::string text = up.text();
