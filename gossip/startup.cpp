@@ -13,6 +13,8 @@ namespace {
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
+// Of all that are kept: a hundred of the largest.
+constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
 // A survey that has not come by then is asked for at every other founder, not only at its own.
 constexpr Duration kRelayAfter = std::chrono::seconds(2);
 // The model comes after the donor's next round. A donor that is silent longer, or stops in the
@@ -176,10 +178,20 @@ void Startup::hears_oversized(Time now) {
   if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
 }
 
+// Only its own node says that a survey has changed.
+void Startup::keep_survey(NodeId of, const std::string& survey, NodeId teller) {
+  const auto known = surveys_.find(of);
+  const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
+  const bool is_news = known == surveys_.end() || (of == teller && known->second != survey);
+  if (!is_news || surveys_bytes_ - before + survey.size() > kSurveysBytesLimit) return;
+  if (known == surveys_.end() && surveys_.size() >= kMembersLimit) return;
+  surveys_bytes_ += survey.size() - before;
+  surveys_[of] = survey;
+}
+
 void Startup::receive(const Surveys& message, const Envelope& from, const Membership& members,
                       Outbox& out) {
-  for (const auto& [id, survey] : message.surveys)
-    if (surveys_.size() < kMembersLimit) surveys_.insert_or_assign(id, survey);
+  for (const auto& [id, survey] : message.surveys) keep_survey(id, survey, from.sender);
   if (held_.size() >= kMembersLimit && !held_.contains(from.sender)) return;
   std::vector<NodeId>& held = held_[from.sender];
   held = message.held;

@@ -77,6 +77,7 @@ class Startup {
   void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
            Outbox& out);
   void survey(Time now, const Membership& members, Outbox& out);
+  void keep_survey(NodeId of, const std::string& survey, NodeId teller);
   void tell_surveys(Time now, const Membership& members, Outbox& out) const;
   void found(Time now, const Membership& members, Outbox& out);
   void founded(Time now, const optim::Done& done, Outbox& out);
@@ -101,6 +102,7 @@ class Startup {
   bool is_assigned_ = false;  // the data are prepared
   optim::Workload workload_;
   std::map<NodeId, std::string> surveys_;
+  std::size_t surveys_bytes_ = 0;  // of others
   std::map<NodeId, std::vector<NodeId>>
       held_;  // whose surveys each member said it holds, ascending
   std::string foundation_;
