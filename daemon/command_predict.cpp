@@ -89,38 +89,43 @@ int give(const std::string& text, const std::optional<std::string>& path) {
   return kExitDone;
 }
 
-void say_notes(const Job& job) {
-  for (const std::string& note : job.predictions.notes) fmt::print(stderr, "starling: {}\n", note);
+std::string predictions_text(const Job& job, bool as_json) {
+  return as_json ? to_text(predictions_json(job.predictor, job.predictions)) + "\n"
+                 : predictions_csv(job);
+}
+
+std::string evaluation_text(const Job& job, bool as_json) {
+  const auto& classes = job.predictor.classes();
+  const models::Scores scores = classes.empty()
+                                    ? models::score_amounts(job.rows, job.predictions)
+                                    : models::score_classes(job.rows, job.predictions, classes);
+  return as_json ? to_text(scores_json(scores)) + "\n" : scores_text(scores);
+}
+
+struct Command {
+  std::string_view name;
+  bool with_target;
+  std::string (*text)(const Job& job, bool as_json);
+};
+
+int execute(const Command& command, std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help(command.name);
+  const auto job = look(*line, command.with_target);
+  if (!job) return wrong_usage(fmt::format("{}: {}", command.name, job.error().text));
+  for (const std::string& note : job->predictions.notes) fmt::print(stderr, "starling: {}\n", note);
+  return give(command.text(*job, line->has("json")), line->value("output"));
 }
 
 }  // namespace
 
 int command_predict(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("predict");
-  const auto job = look(*line, false);
-  if (!job) return wrong_usage("predict: " + job.error().text);
-  say_notes(*job);
-  const bool as_json = line->has("json");
-  return give(as_json ? to_text(predictions_json(job->predictor, job->predictions)) + "\n"
-                      : predictions_csv(*job),
-              line->value("output"));
+  return execute({"predict", false, predictions_text}, arguments);
 }
 
 int command_evaluate(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("evaluate");
-  const auto job = look(*line, true);
-  if (!job) return wrong_usage("evaluate: " + job.error().text);
-  say_notes(*job);
-  const auto& classes = job->predictor.classes();
-  const models::Scores scores = classes.empty()
-                                    ? models::score_amounts(job->rows, job->predictions)
-                                    : models::score_classes(job->rows, job->predictions, classes);
-  return give(line->has("json") ? to_text(scores_json(scores)) + "\n" : scores_text(scores),
-              line->value("output"));
+  return execute({"evaluate", true, evaluation_text}, arguments);
 }
 
 }  // namespace starling::daemon

@@ -20,9 +20,15 @@ using nlohmann::json;
 using ordered = nlohmann::ordered_json;
 
 constexpr std::string_view kKey = "starling";
-constexpr std::array<std::string_view, 5> kKinds{"auto", "linear", "logistic", "softmax", "mlp"};
-constexpr std::array<std::string_view, 6> kSources{"digits", "houses", "reference",
-                                                   "idx",    "csv",    "libsvm"};
+// Kinds and sources as the settings name them, the first N of the enumeration.
+template <class E, std::size_t N>
+std::array<std::string_view, N> names() {
+  std::array<std::string_view, N> names;
+  for (std::size_t i = 0; i < N; ++i) names[i] = models::to_string(static_cast<E>(i));
+  return names;
+}
+constexpr std::size_t kKinds = static_cast<std::size_t>(models::ModelKind::mlp) + 1;
+constexpr std::size_t kSources = static_cast<std::size_t>(models::Source::libsvm) + 1;
 constexpr std::array<std::string_view, 3> kLosses{"squared", "logistic", "cross_entropy"};
 constexpr std::array<std::string_view, 3> kColumns{"empty", "number", "words"};
 constexpr double kSquaresLimit = 1e200;
@@ -154,8 +160,10 @@ Result<models::ModelCard> read_card(const json& document) {
                 kModelFormat, document.value("version", json("?")).dump());
   models::ModelCard card;
   const json& model = taker.at("model");
-  card.kind = static_cast<models::ModelKind>(taker.choice(taker.at(model, "kind"), kKinds));
-  card.source = static_cast<models::Source>(taker.choice(taker.at("source"), kSources));
+  card.kind = static_cast<models::ModelKind>(
+      taker.choice(taker.at(model, "kind"), names<models::ModelKind, kKinds>()));
+  card.source = static_cast<models::Source>(
+      taker.choice(taker.at("source"), names<models::Source, kSources>()));
   card.shape.loss = static_cast<models::Loss>(taker.choice(taker.at(model, "loss"), kLosses));
   card.shape.bias = taker.at(model, "bias") == json(true);
   const json& layers = taker.at(model, "layers");
