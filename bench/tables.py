@@ -7,12 +7,16 @@
 
 Each is learned by four nodes with one command, `starling up -n 4 --data.path=...`, and judged by
 `starling evaluate` on a test file; scikit-learn's same model, without a penalty, learns from all
-training rows in one place and is judged on the same test file. Fails when Starling's accuracy is
-less than 0.99 of scikit-learn's, or its root mean squared error more than 1.01 of it.
+training rows in one place and is judged on the same test file. The training files are gone before
+the model is asked, and `starling predict` is held beside the Python of docs/use-model.md. Fails when
+Starling's accuracy is less than 0.99 of scikit-learn's, its root mean squared error more than 1.01 of
+it, or a prediction off by more than 1e-5 (relative above 1).
 """
 import argparse
+import csv
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +31,7 @@ import messy_tables
 NODES = 4
 WITHIN = 0.01
 TRAINING_S_LIMIT = 600
+PREDICTION_LIMIT = 1e-5
 
 
 def keys_of(table):
@@ -43,12 +48,59 @@ def run(command):
     return done, time.monotonic() - begin
 
 
+def page_code():
+    """The first piece of Python in docs/use-model.md: it predicts."""
+    return re.search(r"```python\n(.*?)```", (ROOT / "docs/use-model.md").read_text(encoding="utf-8"), re.S)[1]
+
+
+def comma_separated(table):
+    """The test file as the page reads it: commas, a header, UTF-8 without a mark."""
+    path = table.test.with_suffix(".commas.csv")
+    with open(table.test, newline="", encoding="utf-8-sig") as source, open(path, "w", newline="", encoding="utf-8") as copy:
+        rows, writer = csv.reader(source, delimiter=table.separator), csv.writer(copy)
+        for number, row in enumerate(rows):
+            if number == 0 and not table.header:
+                writer.writerow(range(1, len(row) + 1))
+            writer.writerow(row)
+    return path
+
+
+def difference(ours, theirs):
+    """Largest of two answers of `predict`, line by line; infinite where words differ."""
+    ours, theirs = (list(csv.reader(text.splitlines())) for text in (ours, theirs))
+    if [len(row) for row in ours] != [len(row) for row in theirs]:
+        return float("inf")
+    largest = 0.0
+    for a, b in ((a, b) for one, other in zip(ours[1:], theirs[1:]) for a, b in zip(one, other)):
+        try:
+            largest = max(largest, abs(float(a) - float(b)) / max(1.0, abs(float(a))))
+        except ValueError:
+            largest = largest if a == b else float("inf")
+    return largest
+
+
+def beside_the_page(model, table):
+    """How far `predict` is from the page's Python on the test file, at most."""
+    script = model.parent / "predict.py"
+    script.write_text(page_code(), encoding="utf-8")
+    ours, _ = run([program(), "predict", model, table.test, *table.keys])
+    theirs, _ = run([PYTHON, script, model, comma_separated(table)])
+    return difference(ours.stdout, theirs.stdout)
+
+
+def forget(table):
+    """Who predicts has none of the data."""
+    for path in table.sites or [table.train]:
+        Path(path).unlink()
+
+
 def learn(table, settings):
-    """Scores and seconds of Starling, and what `evaluate` said."""
+    """Scores and seconds of Starling, how far it is from the page, and what `evaluate` said."""
     model = table.train.with_suffix(".safetensors")
     _, seconds = run([program(), "up", "-n", NODES, "--listen.http=127.0.0.1:0", f"--output={model}", *keys_of(table), *settings])
+    forget(table)
     done, _ = run([program(), "evaluate", "--json", model, table.test, *table.keys])
-    return json.loads(done.stdout), seconds, done.stderr.strip().splitlines()
+    return json.loads(done.stdout), seconds, beside_the_page(model, table), done.stderr.strip().splitlines()
 
 
 def peer(table):
@@ -61,12 +113,13 @@ def judge(table, settings):
     theirs = peer(table)
     what = "accuracy" if table.classifies else "rmse"
     try:
-        scores, seconds, said = learn(table, settings)
+        scores, seconds, off, said = learn(table, settings)
     except (RuntimeError, subprocess.TimeoutExpired) as failure:
-        return [table.name, what, "-", f"{theirs[what]:.5g}", "-", "-", f"{theirs['seconds']:.1f}", "FAILED"], False, [str(failure)]
+        return [table.name, what, "-", f"{theirs[what]:.5g}", "-", "-", "-", f"{theirs['seconds']:.1f}", "FAILED"], False, [str(failure)]
     ratio = scores[what] / theirs[what]
     good = ratio >= 1 - WITHIN if table.classifies else ratio <= 1 + WITHIN
-    figures = [f"{scores[what]:.5g}", f"{theirs[what]:.5g}", f"{ratio:.4f}", f"{seconds:.1f}", f"{theirs['seconds']:.1f}"]
+    good = good and off <= PREDICTION_LIMIT
+    figures = [f"{scores[what]:.5g}", f"{theirs[what]:.5g}", f"{ratio:.4f}", f"{off:.1e}", f"{seconds:.1f}", f"{theirs['seconds']:.1f}"]
     return [table.name, what, *figures, "good" if good else "MISSED"], good, said
 
 
@@ -81,7 +134,7 @@ def main():
     if subprocess.run([PYTHON, "-c", "import sklearn"], capture_output=True).returncode:
         sys.exit("python3-sklearn is absent: deploy/install-packages bench")
     settings = [f"--{setting}" for setting in arguments.set]
-    print("| table | what | Starling, 4 nodes | scikit-learn, all rows | ratio | s | s | verdict |\n|" + " --- |" * 8)
+    print("| table | what | Starling, 4 nodes | scikit-learn, all rows | ratio | predict - page | s | s | verdict |\n|" + " --- |" * 9)
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.tables or messy_tables.MAKERS:
