@@ -41,6 +41,19 @@ struct Setting {
   std::string origin;  // "default", "configs/ring.ini", "STARLING_…" or "command line"
 };
 
+// Texts that hold values, the later over the earlier.
+struct SettingSources {
+  using Pair = std::pair<std::string, std::string>;
+  struct File {
+    std::string name;
+    std::string text;  // INI
+  };
+
+  std::optional<File> file{};
+  std::vector<Pair> variables{};  // of the environment, those that are no settings too
+  std::vector<Pair> keys{};       // of the command line: section.key and value
+};
+
 class Settings {
  public:
   // Every key of the schema at its default.
@@ -54,8 +67,10 @@ class Settings {
   void set(std::string_view name, std::string value, std::string origin);
 
   // Each reads one source over what is there. Unknown keys are mistakes, one line each.
-  void read_file(const std::string& path, std::vector<std::string>& mistakes);
-  void read_environment(std::vector<std::string>& mistakes);
+  void read_file(const SettingSources::File& file, std::vector<std::string>& mistakes);
+  void read_environment(std::span<const SettingSources::Pair> variables,
+                        std::vector<std::string>& mistakes);
+  void read_keys(std::span<const SettingSources::Pair> keys, std::vector<std::string>& mistakes);
 
  private:
   void apply(const std::string& name, const std::vector<std::string>& values,
@@ -65,37 +80,16 @@ class Settings {
   std::map<std::string, Setting, std::less<>> values_;
 };
 
-// What a command takes besides keys: "config,c" has the short form -c.
-// What is wrong with the variables of the environment that look like keys, and are none.
-std::vector<std::string> unknown_variables(const Schema& schema);
+// What is wrong with the variables that look like keys, and are none.
+std::vector<std::string> unknown_variables(const Schema& schema,
+                                           std::span<const SettingSources::Pair> variables);
 
-struct CommandOption {
-  std::string name;
-  std::string help;
-  bool takes_value = true;
-};
-
-struct CommandLine {
-  std::map<std::string, std::vector<std::string>, std::less<>> options;
-  std::vector<std::string> positional;
-  std::vector<std::pair<std::string, std::string>> keys;  // --section.key=value, in order
-
-  bool has(std::string_view name) const { return options.find(name) != options.end(); }
-  std::optional<std::string> value(std::string_view name) const;
-};
-
-// Splits a command's arguments; complains about options the command does not take.
-Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
-                                       std::span<const CommandOption> options);
-
-// The effective settings: defaults, then `file` if any, then the environment, then `keys`. What
-// cannot be read is left out and said in `mistakes`, for a Reader that finds what else is wrong.
-Settings gather_settings(const Schema& schema, const std::optional<std::string>& file,
-                         std::span<const std::pair<std::string, std::string>> keys,
+// The effective settings. What cannot be read is left out and said in `mistakes`, for a Reader that
+// finds what else is wrong.
+Settings gather_settings(const Schema& schema, const SettingSources& sources,
                          std::vector<std::string>& mistakes);
 // The same, for those who have nothing to add: the error holds every mistake, one a line.
-Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& file,
-                               std::span<const std::pair<std::string, std::string>> keys);
+Result<Settings> load_settings(const Schema& schema, const SettingSources& sources);
 
 // Turns texts into checked values and collects what is wrong with them.
 class Reader {
@@ -123,11 +117,5 @@ class Reader {
   const Settings* settings_;
   std::vector<std::string> mistakes_;
 };
-
-// Whole-text conversions: nothing when a character is left over or the number is not finite.
-std::optional<double> parse_number(std::string_view text);
-std::optional<std::int64_t> parse_integer(std::string_view text);
-std::vector<std::string> split(std::string_view text, char separator);
-std::string_view trim(std::string_view text);
 
 }  // namespace starling

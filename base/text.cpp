@@ -1,7 +1,9 @@
+#include "base/text.h"
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-
-#include "base/settings.h"
+#include <utility>
 
 namespace starling {
 namespace {
@@ -9,6 +11,23 @@ namespace {
 // A sign that from_chars does not know. Of two signs none is taken, so that +-1 is no number.
 bool has_plus(std::string_view text) {
   return text.starts_with('+') && !text.starts_with("+-");
+}
+
+// Optimal string alignment: letters inserted, removed, replaced, and neighbours swapped.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> above, row(b.size() + 1), next(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], above[j - 2] + 1);
+    }
+    above = std::exchange(row, next);
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -48,6 +67,17 @@ std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::string nearest(std::string_view written, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t limit = std::clamp<std::size_t>(written.size() / 3, 1, 3);
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(written, name);
+    if (distance > limit || (distance == limit && !best.empty())) continue;
+    best = name, limit = distance;
+  }
+  return best;
 }
 
 }  // namespace starling

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "bench/measure.h"
-#include "gossip/transfer.h"
-#include "optim/codec.h"
-#include "optim/mixer.h"
+#include "gossip/wire/transfer.h"
+#include "optim/codec/codec.h"
+#include "optim/combine/mixer.h"
 
 namespace starling::bench {
 namespace {

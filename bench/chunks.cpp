@@ -8,8 +8,8 @@
 
 #include "bench/measure.h"
 #include "bench/team.h"
-#include "daemon/memory.h"
-#include "gossip/transfer.h"
+#include "daemon/process/memory.h"
+#include "gossip/wire/transfer.h"
 
 namespace starling::bench {
 namespace {

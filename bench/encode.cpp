@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "bench/measure.h"
-#include "gossip/transfer.h"
-#include "optim/codec.h"
+#include "gossip/wire/transfer.h"
+#include "optim/codec/codec.h"
 
 namespace starling::bench {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "bench/measure.h"
 #include "bench/team.h"
-#include "daemon/memory.h"
-#include "daemon/transport.h"
-#include "gossip/transfer.h"
-#include "optim/codec.h"
-#include "optim/mixer.h"
+#include "daemon/process/memory.h"
+#include "daemon/process/transport.h"
+#include "gossip/wire/transfer.h"
+#include "optim/codec/codec.h"
+#include "optim/combine/mixer.h"
 
 namespace starling::bench {
 namespace {

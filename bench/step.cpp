@@ -10,11 +10,11 @@
 
 #include "base/prng.h"
 #include "bench/measure.h"
+#include "models/data/load.h"
 #include "models/factory.h"
-#include "models/gemm.h"
-#include "models/load.h"
-#include "optim/local_step.h"
-#include "optim/strategy.h"
+#include "models/linear/gemm.h"
+#include "optim/algorithms/strategy.h"
+#include "optim/local/local_step.h"
 
 namespace starling::bench {
 namespace {

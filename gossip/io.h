@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 #include "optim/job.h"
 
 namespace starling::gossip {

@@ -10,7 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 #include "optim/job.h"
 #include "topology/graph.h"
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "models/model_card.h"
-#include "models/network_objective.h"
-#include "models/sparse_logistic.h"
-#include "models/weighted_objective.h"
+#include "models/linear/feature_map.h"
+#include "models/linear/sparse_logistic.h"
+#include "models/linear/weighted_objective.h"
+#include "models/nets/model_card.h"
+#include "models/nets/network_objective.h"
 
 namespace starling::models {
 namespace {
@@ -48,23 +49,6 @@ Result<void> check_start(const ModelOptions& model, ModelKind kind, const Datase
 }
 
 }  // namespace
-
-// As doubles, which cannot overflow.
-Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes) {
-  const auto outputs = static_cast<double>(std::max<std::size_t>(classes, 1));
-  auto inputs = static_cast<double>(width);
-  double parameters = 0;
-  if (model.kind == ModelKind::mlp)
-    for (const std::size_t units : model.hidden) {
-      parameters += (inputs + 1) * static_cast<double>(units);
-      inputs = static_cast<double>(units);
-    }
-  parameters += (inputs + 1) * outputs;
-  if (parameters > static_cast<double>(kParametersLimit))
-    return fail("model.kind = {} has {:.0f} parameters on this data, expected at most {}",
-                to_string(model.kind), parameters, kParametersLimit);
-  return {};
-}
 
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train) {
@@ -126,5 +110,27 @@ template Result<std::unique_ptr<optim::Objective<float>>> make_objective(
     const ModelOptions&, const DataOptions&, std::shared_ptr<const Data>);
 template Result<std::unique_ptr<optim::Objective<double>>> make_objective(
     const ModelOptions&, const DataOptions&, std::shared_ptr<const Data>);
+
+Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& options,
+                            const Dataset& train, std::span<const std::string> surveys) {
+  ModelCard card;
+  card.source = options.source;
+  card.classes = train.classes;
+  TRY(const ModelOptions resolved, resolve(model, options, train));
+  card.kind = resolved.kind;
+  std::size_t width = train.columns;
+  if (std::holds_alternative<TableFeatures>(train.features)) {
+    std::vector<std::string> texts(surveys.begin(), surveys.end());
+    if (options.weight == Weight::samples) {
+      TRY(texts, without_weights(surveys));
+    }
+    TRY(card.table, merge_texts(texts));
+    TRY(const FeatureMap map, FeatureMap::found(train, *card.table));
+    width = map.width();
+    card.classes = card.table->classes.size();
+  }
+  card.shape = shape_of(resolved, options.source, width, card.classes);
+  return card;
+}
 
 }  // namespace starling::models

@@ -1,17 +1,19 @@
-// factory: the objective that the options of model and data name.
+// factory: the objective and the model card that the options of model and data name.
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 
 #include "base/result.h"
-#include "models/data_options.h"
-#include "models/dataset.h"
-#include "models/model_options.h"
-#include "optim/objective.h"
+#include "models/data/data_options.h"
+#include "models/data/dataset.h"
+#include "models/nets/model_card.h"
+#include "models/nets/model_options.h"
+#include "optim/local/objective.h"
 
 namespace starling::models {
 
-inline constexpr std::size_t kParametersLimit = std::size_t{1} << 30;
 inline constexpr std::size_t kDenseColumnsLimit =
     65'536;  // of sparse rows made dense block by block
 
@@ -24,14 +26,15 @@ Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& opt
 Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
                              const Dataset& train);
 
-// Whether a model of that kind on features of that width is of a size that a node may hold; 0
-// classes for regression.
-Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes);
-
 // Holds no samples until assigned. Several objectives, of several nodes, may share the data.
 template <class S>
 Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,
                                                             const DataOptions& options,
                                                             std::shared_ptr<const Data> data);
+
+// Of the model that a node trains with these options on these data, once it is founded on these
+// surveys; without any for what is no table. The error is that of the founding.
+Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& options,
+                            const Dataset& train, std::span<const std::string> surveys);
 
 }  // namespace starling::models

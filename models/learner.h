@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "models/data_options.h"
-#include "models/dataset.h"
-#include "models/model_options.h"
+#include "models/data/data_options.h"
+#include "models/data/dataset.h"
+#include "models/nets/model_options.h"
 #include "optim/trainer.h"
 
 namespace starling::models {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/feature_map.h"
-#include "models/text.h"
+#include "models/data/text.h"
+#include "models/linear/feature_map.h"
 
 namespace starling::models {
 namespace {

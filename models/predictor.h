@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "models/dataset.h"
-#include "models/model_card.h"
-#include "models/table_layout.h"
+#include "models/data/dataset.h"
+#include "models/data/table_layout.h"
+#include "models/nets/model_card.h"
 
 namespace starling::models {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/moments.h"
+#include "models/data/moments.h"
 
 namespace starling::models {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
+#include "models/data/dataset.h"
 #include "models/predictor.h"
 
 namespace starling::models {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/settings.h"
+#include "base/text.h"
 
 namespace starling::optim {
 

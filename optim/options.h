@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/settings.h"
-#include "optim/codec.h"
+#include "optim/codec/codec.h"
 #include "optim/job.h"
 #include "optim/learning_rate.h"
 

@@ -7,12 +7,12 @@
 
 #include "base/check.h"
 #include "base/planted.h"
-#include "optim/duals.h"
-#include "optim/flows.h"
-#include "optim/kernels.h"
-#include "optim/local_step.h"
-#include "optim/mixer.h"
-#include "optim/strategy.h"
+#include "optim/algorithms/strategy.h"
+#include "optim/combine/duals.h"
+#include "optim/combine/flows.h"
+#include "optim/combine/mixer.h"
+#include "optim/local/local_step.h"
+#include "optim/vector/kernels.h"
 
 namespace starling::optim {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "optim/job.h"
-#include "optim/objective.h"
+#include "optim/local/objective.h"
 #include "optim/options.h"
 
 namespace starling::optim {

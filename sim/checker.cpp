@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this long for a model
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
-constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/exchange.cpp
+constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/exchange.cpp
 constexpr double kRoundsAhead = 64;          // that one wrong round may be believed,
 constexpr double kRoundShare = 8;            // beside so many for each step of the time since
 constexpr std::uint64_t kStatusEvery = 8;    // points of progress between two looks at the status

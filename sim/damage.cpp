@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "gossip/wire.h"
+#include "gossip/wire/wire.h"
 
 namespace starling::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/prng.h"
-#include "gossip/transfer.h"
+#include "gossip/wire/transfer.h"
 #include "sim/faults.h"
 
 namespace starling::sim {

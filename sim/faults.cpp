@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/settings.h"
+#include "base/text.h"
 
 namespace starling::sim {
 namespace {

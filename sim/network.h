@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/prng.h"
 #include "base/time.h"
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 #include "sim/faults.h"
 
 namespace starling::sim {

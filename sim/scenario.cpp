@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/prng.h"
-#include "base/settings.h"
+#include "base/text.h"
 
 namespace starling::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "gossip/summary.h"
+#include "gossip/report/summary.h"
 #include "sim/options.h"
 #include "sim/violation.h"
 #include "sim/world.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossip/summary.h"
+#include "gossip/report/summary.h"
 #include "sim/world.h"
 
 namespace starling::sim {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "gossip/summary.h"
+#include "gossip/report/summary.h"
 #include "sim/checker.h"
 #include "sim/scenario.h"
 #include "sim/timeline.h"

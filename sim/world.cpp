@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kNodesLimit = 10'000;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
-// As of daemon/knock.h: between two tries of a look, and how long it waits for an answer.
+// As of daemon/process/knock.h: between two tries of a look, and how long it waits for an answer.
 constexpr Duration kLookEvery = 500ms;
 constexpr Duration kLookPatience = 1500ms;
 

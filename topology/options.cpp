@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/text.h"
+
 namespace starling::topology {
 namespace {
 

@@ -1,11 +1,9 @@
 #include "base/settings.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "base/command_line.h"
+#include "base/text.h"
 
 using namespace starling;
 
@@ -23,40 +21,14 @@ Schema schema_of_tests() {
   return schema;
 }
 
-// A file that lives as long as the object.
-class Ini {
- public:
-  explicit Ini(const std::string& text) {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("starling-settings-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    std::ofstream(path_) << text;
-  }
-  ~Ini() { std::filesystem::remove(path_); }
-  Ini(const Ini&) = delete;
-  Ini& operator=(const Ini&) = delete;
-  std::string path() const { return path_.string(); }
+constexpr char kFile[] = "site.ini";
 
- private:
-  std::filesystem::path path_;
-};
+SettingSources::File ini(const std::string& text) {
+  return {kFile, text};
+}
 
-// An environment variable that lives as long as the object.
-class Variable {
- public:
-  Variable(std::string name, const std::string& value) : name_(std::move(name)) {
-    ::setenv(name_.c_str(), value.c_str(), 1);
-  }
-  ~Variable() { ::unsetenv(name_.c_str()); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  std::string name_;
-};
-
-Lines mistakes_of(const Schema& schema, const std::optional<std::string>& file, const Keys& keys) {
-  const Result<Settings> settings = load_settings(schema, file, keys);
+Lines mistakes_of(const Schema& schema, const SettingSources& sources) {
+  const Result<Settings> settings = load_settings(schema, sources);
   return settings ? Lines{} : split(settings.error().text, '\n');
 }
 
@@ -64,64 +36,60 @@ Lines mistakes_of(const Schema& schema, const std::optional<std::string>& file, 
 
 TEST_CASE("The command line beats the environment which beats the file which beats the default") {
   const Schema schema = schema_of_tests();
-  const Ini file("[optim]\nlearning-rate = 0.2\n[node]\nname = filed\n");
-  const std::string key = "optim.learning-rate";
-  const auto setting = [&](const std::optional<std::string>& path, const Keys& keys) {
-    return load_settings(schema, path, keys).value().at("optim.learning-rate");
+  const SettingSources::File file = ini("[optim]\nlearning-rate = 0.2\n[node]\nname = filed\n");
+  const std::string key = "optim.learning-rate", variable = "STARLING_OPTIM_LEARNING_RATE";
+  const auto setting = [&](const SettingSources& sources) {
+    return load_settings(schema, sources).value().at("optim.learning-rate");
   };
-  CHECK(setting(std::nullopt, {}).origin == "default");
-  CHECK(setting(std::nullopt, {}).value == "0.1");
-  CHECK(setting(file.path(), {}).origin == file.path());
-  CHECK(setting(file.path(), {}).value == "0.2");
-  const Variable variable("STARLING_OPTIM_LEARNING_RATE", "0.3");
-  CHECK(setting(file.path(), {}).origin == "STARLING_OPTIM_LEARNING_RATE");
-  CHECK(setting(file.path(), {}).value == "0.3");
-  CHECK(setting(file.path(), {{key, "0.4"}}).origin == "command line");
-  CHECK(setting(file.path(), {{key, "0.4"}, {key, "0.5"}}).value == "0.5");
-  CHECK(load_settings(schema, file.path(), {})->text("node.name") == "filed");
+  CHECK(setting({}).origin == "default");
+  CHECK(setting({}).value == "0.1");
+  CHECK(setting({.file = file}).origin == kFile);
+  CHECK(setting({.file = file}).value == "0.2");
+  const Keys variables = {{"HOME", "/"}, {variable, "0.3"}};
+  CHECK(setting({.file = file, .variables = variables}).origin == variable);
+  CHECK(setting({.file = file, .variables = variables}).value == "0.3");
+  CHECK(setting({file, variables, {{key, "0.4"}}}).origin == "command line");
+  CHECK(setting({file, variables, {{key, "0.4"}}}).value == "0.4");
+  CHECK(load_settings(schema, {.file = file})->text("node.name") == "filed");
 }
 
 TEST_CASE("An unknown key is answered with the one that was meant") {
   const Schema schema = schema_of_tests();
-  CHECK(mistakes_of(schema, std::nullopt, {{"optim.lerning-rate", "1"}}) ==
+  CHECK(mistakes_of(schema, {.keys = {{"optim.lerning-rate", "1"}}}) ==
         Lines{"command line: unknown key optim.lerning-rate; did you mean optim.learning-rate?"});
-  CHECK(mistakes_of(schema, std::nullopt, {{"weather.today", "1"}}) ==
+  CHECK(mistakes_of(schema, {.keys = {{"weather.today", "1"}}}) ==
         Lines{"command line: unknown key weather.today; `starling config` lists every key"});
-  CHECK(mistakes_of(schema, std::nullopt, {{"a.b", "1"}}) ==
+  CHECK(mistakes_of(schema, {.keys = {{"a.b", "1"}}}) ==
         Lines{"command line: unknown key a.b; `starling config` lists every key"});
-  const Ini file("foo = 1\n");
-  CHECK(mistakes_of(schema, file.path(), {}) ==
-        Lines{file.path() + ": unknown key foo; `starling config` lists every key"});
+  CHECK(mistakes_of(schema, {.file = ini("foo = 1\n")}) ==
+        Lines{"site.ini: unknown key foo; `starling config` lists every key"});
 }
 
 TEST_CASE("All mistakes are reported at once") {
   const Schema schema = schema_of_tests();
-  const Ini file("[node]\nnme = x\nname = a\nname = b\n[optim]\nrate = 1\n");
-  const Lines mistakes = mistakes_of(schema, file.path(), {{"htp.open", "true"}});
+  const SettingSources::File file = ini("[node]\nnme = x\nname = a\nname = b\n[optim]\nrate = 1\n");
+  const Lines mistakes = mistakes_of(schema, {.file = file, .keys = {{"htp.open", "true"}}});
   REQUIRE(mistakes.size() == 4);
-  CHECK(mistakes[0] == file.path() + ": unknown key node.nme; did you mean node.name?");
-  CHECK(mistakes[1] == file.path() + ": node.name is given 2 times");
-  CHECK(mistakes[2].starts_with(file.path() + ": unknown key optim.rate"));
+  CHECK(mistakes[0] == "site.ini: unknown key node.nme; did you mean node.name?");
+  CHECK(mistakes[1] == "site.ini: node.name is given 2 times");
+  CHECK(mistakes[2].starts_with("site.ini: unknown key optim.rate"));
   CHECK(mistakes[3] == "command line: unknown key htp.open; did you mean http.open?");
 }
 
-TEST_CASE("A file that cannot be read is a mistake") {
+TEST_CASE("A line that is neither a key nor a section is a mistake with its number") {
   const Schema schema = schema_of_tests();
-  CHECK(mistakes_of(schema, "no/such/file.ini", {}).size() == 1);
-  const std::string folder = std::filesystem::temp_directory_path().string();
-  CHECK(mistakes_of(schema, folder, {}).size() == 1);
-  const Ini nonsense("[node]\nname\n");
-  const Lines mistakes = mistakes_of(schema, nonsense.path(), {});
-  REQUIRE(mistakes.size() == 1);
-  CHECK(mistakes[0] == nonsense.path() + ": line 2: \"name\" is neither KEY = VALUE nor [SECTION]");
+  CHECK(mistakes_of(schema, {.file = ini("[node]\nname\n")}) ==
+        Lines{"site.ini: line 2: \"name\" is neither KEY = VALUE nor [SECTION]"});
 }
 
 TEST_CASE("A variable that looks like a key and is none is named with the one that was meant") {
   const Schema schema = schema_of_tests();
-  CHECK(unknown_variables(schema).empty());
-  const Variable known("STARLING_OPTIM_LEARNING_RATE", "1");
-  const Variable wrong("STARLING_OPTIM_LERNING_RATE", "1"), far("STARLING_WEATHER", "1");
-  CHECK(unknown_variables(schema) ==
+  CHECK(unknown_variables(schema, {}).empty());
+  const Keys variables = {{"STARLING_OPTIM_LEARNING_RATE", "1"},
+                          {"STARLING_WEATHER", "1"},
+                          {"STARLING_OPTIM_LERNING_RATE", "1"},
+                          {"STAR", "1"}};
+  CHECK(unknown_variables(schema, variables) ==
         Lines{"STARLING_OPTIM_LERNING_RATE: no key has this name, and it is not used; did you mean "
               "STARLING_OPTIM_LEARNING_RATE?",
               "STARLING_WEATHER: no key has this name, and it is not used"});
@@ -129,9 +97,9 @@ TEST_CASE("A variable that looks like a key and is none is named with the one th
 
 TEST_CASE("A list is given several times or with commas") {
   const Schema schema = schema_of_tests();
-  const Ini file("[cluster]\njoin = a:1\njoin = b:2, c:3\n");
+  const SettingSources::File file = ini("[cluster]\njoin = a:1\njoin = b:2, c:3\n");
   const auto joined = [&](const Keys& keys) {
-    const Settings settings = load_settings(schema, file.path(), keys).value();
+    const Settings settings = load_settings(schema, {.file = file, .keys = keys}).value();
     return Reader(settings).list("cluster.join");
   };
   CHECK(joined({}) == Lines{"a:1", "b:2", "c:3"});
@@ -143,8 +111,7 @@ TEST_CASE("A list is given several times or with commas") {
 TEST_CASE("A reader says what each value should have been") {
   const Schema schema = schema_of_tests();
   const Settings settings =
-      load_settings(schema, std::nullopt,
-                    Keys{{"optim.learning-rate", "fast"}, {"http.open", "ja"}})
+      load_settings(schema, {.keys = {{"optim.learning-rate", "fast"}, {"http.open", "ja"}}})
           .value();
   Reader reader(settings);
   CHECK(reader.number("optim.learning-rate", 0, 10) == 0);

@@ -1,4 +1,4 @@
-#include "daemon/algorithm_choice.h"
+#include "daemon/cli/algorithm_choice.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/config.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/setting_sources.h"
 
 using namespace starling;
 
@@ -16,7 +17,7 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 
 // "ed", and why.
 std::pair<std::string, std::string> choice(const Keys& keys) {
-  const auto settings = load_settings(daemon::schema(), {}, keys);
+  const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
   REQUIRE(settings);
   const auto config = daemon::read_config(*settings, {});
   REQUIRE(config);  // what is chosen is legal
@@ -71,7 +72,7 @@ TEST_CASE("An algorithm that is named is not explained") {
 
 TEST_CASE("Plain averaging that is named where data differ is answered with what auto takes") {
   const auto advice = [](const Keys& keys) {
-    const auto settings = load_settings(daemon::schema(), {}, keys);
+    const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
     REQUIRE(settings);
     const auto config = daemon::read_config(*settings, {});
     REQUIRE(config);

@@ -1,4 +1,4 @@
-#include "daemon/api.h"
+#include "daemon/rest/api.h"
 
 #include <doctest/doctest.h>
 

@@ -12,16 +12,16 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/settings.h"
-#include "daemon/api.h"
-#include "daemon/command_plan.h"
-#include "daemon/command_query.h"
-#include "daemon/display.h"
-#include "daemon/help.h"
-#include "daemon/http_server.h"
-#include "daemon/present.h"
-#include "daemon/status_json.h"
-#include "daemon/table.h"
+#include "base/text.h"
+#include "daemon/cli/command_plan.h"
+#include "daemon/cli/command_query.h"
+#include "daemon/cli/display.h"
+#include "daemon/cli/help.h"
+#include "daemon/cli/present.h"
+#include "daemon/cli/table.h"
+#include "daemon/rest/api.h"
+#include "daemon/rest/http_server.h"
+#include "daemon/rest/status_json.h"
 #include "tests/daemon/snapshot_example.h"
 
 using namespace starling;

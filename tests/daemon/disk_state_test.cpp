@@ -1,4 +1,4 @@
-#include "daemon/disk_state.h"
+#include "daemon/process/disk_state.h"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "daemon/peer_keeper.h"
+#include "daemon/process/peer_keeper.h"
 
 using namespace starling;
 using namespace starling::daemon;

@@ -1,4 +1,4 @@
-#include "daemon/event_log.h"
+#include "daemon/process/event_log.h"
 
 #include <doctest/doctest.h>
 

@@ -4,11 +4,11 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/api.h"
-#include "daemon/command_query.h"
-#include "daemon/http_client.h"
-#include "daemon/http_server.h"
-#include "daemon/present.h"
+#include "daemon/cli/command_query.h"
+#include "daemon/cli/present.h"
+#include "daemon/rest/api.h"
+#include "daemon/rest/http_client.h"
+#include "daemon/rest/http_server.h"
 #include "tests/daemon/raw_client.h"
 
 using namespace starling;

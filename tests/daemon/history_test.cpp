@@ -1,4 +1,4 @@
-#include "daemon/history.h"
+#include "daemon/process/history.h"
 
 #include <doctest/doctest.h>
 

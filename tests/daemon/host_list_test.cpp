@@ -1,4 +1,4 @@
-#include "daemon/host_list.h"
+#include "daemon/rest/host_list.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/http_server.h"
+#include "daemon/rest/http_server.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "daemon/api.h"
-#include "daemon/http_client.h"
+#include "daemon/rest/api.h"
+#include "daemon/rest/http_client.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/daemon/snapshot_example.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/legality.h"
+#include "daemon/cli/legality.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/config.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/setting_sources.h"
 
 using namespace starling;
 
@@ -14,7 +15,7 @@ namespace {
 
 // What is wrong with these keys; empty where nothing is.
 std::string verdict(std::vector<std::pair<std::string, std::string>> keys) {
-  const auto settings = load_settings(daemon::schema(), {}, keys);
+  const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
   REQUIRE(settings);
   const auto config = daemon::read_config(*settings, {});
   return config ? "" : config.error().text;
@@ -75,7 +76,7 @@ TEST_CASE("What goes together is not refused") {
 
 TEST_CASE("More nodes than reference problems are refused with the key that makes more") {
   const std::vector<std::pair<std::string, std::string>> keys = {{"data.source", "reference"}};
-  const auto settings = load_settings(daemon::schema(), {}, keys);
+  const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
   REQUIRE(settings);
   const auto config = daemon::read_config(*settings, {});
   REQUIRE(config);
@@ -88,9 +89,9 @@ TEST_CASE("More nodes than reference problems are refused with the key that make
 }
 
 TEST_CASE("An accuracy is no goal where the targets are numbers") {
-  const auto settings =
-      load_settings(daemon::schema(), {},
-                    std::vector<std::pair<std::string, std::string>>{{"stop.accuracy", ".9"}});
+  const auto settings = daemon::load_settings(
+      daemon::schema(), {},
+      std::vector<std::pair<std::string, std::string>>{{"stop.accuracy", ".9"}});
   REQUIRE(settings);
   const auto config = daemon::read_config(*settings, {});
   REQUIRE(config);

@@ -1,4 +1,4 @@
-#include "daemon/model_file.h"
+#include "daemon/process/model_file.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "base/prng.h"
-#include "daemon/predict_json.h"
-#include "daemon/safetensors.h"
-#include "daemon/scores_text.h"
-#include "daemon/whole_file.h"
+#include "daemon/cli/scores_text.h"
+#include "daemon/process/safetensors.h"
+#include "daemon/process/whole_file.h"
+#include "daemon/rest/predict_json.h"
 
 using namespace starling;
 using namespace starling::daemon;

@@ -1,4 +1,4 @@
-#include "daemon/notices.h"
+#include "daemon/process/notices.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "daemon/board.h"
+#include "daemon/process/board.h"
 #include "topology/shapes.h"
 
 namespace starling::daemon {

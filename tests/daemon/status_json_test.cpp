@@ -1,4 +1,4 @@
-#include "daemon/status_json.h"
+#include "daemon/rest/status_json.h"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "daemon/spectrum_cache.h"
-#include "daemon/version.h"
+#include "daemon/process/version.h"
+#include "daemon/rest/spectrum_cache.h"
 #include "tests/daemon/snapshot_example.h"
 #include "topology/spectrum.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/table_recipe.h"
+#include "daemon/cli/table_recipe.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/config.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/setting_sources.h"
 
 using namespace starling;
 
@@ -18,7 +19,7 @@ using Keys = std::vector<std::pair<std::string, std::string>>;
 // Of a csv, with more settings.
 Keys recipe_for(Keys keys) {
   keys.emplace_back("data.source", "csv");
-  const auto settings = load_settings(daemon::schema(), {}, keys);
+  const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
   REQUIRE(settings);
   return daemon::table_recipe(*settings);
 }
@@ -61,9 +62,9 @@ TEST_CASE("the recipe is legal however the data are dealt") {
               {"data.path", "x.csv"},
               {"data.target", "y"},
               {"data.partition", partition}};
-    const auto settings = load_settings(daemon::schema(), {}, keys);
+    const auto settings = daemon::load_settings(daemon::schema(), {}, keys);
     REQUIRE(settings);
     std::ranges::move(daemon::table_recipe(*settings), std::back_inserter(keys));
-    CHECK(daemon::read_config(*load_settings(daemon::schema(), {}, keys), {}));
+    CHECK(daemon::read_config(*daemon::load_settings(daemon::schema(), {}, keys), {}));
   }
 }

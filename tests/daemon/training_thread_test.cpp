@@ -1,4 +1,4 @@
-#include "daemon/training_thread.h"
+#include "daemon/process/training_thread.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>

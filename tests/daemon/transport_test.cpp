@@ -1,4 +1,4 @@
-#include "daemon/transport.h"
+#include "daemon/process/transport.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "daemon/inbound.h"
+#include "daemon/process/inbound.h"
 #include "tests/daemon/raw_client.h"
 
 using namespace starling;

@@ -1,4 +1,4 @@
-#include "gossip/aggregate.h"
+#include "gossip/edges/aggregate.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/circle.h"
+#include "gossip/members/circle.h"
 
 #include <doctest/doctest.h>
 

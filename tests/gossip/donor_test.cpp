@@ -1,4 +1,4 @@
-#include "gossip/donor.h"
+#include "gossip/node/donor.h"
 
 #include <doctest/doctest.h>
 

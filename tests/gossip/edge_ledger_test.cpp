@@ -1,4 +1,4 @@
-#include "gossip/edge_ledger.h"
+#include "gossip/edges/edge_ledger.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/exchange.h"
+#include "gossip/edges/exchange.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/gate.h"
+#include "gossip/node/gate.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // A node's right to its name: what heals when a clock was wrong, and which of two nodes stays.
-#include "gossip/identity.h"
+#include "gossip/members/identity.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/links.h"
+#include "gossip/edges/links.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/membership.h"
+#include "gossip/members/membership.h"
 
 #include <doctest/doctest.h>
 

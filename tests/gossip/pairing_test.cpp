@@ -1,4 +1,4 @@
-#include "gossip/pairing.h"
+#include "gossip/edges/pairing.h"
 
 #include <doctest/doctest.h>
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "gossip/links.h"
-#include "gossip/membership.h"
+#include "gossip/edges/links.h"
+#include "gossip/members/membership.h"
 #include "gossip/outbox.h"
 
 namespace starling::test {

@@ -1,4 +1,4 @@
-#include "gossip/patience.h"
+#include "gossip/edges/patience.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/prober.h"
+#include "gossip/members/prober.h"
 
 #include <doctest/doctest.h>
 

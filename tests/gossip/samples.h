@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gossip/message.h"
+#include "gossip/wire/message.h"
 
 namespace starling::test {
 

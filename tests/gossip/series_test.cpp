@@ -1,4 +1,4 @@
-#include "gossip/series.h"
+#include "gossip/report/series.h"
 
 #include <doctest/doctest.h>
 

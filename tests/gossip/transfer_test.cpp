@@ -1,4 +1,4 @@
-#include "gossip/transfer.h"
+#include "gossip/wire/transfer.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "gossip/wire.h"
+#include "gossip/wire/wire.h"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,13 @@
-#include "models/csv.h"
+#include "models/data/csv.h"
 
 #include <Eigen/Dense>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
-#include "models/cell.h"
-#include "models/csv_reader.h"
-#include "models/feature_map.h"
+#include "models/data/cell.h"
+#include "models/data/csv_reader.h"
+#include "models/linear/feature_map.h"
 #include "tests/models/support.h"
 
 using namespace starling;

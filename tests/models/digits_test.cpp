@@ -1,4 +1,4 @@
-#include "models/digits.h"
+#include "models/data/digits.h"
 
 #include <algorithm>
 

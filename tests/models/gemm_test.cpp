@@ -1,4 +1,4 @@
-#include "models/gemm.h"
+#include "models/linear/gemm.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "models/kernels.h"
+#include "models/linear/kernels.h"
 
 using namespace starling;
 using namespace starling::models;

@@ -1,4 +1,4 @@
-#include "models/idx.h"
+#include "models/data/idx.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "models/libsvm.h"
+#include "models/data/libsvm.h"
 
 #include "tests/models/support.h"
 

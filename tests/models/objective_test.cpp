@@ -1,9 +1,9 @@
-#include "optim/objective.h"
+#include "optim/local/objective.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/reference.h"
+#include "models/data/reference.h"
 #include "tests/models/support.h"
 
 using namespace starling;

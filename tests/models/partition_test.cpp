@@ -1,9 +1,9 @@
-#include "models/partition.h"
+#include "models/data/partition.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "models/text.h"
+#include "models/data/text.h"
 #include "tests/models/support.h"
 
 using namespace starling;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/model_card.h"
+#include "models/nets/model_card.h"
 #include "tests/models/support.h"
 
 using namespace starling;

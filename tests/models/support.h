@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "base/settings.h"
+#include "models/data/load.h"
 #include "models/factory.h"
-#include "models/load.h"
 
 namespace starling::models {
 

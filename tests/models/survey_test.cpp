@@ -1,11 +1,11 @@
-#include "models/survey.h"
+#include "models/data/survey.h"
 
 #include <cmath>
 #include <numeric>
 
-#include "models/feature_map.h"
-#include "models/model_card.h"
-#include "models/table_builder.h"
+#include "models/data/table_builder.h"
+#include "models/linear/feature_map.h"
+#include "models/nets/model_card.h"
 #include "tests/models/support.h"
 
 using namespace starling;

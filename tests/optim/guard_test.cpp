@@ -1,4 +1,4 @@
-#include "optim/guard.h"
+#include "optim/local/guard.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "optim/local_optimizer.h"
+#include "optim/local/local_optimizer.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "optim/kernels.h"
 #include "optim/learning_rate.h"
+#include "optim/vector/kernels.h"
 
 using namespace starling;
 using namespace starling::optim;

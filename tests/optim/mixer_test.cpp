@@ -1,4 +1,4 @@
-#include "optim/mixer.h"
+#include "optim/combine/mixer.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "optim/kernels.h"
+#include "optim/vector/kernels.h"
 
 using namespace starling;
 using namespace starling::optim;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "optim/local_step.h"
+#include "optim/local/local_step.h"
 
 using namespace starling;
 using namespace starling::optim;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "optim/codec.h"
+#include "optim/codec/codec.h"
 #include "tests/sim/battery.h"
 
 using namespace starling;

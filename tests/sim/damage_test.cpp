@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "gossip/wire.h"
+#include "gossip/wire/wire.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/trials.h"
 

@@ -1,6 +1,6 @@
 // What becomes of the published algorithms where one message in a hundred is lost and nobody
-// repairs it: why this program counts what came over each edge (optim/flows.h). In plain numbers,
-// with nothing of optim/ in it but the gradient of the reference problem.
+// repairs it: why this program counts what came over each edge (optim/combine/flows.h). In plain
+// numbers, with nothing of optim/ in it but the gradient of the reference problem.
 //   D-PSGD  x+ = W (x - gamma g)
 //   D²      x+ = W~ (2 x - x_before - gamma (g - g_before)) ,  at first as D-PSGD
 // (Lian et al. 2017; Tang et al. 2018), W~ = (I + W) / 2 because with W D² diverges on a torus

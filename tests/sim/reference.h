@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "optim/objective.h"
+#include "optim/local/objective.h"
 #include "optim/trainer.h"
 #include "sim/options.h"
 

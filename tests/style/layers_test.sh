@@ -1,48 +1,102 @@
 #!/usr/bin/env bash
-# A layer includes only layers to its left, and each heavy header stays in its one place:
-#   base < topology < optim < models < gossip < { sim , daemon }
+# Rooms in their order: a folder, or some files of one. A file includes its own room and rooms that
+# stand above its room in the table, and of these only those that its row names. Each heavy header
+# stays in its one place.
 # Usage: layers_test.sh REPOSITORY. Prints every include that breaks the table; exit 1 if any.
-set -euo pipefail
+set -euof pipefail
 cd "$1"
 
-layers='base|topology|optim|models|gossip|sim|daemon'
-broken=0
-
-# What a layer may include: a pattern for the path between the quotes.
-declare -A allowed=(
-  [base]='base/'
-  [topology]='(base|topology)/'
-  [optim]='(base|topology|optim)/'
-  [models]='(base|topology|optim|models)/'
-  [gossip]='((base|topology|gossip)/|optim/job\.h$)'
-  [sim]='(base|topology|optim|models|gossip|sim)/'
-  [daemon]='(base|topology|optim|models|gossip|daemon)/'
+# ROOM: the rooms that it may include; a name ending in * stands for all below it.
+table='
+base:
+topology: base
+optim/vector: base
+optim/codec: base optim/vector
+optim/job: base
+optim/options: base optim/codec optim/job
+optim/local: base optim/vector optim/job optim/options
+optim/combine: base optim/vector optim/codec optim/job
+optim/algorithms: base optim/vector optim/options optim/local optim/combine
+optim/trainer: base optim/*
+models/data: base optim/job
+models/linear: base optim/local models/data
+models/nets: base optim/local models/data models/linear
+models: base optim/local optim/trainer models/*
+gossip/wire: base
+gossip: base topology optim/job gossip/wire
+gossip/members: base gossip gossip/wire
+gossip/edges: base topology gossip gossip/wire gossip/members
+gossip/node: base topology gossip gossip/*
+gossip/report: base gossip
+sim: base topology optim/options optim/trainer gossip gossip/*
+daemon/process: base optim/trainer models models/* gossip gossip/wire gossip/node
+daemon/rest: base topology models models/data models/nets daemon/process
+daemon/cli: base topology optim/options optim/trainer models models/* gossip gossip/* sim daemon/*
+'
+# The files of a room that is not a folder; `models` is not `models/data`.
+declare -A files=(
+  [optim/job]='optim/job\.'
+  [optim/options]='optim/(options|learning_rate|snapshot)\.'
+  [optim/trainer]='optim/trainer\.'
+  [models]='models/[a-z_]+\.'
+  [gossip]='gossip/[a-z_]+\.'
 )
-composition_root='^daemon/main(_[a-z]+)?\.cpp$' # those that may see everything
 
 # Header pattern, then the files that may include it.
 heavy=(
-  'msgpack'               '^gossip/wire\.cpp$'
-  'boost/program_options' '^base/settings\.cpp$'
-  'zmq'                   '^daemon/(transport|loop|inbound|outbound)\.(cpp|h)$'
-  'boost/(beast|asio)'    '^daemon/http[a-z_]*\.cpp$'
+  'msgpack'               '^gossip/wire/wire\.cpp$'
+  'boost/program_options' '^base/(ini|command_line)\.cpp$'
+  'spdlog'                '^daemon/process/log\.cpp$'
+  'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'
+  'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/([a-z_]+\.cpp|matrix\.h)$)'
 )
 
+broken=0
 refuse() { # FILE INCLUDED REASON
   echo "$1: includes $2; $3"
   broken=1
 }
 
+names=() patterns=()
+declare -A allowed
+while IFS= read -r row; do
+  [[ -z $row ]] && continue
+  name=${row%%:*}
+  names+=("$name") patterns+=("^${files[$name]-$name/}")
+  allowed[$name]=''
+  for room in ${row#*:}; do # with the star, those that stand above
+    for above in "${names[@]}"; do
+      # shellcheck disable=SC2053
+      [[ $above != "$name" && $above == $room ]] && allowed[$name]+=" $above "
+    done
+    [[ $room == *'*' || ${allowed[$name]} == *" $room "* ]] ||
+      refuse 'the table' "$room" "it does not stand above $name"
+  done
+done <<<"$table"
+
+declare -A room_of_path
+room_of() { # PATH: sets `room`; empty where no row has it
+  room=${room_of_path[$1]-}
+  [[ -n $room ]] && return
+  for ((i = 0; i < ${#names[@]}; ++i)); do
+    [[ $1 =~ ${patterns[i]} ]] && room=${names[i]} && break
+  done
+  room_of_path[$1]=$room
+}
+
 check() { # FILE INCLUDED: one include of one file
-  local file=$1 included=$2 layer=${1%%/*}
-  if [[ $included =~ ^\"|^.($layers)/ && ! $file =~ $composition_root ]]; then
-    [[ ${included:1:-1} =~ ^${allowed[$layer]} ]] ||
-      refuse "$file" "$included" "$layer/ may include ${allowed[$layer]}"
+  local file=$1 path=${2:1:-1} own
+  room_of "$file" && own=$room
+  [[ -n $own ]] || refuse "$file" "$2" 'no row of the table has this file'
+  if [[ $2 == \"* ]]; then
+    room_of "$path"
+    [[ -n $room && ($room == "$own" || ${allowed[$own]} == *" $room "*) ]] ||
+      refuse "$file" "$2" "$own may include${allowed[$own]}"
   fi
   for ((i = 0; i < ${#heavy[@]}; i += 2)); do
-    if [[ ${included:1} =~ ^${heavy[i]} && ! $file =~ ${heavy[i + 1]} ]]; then
-      refuse "$file" "$included" "confined to ${heavy[i + 1]}"
+    if [[ $path =~ ^${heavy[i]} && ! $file =~ ${heavy[i + 1]} ]]; then
+      refuse "$file" "$2" "confined to ${heavy[i + 1]}"
     fi
   done
 }
@@ -51,6 +105,6 @@ while IFS=: read -r file line; do
   [[ $line =~ ^[[:space:]]*\#[[:space:]]*include[[:space:]]*([\"\<][^\"\>]+[\"\>]) ]]
   check "$file" "${BASH_REMATCH[1]}"
 done < <(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.h' \
-  --include='*.cpp' ${layers//|/ })
+  --include='*.cpp' base topology optim models gossip sim daemon)
 
 exit $broken

@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/prng.h"
-#include "daemon/transport.h"
+#include "daemon/process/transport.h"
 #include "tests/system/harness.h"
 
 using namespace starling;

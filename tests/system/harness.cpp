@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "daemon/http_client.h"
+#include "daemon/rest/http_client.h"
 
 namespace starling::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/endpoint.h"
-#include "daemon/child_process.h"
+#include "daemon/process/child_process.h"
 
 namespace starling::testing {
 

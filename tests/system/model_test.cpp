@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/prng.h"
-#include "base/settings.h"
+#include "base/text.h"
 #include "tests/system/harness.h"
 
 using namespace starling;

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "daemon/transport.h"
+#include "daemon/process/transport.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/system/harness.h"
 

@@ -17,7 +17,7 @@ struct Reading {
 Reading read(const std::vector<std::pair<std::string, std::string>>& keys) {
   Schema schema;
   describe(schema);
-  const Result<Settings> settings = load_settings(schema, std::nullopt, keys);
+  const Result<Settings> settings = load_settings(schema, {.keys = keys});
   REQUIRE(settings.has_value());
   Reader reader(*settings);
   Options options = read_options(reader);

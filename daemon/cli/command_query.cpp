@@ -1,0 +1,193 @@
+#include "daemon/cli/command_query.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/check.h"
+#include "base/command_line.h"
+#include "daemon/cli/help.h"
+#include "daemon/cli/present.h"
+#include "daemon/cli/table.h"
+#include "daemon/rest/http_client.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7680";
+constexpr std::chrono::seconds kPatience{5};
+constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
+
+enum ExitCode { done = 0, refused = 1, wrong_usage = 2, unreachable = 4 };
+
+struct Resource {
+  std::string_view command, method, target;
+};
+constexpr std::array<Resource, 8> kResources = {{{"status", "GET", "/v1/status"},
+                                                 {"members", "GET", "/v1/members"},
+                                                 {"neighbors", "GET", "/v1/neighbors"},
+                                                 {"topology", "GET", "/v1/topology"},
+                                                 {"convergence", "GET", "/v1/convergence"},
+                                                 {"events", "GET", "/v1/events?follow=0"},
+                                                 {"join", "POST", "/v1/join"},
+                                                 {"leave", "POST", "/v1/leave"}}};
+
+// ---- what is asked
+
+struct Query {
+  std::string_view command;
+  Endpoint node = {};
+  std::string_view method;
+  std::string target = {}, body = {}, token = {};
+  bool verbatim = false;  // print the document as it came
+  bool watch = false;
+};
+
+std::vector<CommandOption> options_of(const Resource& resource) {
+  std::vector<CommandOption> options = {
+      {"api", ""}, {"token-file", ""}, {"json", "", false}, {"help,h", "", false}};
+  if (resource.method == "GET") options.push_back({"watch", "", false});
+  if (resource.command == "topology") options.push_back({"dot", "", false});
+  return options;
+}
+
+Result<std::string> read_token(const std::string& path) {
+  std::ifstream stream(path);
+  std::string token;
+  if (!std::getline(stream, token) || token.empty())
+    return fail("--token-file {}: expected a file with a token in its first line", path);
+  return token;
+}
+
+// The body of a join.
+Result<std::string> join_body(const CommandLine& line) {
+  if (line.positional.size() != 1)
+    return fail("{} addresses; expected one HOST:PORT, the control address of a member",
+                line.positional.size());
+  TRY(const Endpoint seed, parse_endpoint(line.positional.front()));
+  if (seed.port == 0) return fail("{}: expected a port from 1", to_string(seed));
+  return json{{"address", to_string(seed)}}.dump();
+}
+
+Result<Query> read_query(const Resource& resource, const CommandLine& line) {
+  Query query{.command = resource.command,
+              .method = resource.method,
+              .target = std::string(resource.target),
+              .verbatim = line.has("json") || line.has("dot"),
+              .watch = line.has("watch")};
+  if (!line.keys.empty())
+    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
+  if (line.has("json") && (line.has("watch") || line.has("dot")))
+    return fail("--json prints one document; expected no --watch or --dot with it");
+  TRY(query.node, parse_url(line.value("api").value_or(std::string(kDefaultUrl))));
+  if (line.has("dot")) query.target += "?format=dot";
+  if (const auto path = line.value("token-file")) {
+    TRY(query.token, read_token(*path));
+  }
+  if (resource.command == "join") {
+    TRY(query.body, join_body(line));
+  } else if (!line.positional.empty()) {
+    return fail("\"{}\": expected options only", line.positional.front());
+  }
+  return query;
+}
+
+// ---- what comes back
+
+int complain(std::string_view command, ExitCode code, std::string_view problem) {
+  fmt::print(stderr, "starling {}: {}\n", command, printable(problem));
+  return code;
+}
+
+// The message of {"error":{…}}, or the status alone.
+std::string reason_of(const HttpReply& reply) {
+  const json document = json::parse(reply.body, nullptr, false);
+  const json::json_pointer path("/error/message");
+  if (document.is_object() && document.contains(path) && document[path].is_string())
+    return document[path].get<std::string>();
+  return fmt::format("HTTP status {}", reply.status);
+}
+
+Result<std::string> text_of(const Query& query, const HttpReply& reply) {
+  if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
+  const auto url = to_string(query.node);
+  if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
+  if (query.command == "leave") return fmt::format("node at {} is told to leave\n", url);
+  return present(query.command, json::parse(reply.body, nullptr, false));
+}
+
+// From here on only events that are not shown yet.
+void move_on(Query& query, const HttpReply& reply) {
+  const json document = json::parse(reply.body, nullptr, false);
+  const json::json_pointer path("/events");
+  if (!document.is_object() || !document.contains(path) || document[path].empty()) return;
+  const json& last = document[path].back();
+  if (last.is_object() && last.contains("sequence") && last["sequence"].is_number_unsigned())
+    query.target =
+        fmt::format("/v1/events?follow=0&since={}", last["sequence"].get<std::uint64_t>());
+}
+
+int ask_once(Query& query) {
+  const auto reply =
+      http_request(query.node, query.method, query.target, query.body, kPatience, query.token);
+  if (!reply)
+    return complain(query.command, unreachable,
+                    fmt::format("{}; expected a running node there: start one with starling run, "
+                                "or name another with --api URL",
+                                reply.error().text));
+  if (reply->status >= 300)
+    return complain(query.command, refused,
+                    fmt::format("http://{} refuses: {}", to_string(query.node), reason_of(*reply)));
+  const auto text = text_of(query, *reply);
+  if (!text)
+    return complain(query.command, refused,
+                    fmt::format("http://{}: {}", to_string(query.node), text.error().text));
+  if (query.command == "events")
+    move_on(query, *reply);
+  else if (query.watch && isatty(STDOUT_FILENO))
+    fmt::print("\x1b[H\x1b[2J");
+  fmt::print("{}", *text);
+  std::fflush(stdout);
+  return done;
+}
+
+// Until Ctrl-C, which is waited for rather than handled, so that nothing is cut short.
+int watch(Query& query) {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  for (;;) {
+    if (const int code = ask_once(query); code != done) return code;
+    if (sigtimedwait(&stop, nullptr, &kWatchInterval) > 0) return done;
+  }
+}
+
+}  // namespace
+
+int command_query(std::string_view command, std::span<const std::string> arguments) {
+  const auto resource = std::ranges::find(kResources, command, &Resource::command);
+  ENSURE(resource != kResources.end(), "a command that asks a node");
+  const auto line = parse_command_line(arguments, options_of(*resource));
+  if (!line) return complain(command, wrong_usage, line.error().text);
+  if (line->has("help")) {
+    fmt::print("{}", help_for(command));
+    return done;
+  }
+  auto query = read_query(*resource, *line);
+  if (!query) return complain(command, wrong_usage, query.error().text);
+  return query->watch ? watch(*query) : ask_once(*query);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,264 @@
+#include "daemon/cli/command_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/command_line.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/exit_code.h"
+#include "daemon/cli/setting_sources.h"
+#include "daemon/cli/sites.h"
+#include "daemon/process/board.h"
+#include "daemon/process/host_names.h"
+#include "daemon/process/log.h"
+#include "daemon/process/loop.h"
+#include "daemon/process/model_file.h"
+#include "daemon/process/peer_keeper.h"
+#include "daemon/process/stop_signals.h"
+#include "daemon/process/whole_file.h"
+#include "daemon/rest/api.h"
+#include "daemon/rest/http_server.h"
+#include "daemon/rest/status_json.h"
+#include "models/data/load.h"
+#include "models/factory.h"
+
+namespace starling::daemon {
+namespace {
+
+// The loop that a signal stops. Set while it runs.
+std::atomic<Loop*> running_loop = nullptr;
+std::atomic<bool> loop_ended = false;
+
+// Before the loop runs nobody knows of this node, and there is nothing to leave.
+void on_signal(int) {
+  if (Loop* loop = running_loop.load())
+    loop->stop();
+  else if (!loop_ended)
+    ::_exit(kExitDone);
+}
+
+// Above that of every earlier start of the node, as long as the clock of the machine goes forward;
+// with a folder to keep it in, also when it does not.
+std::uint64_t clock_incarnation() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
+}
+
+// Machines that were cloned have one name and one configuration: chance tells their nodes apart.
+std::string default_name(const Endpoint& control) {
+  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";
+  char host[64 - 11] = "localhost";
+  ::gethostname(host, sizeof(host) - 1);
+  host[sizeof(host) - 1] = '\0';
+  std::random_device chance;
+  std::string letters;
+  for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
+  return fmt::format("{}-{}-{}", host, control.port, letters);
+}
+
+Result<std::optional<std::string>> read_token(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0)
+    return fail("http.token-file = \"{}\": cannot be read", path);
+  if ((info.st_mode & 077) != 0)
+    return fail("http.token-file = \"{}\": has mode {:o}; others must not read it: chmod 600", path,
+                info.st_mode & 0777);
+  std::ifstream stream(path);
+  std::string token;
+  std::getline(stream, token);
+  if (token.empty()) return fail("http.token-file = \"{}\": holds no token", path);
+  return token;
+}
+
+// What a host name stands for on this machine.
+Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
+  const auto address = resolve(endpoint);
+  if (!address)
+    return fail("{} = \"{}\": {}; expected an address of this machine, or a name of it", key,
+                to_string(endpoint), address.error().text);
+  return *address;
+}
+
+Endpoint advertised(const Endpoint& bound, const std::string& host) {
+  return host.empty() ? bound : Endpoint{host, bound.port};
+}
+
+// Everything of a running node, in the order in which it comes to be.
+struct Daemon {
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<TrainingThread> training;
+  Board board;
+  std::unique_ptr<PeerKeeper> peers;
+  std::unique_ptr<HttpServer> http;
+  Identity identity;
+};
+
+// What the lives before left: name and incarnation go on, and whom they met is asked first.
+Result<void> remember(Daemon& daemon, Config& config) {
+  config.node.incarnation = clock_incarnation();
+  const bool has_name = !config.node.name.empty();
+  if (!has_name) config.node.name = default_name(daemon.transport->control());
+  if (config.data_dir.empty()) return {};
+  TRY(DiskState state, DiskState::open(config.data_dir));
+  if (!has_name) config.node.name = state.keep_name(config.node.name);
+  TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
+  for (const std::string& warning : state.warnings()) log::warning("{}", warning);
+  std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
+  daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
+  return {};
+}
+
+Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
+  TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
+  TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
+  TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
+  TRY(daemon.transport, Transport::bind(control, bulk));
+  TRY(auto token, read_token(config.token_file));
+  ApiOptions api;
+  api.token = token;
+  api.guard_reads = !is_loopback(config.listen_http);
+  api.precision = config.learner.model.precision;
+  Handler handler = make_api(
+      daemon.board, [config_text] { return config_text; }, api);
+  HttpOptions http;
+  http.hosts = config.allowed_hosts;
+  http.hosts.push_back(config.listen_http.host);
+  if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
+  TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
+  config.node.control = advertised(daemon.transport->control(), config.advertise);
+  config.node.bulk = advertised(daemon.transport->bulk(), config.advertise);
+  // Where it listens, and nowhere else.
+  config.node.http = daemon.http->endpoint();
+  if (is_wildcard(config.node.http)) config.node.http.host = config.node.control.host;
+  TRY_DO(remember(daemon, config));
+  daemon.identity = {node_id(config.node.name),
+                     config.node.name,
+                     config.node.incarnation,
+                     config.node.control,
+                     config.node.bulk,
+                     config.node.http,
+                     config.node.algorithm,
+                     std::string(name(config.node.schedule)),
+                     std::string(topology::to_string(config.node.topology.kind))};
+  return {};
+}
+
+Result<void> load_trainer(Daemon& daemon, const Config& config) {
+  if (has_sites(config.learner.data))
+    return fail("data.path = \"{}\": only starling up numbers its nodes; name the file of this one",
+                config.learner.data.path);
+  TRY(auto loaded, models::load(config.learner.data));
+  TRY_DO(validate_goal(config, loaded));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  TRY(auto trainer, models::make_trainer(config.learner, data, config.node.name, now));
+  const auto describe = [learner = config.learner, data](const std::string& foundation) {
+    const std::vector<std::string> surveys(foundation.empty() ? 0 : 1, foundation);
+    return models::make_card(learner.model, learner.data, data->train, surveys);
+  };
+  daemon.board.set_describer(describe);
+  log::info("{}", data->description);
+  for (const std::string& note : data->notes) log::info("{}", note);
+  if (!config.algorithm_reason.empty())
+    log::info("algorithm {}: {}", config.node.algorithm, config.algorithm_reason);
+  daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
+  return {};
+}
+
+// Says where the node can be reached, for whoever started it.
+void announce(const Identity& identity, const std::optional<std::string>& path) {
+  log::info("{}: control {}, bulk {}, http://{}", identity.name, to_string(identity.control),
+            to_string(identity.bulk), to_string(identity.http));
+  if (!path) return;
+  const nlohmann::json addresses = {{"name", identity.name},
+                                    {"control", to_string(identity.control)},
+                                    {"bulk", to_string(identity.bulk)},
+                                    {"http", to_string(identity.http)}};
+  std::ofstream(*path) << addresses.dump() << std::endl;
+}
+
+std::string run_loop(Daemon& daemon, const Config& config) {
+  gossip::Node node(config.node, now());
+  Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  loop.set_warnings(doubts(config, schema()));
+  running_loop = &loop;
+  std::string error = loop.run(config.stays);
+  loop_ended = true;
+  running_loop = nullptr;
+  return error;
+}
+
+// The model as the node leaves it.
+Result<void> keep_model(Daemon& daemon, const Config& config, const std::string& path) {
+  TRY(const models::ModelCard card, daemon.board.card());
+  const std::vector<double> parameters = daemon.training->finish();
+  if (parameters.empty()) return fail("there is no model yet");
+  const std::uint64_t round = daemon.board.read()->status.run.round;
+  const std::string bytes =
+      write_model(card, parameters, config.learner.model.precision,
+                  {{"node", daemon.identity.name}, {"round", std::to_string(round)}});
+  TRY_DO(replace_file(path, bytes));
+  log::info("wrote the model to {}", path);
+  return {};
+}
+
+const CommandOption kOptions[] = {
+    {"config,c", "configuration file", true},
+    {"output", "file that gets the model at the end", true},
+    {"from", "file of a model to start from", true},
+    {"join", "HOST:PORT of any member; may be given several times", true},
+    {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
+    {"json", "print the final status as one JSON document", false},
+    {"help,h", "", false},
+};
+
+}  // namespace
+
+int command_run(std::span<const std::string> arguments) {
+  handle_stop_signals(on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("run");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("run takes no argument \"{}\"", line->positional[0]));
+  if (line->has("join"))
+    for (const std::string& seed : line->options["join"])
+      line->keys.emplace_back("cluster.join", seed);
+  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
+  std::vector<std::string> mistakes;
+  const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
+  auto config = read_config(settings, std::move(mistakes));
+  if (!config) return wrong_usage(config.error().text);
+
+  log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
+  Daemon daemon;
+  if (auto opened = open(daemon, *config, config_json(settings)); !opened)
+    return wrong_usage(opened.error().text);
+  if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
+  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
+  announce(daemon.identity, line->value("ready-file"));
+  if (const std::string error = run_loop(daemon, *config); !error.empty())
+    return end_with(kExitFailed, error);
+  if (const auto output = line->value("output"))
+    if (const auto kept = keep_model(daemon, *config, *output); !kept)
+      return end_with(kExitFailed, "--output: " + kept.error().text);
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  if (line->has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
+  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
+    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
+  return kExitDone;
+}
+
+}  // namespace starling::daemon

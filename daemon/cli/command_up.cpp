@@ -1,0 +1,356 @@
+#include "daemon/cli/command_up.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/display.h"
+#include "daemon/cli/exit_code.h"
+#include "daemon/cli/fleet.h"
+#include "daemon/cli/setting_sources.h"
+#include "daemon/cli/sites.h"
+#include "daemon/cli/summary_json.h"
+#include "daemon/cli/table.h"
+#include "daemon/cli/table_recipe.h"
+#include "daemon/process/log.h"
+#include "daemon/process/notices.h"
+#include "daemon/process/stop_signals.h"
+#include "daemon/process/whole_file.h"
+#include "topology/build.h"
+
+namespace starling::daemon {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+
+constexpr char kDefaultHttp[] = "127.0.0.1:7680";  // that `starling status` asks
+
+constexpr char kModelPath[] = "starling-model.safetensors";
+
+volatile std::sig_atomic_t interrupted = 0;
+// Before, there is nothing to bring to an end.
+volatile std::sig_atomic_t is_started = 0;
+
+void on_stop(int) {
+  if (!is_started) ::_exit(kExitDone);
+  interrupted = 1;
+}
+
+const CommandOption kOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"output", "file that gets the model", true},
+    {"from", "file of a model to start from", true},
+    {"keep", "keep running after the goal", false},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+struct Plan {
+  Config config;
+  FleetOptions fleet;
+  Sites sites;
+  std::string recipe;  // that stands in for what the user did not say; empty: none
+};
+
+// A target makes a table, and files of their own are not shared out.
+void settle_data(Settings& settings) {
+  if (!settings.text("data.target").empty() && settings.is_default("data.source"))
+    settings.set("data.source", "csv", "data.target");
+  if (settings.text("data.path").find("{i}") != std::string::npos &&
+      settings.is_default("data.shard"))
+    settings.set("data.shard", "all", "data.path");
+}
+
+// Everything that can be wrong is found here, before anything is started.
+Result<Plan> make_plan(const CommandLine& line) {
+  Plan plan;
+  const auto nodes = parse_integer(line.value("nodes").value_or("8"));
+  if (!nodes || *nodes < 1 || *nodes > 1024)
+    return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
+  std::vector<std::string> mistakes;
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  settle_data(settings);
+  const bool is_near = settings.is_default("cluster.preset");
+  if (is_near) settings.set("cluster.preset", "local", "starling up");
+  const auto recipe = table_recipe(settings);
+  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
+  TRY(plan.config, read_config(settings, std::move(mistakes)));
+  plan.fleet.nodes = static_cast<std::size_t>(*nodes);
+  TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
+  const models::DataOptions& data = plan.config.learner.data;
+  TRY(plan.sites, look_at_sites(data, plan.fleet.nodes));
+  TRY_DO(validate_goal(plan.config, *plan.sites.first));
+  TRY_DO(
+      models::make_trainer(plan.config.learner, plan.sites.first, "node-0", [] { return Time{}; }));
+
+  plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
+  for (const auto& [key, value] : line.keys)
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : recipe) {
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+    plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
+  }
+  if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
+  if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
+  for (std::size_t index = 0; has_sites(data) && index < plan.fleet.nodes; ++index) {
+    const models::DataOptions own = site_options(data, index);
+    plan.fleet.site_arguments.push_back({"--data.path=" + own.path,
+                                         "--data.test-path=" + own.test_path,
+                                         "--data.shard=" + settings.text("data.shard")});
+  }
+  plan.fleet.first_http = plan.config.listen_http;
+  plan.fleet.is_interrupted = [] { return interrupted != 0; };
+  plan.fleet.data_dir = plan.config.data_dir;
+  plan.fleet.parts = deals_fixed_parts(plan.config);
+  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
+  return plan;
+}
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+struct Verdict {
+  bool has_goal = false;
+  bool reached = false;
+  std::string text;
+};
+
+bool is_finished(const Fleet::Node& node) {
+  return node.status.is_object() && node.status["node"]["state"] == "finished";
+}
+
+bool all_ended(Fleet& fleet) {
+  return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
+    return is_finished(node) || !node.process.running();
+  });
+}
+
+// Which nodes did not train as they should have, and why the first of them did not; empty: none.
+std::string shortfall(Fleet& fleet) {
+  std::size_t short_ones = 0;
+  std::string first;
+  for (Fleet::Node& node : fleet.nodes()) {
+    std::string reason;
+    if (node.status.is_object()) reason = node.status["run"].value("trouble", "");
+    if (!is_finished(node) && !node.process.running()) reason = "ended before";
+    if (reason.empty()) continue;
+    if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
+  }
+  if (short_ones == 0) return {};
+  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
+                     fleet.nodes().size(), first);
+}
+
+bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
+  return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f} %", 100 * fraction);
+}
+
+Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
+  Verdict verdict;
+  verdict.has_goal = goal.accuracy || goal.loss || goal.rounds > 0 || goal.seconds > 0;
+  std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
+  if (goal.accuracy && all_at_least(nodes, *goal.accuracy)) {
+    verdict.reached = true;
+    verdict.text =
+        fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
+  }
+  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
+        return node.status.is_object() && node.status["run"].contains("eval") &&
+               node.status["run"]["eval"].value("loss", 1e300) <= *goal.loss;
+      })) {
+    verdict.reached = true;
+    verdict.text = fmt::format("every node has a loss of at most {}", *goal.loss);
+  }
+  if (verdict.reached) return verdict;
+  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
+  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
+  const std::string lacking = shortfall(fleet);
+  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
+  if (!lacking.empty())
+    verdict.text = lacking;
+  else if (rounds_are_over)
+    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
+  else
+    verdict.text = fmt::format("{} s are over", goal.seconds);
+  return verdict;
+}
+
+// Over the nodes that have measured it.
+std::optional<double> mean(std::span<const gossip::NodeSummary> nodes,
+                           std::optional<double> gossip::NodeSummary::*member) {
+  double total = 0, count = 0;
+  for (const gossip::NodeSummary& node : nodes)
+    if (node.*member) total += *(node.*member), ++count;
+  return count > 0 ? std::optional(total / count) : std::nullopt;
+}
+
+std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
+  std::uint64_t round = UINT64_MAX;
+  for (const gossip::NodeSummary& node : nodes) round = std::min(round, node.round);
+  return round;
+}
+
+// What nobody has measured yet is left out.
+std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
+                          std::size_t running) {
+  std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
+  if (const auto loss = mean(nodes, &gossip::NodeSummary::loss))
+    line += fmt::format("  loss {:.4f}", *loss);
+  if (const auto accuracy = mean(nodes, &gossip::NodeSummary::accuracy))
+    line += fmt::format("  accuracy {}", percent(*accuracy));
+  if (const auto rmse = mean(nodes, &gossip::NodeSummary::rmse))
+    line += fmt::format("  rmse {:.4g}", *rmse);
+  if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
+  return line;
+}
+
+// What nodes warn of, each once whichever of them says it.
+void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool quiet) {
+  const Time now(steady_clock::now().time_since_epoch());
+  for (const Fleet::Node& node : fleet.nodes()) {
+    if (!node.status.is_object()) continue;
+    const auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    for (const std::string& text : notices.take_new(now, warnings)) {
+      if (!quiet) block.clear();
+      fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
+      std::fflush(stdout);
+    }
+  }
+}
+
+// Watches until the goal is reached, or nothing is left to wait for.
+Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
+  const gossip::Goal& goal = config.node.goal;
+  LiveBlock block;
+  Notices notices;
+  // Said before the nodes were started.
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
+  std::vector<double> losses;
+  const auto started = steady_clock::now();
+  std::optional<steady_clock::time_point> training_since;
+  while (true) {
+    fleet.refresh();
+    pass_on_warnings(fleet, notices, block, quiet);
+    const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
+    if (!training_since && least_round(nodes) > 0) training_since = steady_clock::now();
+    if (const auto loss = mean(nodes, &gossip::NodeSummary::loss)) losses.push_back(*loss);
+    const std::size_t running = fleet.running();
+    const std::string line = progress_line(nodes, seconds_since(started), running);
+    if (!quiet)
+      block.draw(fmt::format("{}\nloss {}\n\n{}", line, sparkline(losses, 55), node_table(nodes)),
+                 line, seconds_since(started));
+    Verdict verdict = judge(fleet, goal, training_since ? seconds_since(*training_since) : 0);
+    if (interrupted) verdict.text = "interrupted";
+    if (running == 0) verdict.text = "no node runs any more";
+    if (!verdict.text.empty()) {
+      block.clear();
+      return verdict;
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+// A command for a second terminal.
+std::string how_to_ask(Fleet& fleet) {
+  const std::string http = to_string(fleet.nodes()[0].http);
+  return "starling status" + (http == kDefaultHttp ? "" : " --api http://" + http);
+}
+
+void keep_until_interrupted(Fleet& fleet) {
+  fmt::print("Still running; Ctrl-C stops. Ask a node: {}\n", how_to_ask(fleet));
+  std::fflush(stdout);
+  while (!interrupted) std::this_thread::sleep_for(kLookEvery);
+}
+
+std::string kind_of(const Config& config, std::size_t nodes) {
+  return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
+}
+
+int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, double wall_s,
+           bool as_json) {
+  gossip::Summary summary;
+  summary.nodes = fleet.node_summaries();
+  summary.series = fleet.series();
+  summary.goal = {verdict.reached, verdict.text, least_round(summary.nodes), goal};
+  summary.members = fleet.members();
+  summary.wall_s = wall_s;
+  if (as_json)
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("{}", summary_text(summary));
+  if (fleet.running() == 0) return kExitFailed;
+  return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
+}
+
+// Gives the exit code, `code` unless the model is lost.
+int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet, int code) {
+  if (fleet.model().empty()) return code;
+  if (const auto written = replace_file(path, fleet.model()); !written)
+    return end_with(kExitFailed, "--output: " + written.error().text);
+  const std::string use =
+      predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
+  if (!quiet) fmt::print("Model in {}{}\n", path, use);
+  return code;
+}
+
+}  // namespace
+
+int command_up(std::span<const std::string> arguments) {
+  handle_stop_signals(on_stop);
+  auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("up");
+  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
+  const auto plan = make_plan(*line);
+  if (!plan) return wrong_usage(plan.error().text);
+  const bool as_json = line->has("json");
+
+  const auto started = steady_clock::now();
+  const std::size_t n = plan->fleet.nodes;
+  if (!as_json) {
+    fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
+               n == 1 ? "s" : "", plan->sites.description);
+    for (const std::string& note : plan->sites.notes) fmt::print("- {}\n", printable(note));
+    if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
+      fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
+    if (!plan->recipe.empty()) fmt::print("No goal is given: {}\n", plan->recipe);
+    std::fflush(stdout);
+  }
+  is_started = 1;
+  std::signal(SIGPIPE, [](int) { interrupted = 1; });
+  auto fleet = Fleet::start(plan->fleet);
+  if (!fleet) return end_with(kExitFailed, fleet.error().text);
+  if (!as_json && !interrupted)
+    fmt::print("Watch any of them: {}\nCtrl-C stops.\n\n", how_to_ask(*fleet));
+  std::fflush(stdout);
+  const Verdict verdict = watch(*fleet, plan->config, as_json);
+  const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
+  if (line->has("keep") && !interrupted)
+    keep_until_interrupted(*fleet);
+  else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
+    fmt::print("The nodes end; with --keep they stay for a look from a second terminal.\n");
+  fmt::print(stderr, "{}", fleet->stop());
+  const bool predicts = plan->config.learner.data.source == models::Source::csv;
+  return keep_model(*fleet, line->value("output").value_or(kModelPath), predicts, as_json, code);
+}
+
+}  // namespace starling::daemon

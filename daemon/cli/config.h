@@ -1,0 +1,57 @@
+// Config: every key of the program in one schema, and what a node makes of their values.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/process/log.h"
+#include "base/settings.h"
+#include "gossip/options.h"
+#include "models/learner.h"
+
+namespace starling::daemon {
+
+const Schema& schema();
+
+struct Config {
+  gossip::Options node;
+  models::LearnerOptions learner;
+  Endpoint listen_control, listen_bulk, listen_http;
+  std::string advertise;  // host; empty: that of the listening address
+  std::string token_file;
+  std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
+  std::string data_dir;  // what outlives the process; empty: nothing does
+  std::string algorithm_reason;  // why it is this one; empty: it was named
+  std::string advice;            // on the one that was named; empty: none
+  bool stays = false;    // keep serving after the goal
+  log::Level log_level = log::Level::info;
+};
+
+// The checked values, edge list included. The error holds every mistake, one a line; `mistakes` are
+// those of gathering the settings.
+Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
+
+// Listens on all addresses of the machine.
+bool is_wildcard(const Endpoint& endpoint);
+
+// For a planned cluster of n nodes named node-0 to node-(n-1).
+Result<void> validate_cluster(const Config& config, std::size_t nodes);
+
+// That the goal can be reached with these data.
+Result<void> validate_goal(const Config& config, const models::Data& data);
+
+// What a person shall know of a configuration that is used all the same: variables of the
+// environment that look like keys and are none, an algorithm that fits badly.
+std::vector<std::string> doubts(const Config& config, const Schema& schema);
+
+// Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt
+// out at random may move when nodes come and go; any other way of cutting stands for sites that own
+// their data.
+bool deals_fixed_parts(const Config& config);
+
+// {"section.key": {"value": …, "origin": …}}, as GET /v1/config answers.
+std::string config_json(const Settings& settings);
+
+}  // namespace starling::daemon

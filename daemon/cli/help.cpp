@@ -1,0 +1,308 @@
+#include "daemon/cli/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/process/version.h"
+
+namespace starling::daemon {
+namespace {
+
+struct Topic {
+  std::string_view command, summary, text;
+};
+
+constexpr std::string_view kAsking = R"(
+  --api URL          the node to ask (http://127.0.0.1:7680)
+  --token-file FILE  a bearer token in its first line, for nodes that want one
+)";
+
+constexpr std::string_view kShowing =
+    R"(  --json             print the document as the node sends it, and nothing else
+  --watch            draw again every second until Ctrl-C
+)";
+
+constexpr std::string_view kAskingExits = R"(
+Exit codes: 0 done, 1 refused by the node, 2 wrong usage, 4 no node answers.
+)";
+
+constexpr std::string_view kConfiguring = R"(  -c FILE            configuration, INI
+  --SECTION.KEY=VALUE
+                     any key, over the file and the environment (STARLING_SECTION_KEY);
+                     starling config lists them all
+)";
+
+constexpr std::array<Topic, 17> kTopics = {{
+    {"run", "one node in the foreground",
+     R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
+
+Runs one node until its goal is reached, Ctrl-C or SIGTERM; it takes leave of the others first.
+Without any configuration it trains the built-in data alone.
+
+{configuring}  --join HOST:PORT   the control address of any member; may be given several times
+  --output FILE      write the model there at the end
+  --from MODEL       start from the file of a model, the same on every node
+
+Two nodes on one machine, each in a terminal of its own:
+
+  starling run --node.name=a
+  starling run --node.name=b --listen.control=127.0.0.1:7610 --listen.http=127.0.0.1:7690 \
+      --join 127.0.0.1:7600
+
+Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.
+)"},
+    {"up", "a cluster on this machine, with live progress",
+     R"(Usage: starling up [-n N] [-c FILE] [--SECTION.KEY=VALUE ...] [--keep] [--json]
+
+Starts N nodes on this machine as processes of their own, shows round, loss, accuracy, consensus
+distance and members while they train, stops at the goal and prints a summary. A table without a
+goal is trained for 2,000 rounds, with settings that suit tables, and a line says which.
+
+  -n N               nodes
+{configuring}  --output FILE      the file that gets the model (starling-model.safetensors)
+  --from MODEL       start from the file of a model
+  --keep             let the nodes run on after the goal
+  --json             print the summary as one JSON document, and nothing else
+
+Example: sixteen nodes on a torus, each with few of the ten classes
+
+  starling up -n 16 --topology.kind=torus --data.partition=dirichlet:0.3 --stop.rounds=300
+
+Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.
+)"},
+    {"status", "how a node is doing",
+     R"(Usage: starling status [--api URL] [--json] [--watch]
+
+Shows what a node says about itself: its state and why, round, loss and accuracy, how far it is from
+the others (consensus distance: ||x_i - mean|| / ||mean||, estimated without a server), its place in
+the topology, traffic, and how its time divides into computing, waiting and mixing.
+{asking}{showing}
+Example: follow the second of some local nodes
+
+  starling status --api http://127.0.0.1:7690 --watch
+{exits})"},
+    {"members", "everybody a node knows",
+     R"(Usage: starling members [--api URL] [--json] [--watch]
+
+Lists every member a node has heard of, itself included. STATE is alive, suspect (silent for a
+while), dead (silent for long) or left (took leave); HEARD is how long ago there was news of it.
+{asking}{showing}{exits})"},
+    {"neighbors", "the edges of a node",
+     R"(Usage: starling neighbors [--api URL] [--json] [--watch]
+
+Lists the peers that a node exchanges parameters with. WEIGHT is how much of a neighbour's model
+enters the node's own each round; BEHIND is by how many rounds its newest vector is older; PATIENCE
+is how long a round waits for it; DISTANCE is ||x_j - x_i||.
+{asking}{showing}{exits})"},
+    {"topology", "the graph as a node sees it",
+     R"(Usage: starling topology [--api URL] [--json | --dot] [--watch]
+
+Shows the edges and their weights, whether the graph is connected, and its spectral gap: 1 minus the
+second eigenvalue modulus of the weights, larger mixes faster.
+{asking}{showing}  --dot              print the graph in the DOT language
+
+Example: a picture, where Graphviz is installed
+
+  starling topology --dot | dot -Tsvg > topology.svg
+{exits})"},
+    {"convergence", "loss, accuracy and distance over the rounds",
+     R"(Usage: starling convergence [--api URL] [--json] [--watch]
+
+Shows the series since the node's start: a thinned table and the course of loss, accuracy and
+consensus distance in one line each (on a logarithmic scale where they span two decades). --json
+holds every round of a run of up to 10,000 and an evenly thinned set above.
+{asking}{showing}{exits})"},
+    {"events", "what has happened, in order",
+     R"(Usage: starling events [--api URL] [--json] [--watch]
+
+Prints the last 1,000 events of a node, one a line with the time as in its log: members that joined,
+died or left, edges, the beginning and the end of training.
+{asking}  --json             print the document as the node sends it, and nothing else
+  --watch            go on with what happens until Ctrl-C
+
+GET /v1/events gives the same as a stream of server-sent events.
+{exits})"},
+    {"plan", "what a topology costs and how fast it agrees",
+     R"(Usage: starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--model-bytes B]
+                     [--json | --dot]
+       starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...
+
+Computes, before anything is deployed: degree, diameter, spectral gap, the rounds until the nodes
+agree up to a millionth of their initial disagreement, and the bytes a round costs. With a bandwidth
+and the time of a local step: how long a round takes, how much of that is computing, and how many
+steps a second dpsgd-pipelined, adpsgd or more local steps would gain.
+
+  -n N               nodes; they are named node-0, node-1, ...
+  -c FILE            configuration, INI, of which the topology is read
+  --topology.kind=KIND
+                     auto, ring, path, star, torus, grid, complete, hypercube, exponential, random,
+                     random-regular, erdos-renyi, small-world, file
+  --topology.degree=K, --topology.probability=P, --topology.seed=S
+                     for the kinds that are drawn
+  --topology.file=FILE
+                     for kind file: two node names a line
+  --model-bytes B    size of the model as it is sent: 4 bytes a parameter, or 8 in double precision
+  --bandwidth RATE   of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit,
+                     mbit, gbit, B, kB, MB and GB, a second
+  --step-time S      of a local step, in seconds: of starling status --json, time.compute_s divided
+                     by run.steps
+  --json             print one JSON document, and nothing else
+  --dot              print the graph in the DOT language
+
+Example: does a random graph of degree 4 beat the torus on 64 nodes?
+
+  starling plan -n 64 --topology.kind=torus
+  starling plan -n 64 --topology.kind=random --topology.degree=4
+
+What does a link of 100 Mbit/s cost?
+
+  starling plan -n 16 --topology.kind=ring --model-bytes 940584 --bandwidth 100mbit --step-time 0.01
+
+Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
+)"},
+    {"simulate", "the same nodes in virtual time",
+     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--json] [--SECTION.KEY=VALUE ...]
+       starling simulate --chaos [--seed S | --seeds A..B] [--shrink] [--timeline] [-n N] ...
+       starling simulate --scenario FILE [--shrink] [--timeline] ...
+
+Runs N nodes in one process and in virtual time, over a network that can delay, lose and repeat
+messages. The same seed gives the same run, bit for bit. With --chaos or --scenario faults happen to
+network and nodes; then all must agree and their models come together, and laws are checked at
+every step.
+
+  -n N               nodes
+  --seed S           of everything that is left to chance
+  --chaos            draw faults from the seed
+  --seeds A..B       one such run for every seed, on all cores
+  --scenario FILE    the faults of this file, one a line: at 12.5 s: pause node-3 for 4 s
+  --shrink           cut what fails down to the faults that make it fail, and print those
+  --timeline         print what happened, fault by fault and event by event
+  --sim.delay=S, --sim.jitter=S, --sim.loss=P, --sim.duplicate=P
+                     the network: delay and extra random delay, s; shares lost and repeated
+  --sim.compute=S, --sim.seconds=S
+                     time of a local step, s; virtual time after which the simulation stops, s
+{configuring}  --json             print the summary as one JSON document, and nothing else;
+                     under faults with the laws that were broken, how often faults hit, and the
+                     scenario; for --seeds what came of all, with every seed that failed
+
+Examples:
+
+  starling simulate -n 16 --topology.kind=ring --stop.rounds=200 --seed 7
+  starling simulate --chaos --seeds 1..100 -n 16 -c configs/scenarios/chaos.ini
+
+Exit codes: 0 done, 1 failed while running or a law was broken, 2 wrong usage or configuration,
+3 goal not reached.
+)"},
+    {"data", "what the program makes of a table",
+     R"(Usage: starling data FILE.csv [-c FILE] [--data.KEY=VALUE ...] [--json]
+
+Shows what becomes of a table before anything trains: what each column is taken for, what is
+missing, which surprises the file holds and what to do about them, and what every other node would
+learn of it.
+
+  --data.target=COLUMN   the column that is predicted
+  --data.ignore=A,B      columns that are left out
+  --json                 print one JSON document, and nothing else
+
+Example:
+
+  starling data patients.csv --data.target=outcome
+
+Exit codes: 0 it can be trained on, 2 it cannot, or wrong usage.
+)"},
+    {"predict", "what a trained model says of a table",
+     R"(Usage: starling predict MODEL FILE.csv [--output FILE] [--json]
+
+Prints one line for each row of the table, in its order: the prediction, and for classes the
+probability of each. MODEL is the file that `starling up` and `starling run --output` write. The
+table has the columns that the model was trained on, in any order; others are not looked at.
+
+  --output FILE      write there
+  --json             print one JSON document, and nothing else
+
+Example:
+
+  starling predict starling-model.safetensors new.csv > predictions.csv
+
+Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.
+)"},
+    {"evaluate", "how good a trained model is on a table",
+     R"(Usage: starling evaluate MODEL FILE.csv [--output FILE] [--json]
+
+Predicts the rows of a table that has the target too, and says how good that is: accuracy, the area
+under the curve of two classes, precision and recall of each class and who is taken for whom; or the
+root mean square and mean absolute error and R2 of amounts.
+
+  --output FILE      write there
+  --json             print one JSON document, and nothing else
+
+Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.
+)"},
+    {"config", "every key, its value and where that comes from",
+     R"(Usage: starling config [-c FILE] [--SECTION.KEY=VALUE ...]
+
+Prints the effective configuration: every key with its help, its value, and the origin of the value
+(default, file, environment or command line; the later wins).
+
+{configuring}
+Exit codes: 0 done, 2 wrong usage or configuration.
+)"},
+    {"join", "tell a node to join a cluster",
+     R"(Usage: starling join HOST:PORT [--api URL] [--json]
+
+Tells a running node to join the cluster that HOST:PORT belongs to: the control address of any
+member. Nobody pauses training for it. See starling members for what came of it.
+{asking}  --json             print the node's answer, and nothing else
+
+Example: bring the node of the second terminal to the first
+
+  starling join 127.0.0.1:7600 --api http://127.0.0.1:7690
+{exits})"},
+    {"leave", "tell a node to take leave and stop",
+     R"(Usage: starling leave [--api URL] [--json]
+
+Tells a running node to take leave of the others, who go on without waiting for it, and to stop.
+{asking}  --json             print the node's answer, and nothing else
+{exits})"},
+    {"version", "the version of the program",
+     R"(Usage: starling version
+
+Prints the version and nothing else.
+)"},
+}};
+
+constexpr std::string_view kOverview = R"(starling {}: neighbours train together, without a server
+
+Usage: starling COMMAND [OPTIONS]
+
+{}
+starling COMMAND --help says more about each. To begin:
+
+  starling up -n 8          train on eight local nodes and watch
+  starling status           ask one of them, in another terminal
+
+Exit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached,
+4 no node answers.
+)";
+
+std::string overview() {
+  std::string lines;
+  for (const Topic& topic : kTopics)
+    lines += fmt::format("  {:<13}{}\n", topic.command, topic.summary);
+  return fmt::format(fmt::runtime(kOverview), kVersion, lines);
+}
+
+}  // namespace
+
+std::string help_for(std::string_view command) {
+  if (command.empty() || command == "help") return overview();
+  const auto topic = std::ranges::find(kTopics, command, &Topic::command);
+  if (topic == kTopics.end()) return {};
+  return fmt::format(fmt::runtime(topic->text), fmt::arg("asking", kAsking),
+                     fmt::arg("showing", kShowing), fmt::arg("exits", kAskingExits),
+                     fmt::arg("configuring", kConfiguring));
+}
+
+}  // namespace starling::daemon

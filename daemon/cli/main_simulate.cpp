@@ -1,0 +1,129 @@
+#include "daemon/cli/main_simulate.h"
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "daemon/cli/config.h"
+#include "daemon/cli/display.h"
+#include "daemon/cli/exit_code.h"
+#include "daemon/cli/main_chaos.h"
+#include "daemon/cli/setting_sources.h"
+#include "daemon/cli/summary_json.h"
+#include "daemon/process/log.h"
+#include "models/data/load.h"
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace starling::daemon {
+namespace {
+
+const CommandOption kOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"seed", "of all chance", true},
+    {"chaos", "play a scenario of faults drawn from the seed", false},
+    {"seeds", "A..B: one run of chaos for each", true},
+    {"scenario", "play the faults of this file", true},
+    {"shrink", "cut a scenario that fails down to the faults that matter", false},
+    {"timeline", "print what happened", false},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+const Schema& simulation_schema() {
+  static const Schema kSchema = [] {
+    Schema schema = daemon::schema();
+    sim::describe(schema);
+    return schema;
+  }();
+  return kSchema;
+}
+
+struct Setup {
+  sim::Options options;
+  std::string algorithm_reason;
+  sim::TrainerFactory make_trainer;
+};
+
+Result<std::int64_t> whole_number(const CommandLine& line, const std::string& name,
+                                  const std::string& initial, std::int64_t low, std::int64_t high) {
+  const std::string text = line.value(name).value_or(initial);
+  const auto value = parse_integer(text);
+  if (!value || *value < low || *value > high)
+    return fail("{} = \"{}\": expected a whole number from {} to {}", name, text, low, high);
+  return *value;
+}
+
+// A trainer of every node on the one data set, its part fixed where sites own their data.
+Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t nodes) {
+  TRY(auto loaded, models::load(config.learner.data));
+  TRY_DO(validate_goal(config, loaded));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data,
+                     nodes](std::size_t index) {
+    models::LearnerOptions own = learner;
+    if (parts) own.data.shard = {models::ShardChoice::Kind::part, index, nodes};
+    return models::make_trainer(own, data, fmt::format("node-{}", index), [] { return Time{}; });
+  };
+  TRY_DO(make(nodes - 1));
+  return [make](std::size_t index) { return *make(index); };
+}
+
+Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
+  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, 10'000));
+  const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
+  TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
+  std::vector<std::string> mistakes;
+  const Settings settings =
+      gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  TRY(const Config config, read_config(settings, std::move(mistakes)));
+  Reader reader(settings);
+  Setup setup;
+  setup.options = sim::read_options(reader);
+  TRY_DO(reader.verdict());
+  setup.options.nodes = static_cast<std::size_t>(nodes);
+  setup.options.seed = static_cast<std::uint64_t>(seed);
+  setup.options.base = config.node;
+  setup.algorithm_reason = config.algorithm_reason;
+  TRY_DO(validate_cluster(config, setup.options.nodes));
+  TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
+  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
+  return setup;
+}
+
+}  // namespace
+
+int command_simulate(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("simulate");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
+  const auto scenario = read_scenario(*line);
+  if (!scenario) return wrong_usage(scenario.error().text);
+  const auto setup = make_setup(*line, scenario->get());
+  if (!setup) return wrong_usage(setup.error().text);
+  if (is_chaos(*line))
+    return simulate_chaos(*line, setup->options, setup->make_trainer, scenario->get());
+  if (line->has("timeline") || line->has("shrink"))
+    return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
+  const auto started = std::chrono::steady_clock::now();
+  if (!line->has("json") && !setup->algorithm_reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup->options.base.algorithm, setup->algorithm_reason);
+  gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  summary.wall_s = wall.count();
+  if (line->has("json"))
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("{}", summary_text(summary));
+  if (!summary.violations.empty()) return kExitFailed;
+  const gossip::Goal& goal = setup->options.base.goal;
+  const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;
+  return has_goal && !summary.goal.reached ? kExitGoalNotReached : kExitDone;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,92 @@
+#include "daemon/process/board.h"
+
+#include <chrono>
+#include <utility>
+
+namespace starling::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kFresh = 50ms, kAnswer = 250ms, kModelAnswer = 1000ms;
+
+}  // namespace
+
+void Board::set_wake(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+std::function<void()> Board::wake() const {
+  const std::lock_guard lock(mutex_);
+  return wake_;
+}
+
+std::shared_ptr<const Snapshot> Board::read() {
+  if (!snapshot_.last()) return nullptr;
+  return snapshot_.read(wake(), kFresh, kAnswer);
+}
+
+std::shared_ptr<const Model> Board::read_model() {
+  auto model = model_.read(wake(), 0ms, kModelAnswer);
+  model_.forget();
+  return model;
+}
+
+void Board::add(const gossip::Progress& point) {
+  const std::lock_guard lock(mutex_);
+  history_.add(point);
+}
+
+std::vector<gossip::Progress> Board::series_since(std::uint64_t round) const {
+  const std::lock_guard lock(mutex_);
+  return history_.since(round);
+}
+
+void Board::add(Time now, const gossip::Event& event) {
+  const std::lock_guard lock(mutex_);
+  events_.add(now, event);
+}
+
+std::vector<LoggedEvent> Board::events_since(std::uint64_t sequence, std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  return events_.since(sequence, limit);
+}
+
+bool Board::leave_command(Command command) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.size() >= kCommandsLimit) return false;
+    commands_.push_back(std::move(command));
+    wake = wake_;
+  }
+  if (wake) wake();
+  return true;
+}
+
+std::vector<Command> Board::take_commands() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(commands_, {});
+}
+
+void Board::set_describer(Describer describer) {
+  const std::lock_guard lock(mutex_);
+  describer_ = std::move(describer);
+}
+
+void Board::set_foundation(std::string foundation) {
+  const std::lock_guard lock(mutex_);
+  foundation_ = std::move(foundation);
+}
+
+Result<models::ModelCard> Board::card() const {
+  std::unique_lock lock(mutex_);
+  const Describer describer = describer_;
+  const std::string foundation = foundation_;
+  lock.unlock();
+  if (!describer) return fail("the data are not loaded yet");
+  return describer(foundation);
+}
+
+}  // namespace starling::daemon

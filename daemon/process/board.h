@@ -1,0 +1,99 @@
+// Board: where the I/O thread pins what others may read, and where others leave commands for it. A
+// snapshot of the status is made when somebody asks for one, not before: with many members it is
+// long. Every member function may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/process/event_log.h"
+#include "daemon/process/history.h"
+#include "daemon/process/on_demand.h"
+#include "gossip/io.h"
+#include "gossip/status.h"
+#include "models/nets/model_card.h"
+
+namespace starling::daemon {
+
+// What does not change while the process lives.
+struct Identity {
+  NodeId id;
+  std::string name;
+  std::uint64_t incarnation = 0;
+  Endpoint control, bulk, http;
+  std::string algorithm, schedule, topology_kind;
+};
+
+struct Snapshot {
+  Identity identity;
+  Time now{};  // since the process started
+  gossip::Status status;
+};
+
+// Parameters as they were between two jobs of the trainer.
+struct Model {
+  std::vector<double> parameters;
+};
+
+// JoinCommand and LeaveCommand, as the node takes them.
+using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand>;
+inline constexpr std::size_t kCommandsLimit = 64;
+
+class Board {
+ public:
+  // `wake` is called after a command was left or a snapshot is wanted; it must be safe from any
+  // thread. Null once nothing more will be published.
+  void set_wake(std::function<void()> wake);
+
+  // Somebody waits in read().
+  bool is_wanted() const { return snapshot_.is_wanted(); }
+  void publish(std::shared_ptr<const Snapshot> snapshot) { snapshot_.publish(std::move(snapshot)); }
+  // Fresh, unless the I/O thread is slow to answer. Null until the node has started.
+  std::shared_ptr<const Snapshot> read();
+
+  // The same for the model, which is not kept after it was read. Null when the trainer did not come
+  // to it within a second, or there is none yet.
+  bool is_model_wanted() const { return model_.is_wanted(); }
+  void publish_model(std::shared_ptr<const Model> model) { model_.publish(std::move(model)); }
+  std::shared_ptr<const Model> read_model();
+
+  // What the model's numbers mean, from the survey on which it was founded; empty for none. Set
+  // once the data are loaded.
+  using Describer = std::function<Result<models::ModelCard>(const std::string& foundation)>;
+  void set_describer(Describer describer);
+  void set_foundation(std::string foundation);
+  // The error says why it is not known yet.
+  Result<models::ModelCard> card() const;
+
+  void add(const gossip::Progress& point);
+  std::vector<gossip::Progress> series_since(std::uint64_t round) const;
+
+  void add(Time now, const gossip::Event& event);
+  // See EventLog.
+  std::vector<LoggedEvent> events_since(std::uint64_t sequence,
+                                        std::size_t limit = EventLog::kEventsLimit) const;
+
+  // False when too many commands wait already.
+  bool leave_command(Command command);
+  std::vector<Command> take_commands();
+
+ private:
+  std::function<void()> wake() const;
+
+  mutable std::mutex mutex_;
+  Describer describer_;
+  std::string foundation_;
+  std::function<void()> wake_;
+  OnDemand<Snapshot> snapshot_;
+  OnDemand<Model> model_;
+  History history_;
+  EventLog events_;
+  std::vector<Command> commands_;
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,114 @@
+#include "daemon/process/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace starling::daemon {
+namespace {
+
+// At what may give up waiting.
+constexpr std::chrono::milliseconds kLookEvery{50};
+
+// In the child, between fork and exec: only async-signal-safe calls.
+[[noreturn]] void become(char* const* arguments, int ready, int log) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::setpgid(0, 0);  // Ctrl-C is for the parent, which tells its children
+  ::dup2(log, STDERR_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  if (ready == ChildProcess::kReadyDescriptor)
+    ::fcntl(ready, F_SETFD, 0);
+  else
+    ::dup2(ready, ChildProcess::kReadyDescriptor);
+  ::execv(arguments[0], arguments);
+  ::_exit(127);
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments,
+                                         const std::string& log_path) {
+  std::vector<char*> raw;
+  for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  int ready[2];
+  if (log < 0 || ::pipe2(ready, O_CLOEXEC) != 0)
+    return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
+  // A child that is told to stop before it is this program hears it as soon as it is.
+  sigset_t stops, before;
+  sigemptyset(&stops);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);
+  ::sigprocmask(SIG_BLOCK, &stops, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) become(raw.data(), ready[1], log);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::close(log);
+  ::close(ready[1]);
+  if (pid < 0) {
+    ::close(ready[0]);
+    return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
+  }
+  return ChildProcess(pid, ready[0], log_path);
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      ready_(std::exchange(other.ready_, -1)),
+      log_path_(std::move(other.log_path_)),
+      exit_code_(other.exit_code_) {}
+
+ChildProcess::~ChildProcess() {
+  if (ready_ >= 0) ::close(ready_);
+  if (pid_ < 0 || !running()) return;
+  signal(SIGKILL);
+  wait(std::chrono::seconds(10));
+}
+
+std::optional<std::string> ChildProcess::ready(std::chrono::milliseconds patience,
+                                               const std::function<bool()>& gives_up) {
+  std::string line;
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (line.find('\n') == std::string::npos) {
+    if (std::chrono::steady_clock::now() >= until || (gives_up && gives_up())) return std::nullopt;
+    pollfd item{ready_, POLLIN, 0};
+    if (::poll(&item, 1, static_cast<int>(kLookEvery.count())) <= 0) continue;
+    char bytes[512];
+    const ssize_t count = ::read(ready_, bytes, sizeof(bytes));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    line.append(bytes, static_cast<std::size_t>(count));
+  }
+  return line.substr(0, line.find('\n'));
+}
+
+bool ChildProcess::running() {
+  if (exit_code_ || pid_ < 0) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return false;
+}
+
+void ChildProcess::signal(int number) const {
+  if (!exit_code_ && pid_ > 0) ::kill(pid_, number);
+}
+
+bool ChildProcess::wait(std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (running()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+}  // namespace starling::daemon

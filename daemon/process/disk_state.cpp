@@ -1,0 +1,175 @@
+#include "daemon/process/disk_state.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/text.h"
+#include "daemon/process/whole_file.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr std::size_t kFileBytesLimit = 256 * 1024;
+// Beyond it a number was not made by counting milliseconds, and leaves no room to count on.
+constexpr std::uint64_t kIncarnationLimit = UINT64_C(1) << 62;
+
+std::string system_error() {
+  return std::strerror(errno);
+}
+
+std::string checksum(std::string_view text) {
+  return to_string(NodeId{stable_hash(text)});
+}
+
+std::string first_line(const std::string& name) {
+  return fmt::format("starling {} 1", name);
+}
+
+// The file's bytes; nothing when there is no such file, or none of a size that we write.
+Result<std::optional<std::string>> read_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return std::nullopt;
+  if (file < 0) return fail("{}", system_error());
+  std::string text(kFileBytesLimit + 1, '\0');
+  std::size_t size = 0;
+  ssize_t got = 0;
+  while (size < text.size() && (got = ::read(file, text.data() + size, text.size() - size)) > 0)
+    size += static_cast<std::size_t>(got);
+  const int error = got < 0 ? errno : 0;
+  ::close(file);
+  if (error != 0) return fail("{}", std::strerror(error));
+  if (size > kFileBytesLimit) return fail("has more than {} bytes", kFileBytesLimit);
+  text.resize(size);
+  return text;
+}
+
+std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value < kIncarnationLimit ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+Result<DiskState> DiskState::open(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return fail("node.data-dir = \"{}\": cannot be made: {}; expected a folder to write to", folder,
+                error.message());
+  const int lock = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0)
+    return fail("node.data-dir = \"{}\": {}; expected a folder to write to", folder,
+                system_error());
+  DiskState state(folder, lock);
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+    return fail("node.data-dir = \"{}\": another node uses it; expected a folder of its own",
+                folder);
+  state.read_incarnation();
+  state.read_peers();
+  return state;
+}
+
+DiskState::DiskState(DiskState&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      lock_(std::exchange(other.lock_, -1)),
+      incarnation_(other.incarnation_),
+      peers_(std::move(other.peers_)),
+      warnings_(std::move(other.warnings_)) {}
+
+DiskState::~DiskState() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// The lines between the first and the last, where both are as we write them.
+std::vector<std::string> DiskState::lines_of(const std::string& name) {
+  const auto complain = [&](std::string_view problem) {
+    warnings_.push_back(fmt::format("{}: {}; going on without it", path(name), problem));
+    return std::vector<std::string>();
+  };
+  const auto text = read_file(path(name));
+  if (!text) return complain(text.error().text);
+  if (!*text) return {};
+  const std::vector<std::string> lines = split(**text, '\n');
+  if (lines.empty() || lines.front() != first_line(name))
+    return complain("is not a file of this program");
+  if (lines.size() < 2 || !(*text)->ends_with('\n')) return complain("is cut short");
+  const std::string sum = lines.back() + "\n";
+  if (!(*text)->ends_with(sum) ||
+      sum != checksum(std::string_view(**text).substr(0, (*text)->size() - sum.size())) + "\n")
+    return complain("does not match its checksum");
+  return {lines.begin() + 1, lines.end() - 1};
+}
+
+void DiskState::read_incarnation() {
+  const std::vector<std::string> lines = lines_of("incarnation");
+  if (lines.empty()) return;
+  if (const auto value = parse_incarnation(lines.front()))
+    incarnation_ = *value;
+  else
+    warnings_.push_back(fmt::format("{}: \"{}\" is no incarnation; going on without it",
+                                    path("incarnation"), lines.front()));
+}
+
+void DiskState::read_peers() {
+  for (const std::string& line : lines_of("peers"))
+    if (auto peer = parse_endpoint(line); peer && peers_.size() < kPeersKeptLimit)
+      peers_.push_back(*std::move(peer));
+}
+
+Result<void> DiskState::replace(const std::string& name,
+                                const std::vector<std::string>& lines) const {
+  std::string text = first_line(name) + "\n";
+  for (const std::string& line : lines) text += line + "\n";
+  text += checksum(text) + "\n";
+  if (const auto written = replace_file(path(name), text); !written)
+    return fail("node.data-dir = \"{}\": {}", folder_, written.error().text);
+  return {};
+}
+
+Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
+  const std::uint64_t next = std::max(incarnation_, clock) + 1;
+  const auto saved = replace("incarnation", {std::to_string(next)});
+  if (!saved && incarnation_ == 0) return tl::unexpected(saved.error());
+  if (!saved) warnings_.push_back(saved.error().text + "; going on without");
+  incarnation_ = next;
+  return next;
+}
+
+std::string DiskState::keep_name(const std::string& name) {
+  if (const auto lines = lines_of("name"); lines.size() == 1 && !lines.front().empty())
+    return lines.front();
+  if (auto saved = replace("name", {name}); !saved)
+    warnings_.push_back(saved.error().text + "; the next life has another name");
+  return name;
+}
+
+Result<void> DiskState::save_incarnation(std::uint64_t incarnation) {
+  if (incarnation <= incarnation_) return {};
+  TRY_DO(replace("incarnation", {std::to_string(incarnation)}));
+  incarnation_ = incarnation;
+  return {};
+}
+
+Result<void> DiskState::save_peers(std::vector<Endpoint> peers) {
+  if (peers.size() > kPeersKeptLimit) peers.resize(kPeersKeptLimit);
+  if (peers == peers_) return {};
+  std::vector<std::string> lines;
+  for (const Endpoint& peer : peers) lines.push_back(to_string(peer));
+  TRY_DO(replace("peers", lines));
+  peers_ = std::move(peers);
+  return {};
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,63 @@
+#include "daemon/process/event_log.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace starling::daemon {
+
+std::string_view name(gossip::Event::Kind kind) {
+  using Kind = gossip::Event::Kind;
+  switch (kind) {
+    case Kind::joined:
+      return "joined";
+    case Kind::suspected:
+      return "suspected";
+    case Kind::cleared:
+      return "cleared";
+    case Kind::died:
+      return "died";
+    case Kind::left:
+      return "left";
+    case Kind::edge_opened:
+      return "edge_opened";
+    case Kind::edge_closed:
+      return "edge_closed";
+    case Kind::averaged:
+      return "averaged";
+    case Kind::started:
+      return "started";
+    case Kind::finished:
+      return "finished";
+    case Kind::data:
+      return "data";
+    case Kind::trouble:
+      return "trouble";
+  }
+  return "event";
+}
+
+namespace {
+
+std::string local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%FT%T%z", &local)};
+}
+
+}  // namespace
+
+void EventLog::add(Time now, const gossip::Event& event) {
+  if (events_.size() >= kEventsLimit) events_.pop_front();
+  events_.push_back({++newest_, seconds(now), local_time(), event});
+}
+
+std::vector<LoggedEvent> EventLog::since(std::uint64_t sequence, std::size_t limit) const {
+  if (sequence > newest_) sequence = 0;
+  const auto first = std::ranges::upper_bound(events_, sequence, {}, &LoggedEvent::sequence);
+  const auto there = static_cast<std::size_t>(events_.end() - first);
+  return {first, first + static_cast<std::ptrdiff_t>(std::min(limit, there))};
+}
+
+}  // namespace starling::daemon

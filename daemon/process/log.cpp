@@ -1,0 +1,42 @@
+#include "daemon/process/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <string>
+
+namespace starling::daemon::log {
+namespace {
+
+spdlog::level::level_enum translate(Level level) {
+  switch (level) {
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
+    case Level::off:
+      return spdlog::level::off;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_up(Level least, std::string_view name) {
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto logger = std::make_shared<spdlog::logger>(std::string(name), std::move(sink));
+  logger->set_pattern("%H:%M:%S.%e %^%-7l%$ %n: %v");
+  logger->set_level(translate(least));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void write(Level level, std::string_view text) {
+  spdlog::log(translate(level), "{}", text);
+}
+
+}  // namespace starling::daemon::log

@@ -1,0 +1,152 @@
+#include "daemon/process/loop.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "daemon/process/log.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr Duration kLongestSleep = std::chrono::milliseconds(500);
+// Between two looks for warnings. Longer: they are in the log later.
+constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at what wakes nobody
+// After its goal a node goes on answering, so that slower neighbours get its last vector.
+constexpr Duration kFarewell = std::chrono::seconds(1);
+
+}  // namespace
+
+Time now() {
+  static const auto start = std::chrono::steady_clock::now();
+  return Time(std::chrono::steady_clock::now() - start);
+}
+
+Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
+           Board& board)
+    : identity_(std::move(identity)),
+      node_(node),
+      transport_(transport),
+      training_(training),
+      board_(board) {
+  board_.set_wake([this] { wake_.signal(); });
+}
+
+std::string Loop::run(bool stays) {
+  const FrameHandler received = [this](gossip::Plane plane, std::span<const std::byte> header,
+                                       Payload body) {
+    if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
+  };
+  feed(gossip::Tick{});
+  publish();
+  while (!stopped_) {
+    const bool looks_often = knocker_.is_waiting() || (finished_ && !stays);
+    const Duration longest = looks_often ? kLookEvery : kLongestSleep;
+    const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
+    const std::array wakes{training_.descriptor(), wake_.descriptor(), names_.descriptor()};
+    transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
+    for (optim::Done& done : training_.take_done()) {
+      if (done.workload && !done.workload->foundation.empty())
+        board_.set_foundation(done.workload->foundation);
+      feed(gossip::Trained{std::move(done)});
+    }
+    if (auto parameters = training_.take_model())
+      board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
+    knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
+      if (finding == Knocker::Finding::refused)
+        feed(gossip::Refused{at});
+      else
+        feed(gossip::Unanswered{at});
+    });
+    take_names();
+    take_commands();
+    const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
+    if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
+    if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
+    say_warnings();
+    if (board_.is_wanted()) publish();
+    if (board_.is_model_wanted()) training_.want_model();
+  }
+  publish();
+  board_.set_wake(nullptr);
+  transport_.flush(std::chrono::milliseconds(300));
+  return error_;
+}
+
+void Loop::feed(gossip::Input input) {
+  gossip::Outputs outputs;
+  node_.step(now(), std::move(input), outputs);
+  perform(outputs);
+}
+
+void Loop::perform(gossip::Outputs& outputs) {
+  for (gossip::Output& output : outputs) std::visit([this](auto& what) { act(what); }, output);
+}
+
+// What is for a host whose address is not known yet is dropped: nothing relies on arrival.
+void Loop::act(gossip::Send& send) {
+  const gossip::Plane plane = gossip::plane_of(send.message.body);
+  if (const auto to = names_.find(send.to))
+    transport_.send(*to, plane, cutter_.cut(send.message, send.from));
+}
+
+void Loop::act(gossip::Hangup& hangup) {
+  if (const auto to = names_.find(hangup.to)) transport_.hang_up(*to);
+}
+
+void Loop::act(gossip::Knock& knock) {
+  if (const auto address = names_.find(knock.at)) knocker_.knock(knock.at, *address);
+}
+
+void Loop::take_names() {
+  for (HostNames::Finding& finding : names_.take_found()) {
+    if (stopped_) return;
+    if (finding.address)
+      feed(gossip::Resolved{finding.at, *finding.address, {}});
+    else
+      feed(gossip::Resolved{finding.at, finding.at, finding.address.error().text});
+  }
+}
+
+void Loop::act(gossip::Event& event) {
+  if (event.kind == gossip::Event::Kind::finished) finished_ = true, finished_at_ = now();
+  tell(event);
+}
+
+void Loop::tell(const gossip::Event& event) {
+  board_.add(now(), event);
+  if (event.kind != gossip::Event::Kind::trouble) return log::info("{}", event.text);
+  notices_.said(now(), event.text);
+  log::warning("{}", event.text);
+}
+
+void Loop::say_warnings() {
+  const Time at = now();
+  if (stopped_ || at < next_look_) return;
+  next_look_ = at + kWarnEvery;
+  for (const std::string& text : notices_.take_new(at, node_.warnings(at)))
+    tell({gossip::Event::Kind::trouble, text});
+}
+
+void Loop::publish() {
+  const Time at = now();
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->identity = identity_;
+  snapshot->now = at;
+  snapshot->status = node_.status(at);
+  std::ranges::copy(standing_, std::back_inserter(snapshot->status.reasons));
+  std::ranges::copy(standing_, std::back_inserter(snapshot->status.warnings));
+  for (const gossip::MemberStatus& member : snapshot->status.members)
+    if (member.self) snapshot->identity.incarnation = member.member.incarnation;
+  board_.publish(std::move(snapshot));
+}
+
+void Loop::take_commands() {
+  wake_.clear();
+  for (Command& command : board_.take_commands())
+    if (!stopped_) std::visit([this](auto& what) { feed(std::move(what)); }, command);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,79 @@
+// Loop: the I/O thread of a daemon. It owns the node, the sockets and the timers: wait, step,
+// perform what the node asks for, and pin the status to the board.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/process/board.h"
+#include "daemon/process/host_names.h"
+#include "daemon/process/knock.h"
+#include "daemon/process/notices.h"
+#include "daemon/process/training_thread.h"
+#include "daemon/process/transport.h"
+#include "daemon/process/wake.h"
+#include "gossip/node/node.h"
+
+namespace starling::daemon {
+
+// Steady time since the process started.
+Time now();
+
+class Loop {
+ public:
+  // All outlive the loop.
+  Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
+       Board& board);
+  // What was found before the node ran and a person shall know as long as it runs.
+  void set_warnings(std::vector<std::string> standing) { standing_ = std::move(standing); }
+
+  // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
+  // out. With `stays` false it leaves by itself a little after its goal is reached.
+  // Empty, or why it had to end.
+  std::string run(bool stays);
+  // Asks for a graceful leave. Any thread; async-signal-safe.
+  void stop() {
+    stop_asked_ = true;
+    wake_.signal();
+  }
+
+ private:
+  void feed(gossip::Input input);
+  void perform(gossip::Outputs& outputs);
+  void act(gossip::Send& send);
+  void act(gossip::Hangup& hangup);
+  void act(gossip::Knock& knock);
+  void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
+  void act(gossip::Progress& progress) { board_.add(progress); }
+  void act(gossip::Event& event);
+  void tell(const gossip::Event& event);
+  void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
+  void publish();
+  void say_warnings();
+  void take_names();
+  void take_commands();
+
+  Identity identity_;
+  gossip::Node& node_;
+  Transport& transport_;
+  TrainingThread& training_;
+  Board& board_;
+  Wake wake_;
+  gossip::Cutter cutter_;
+  Knocker knocker_;
+  HostNames names_;
+  Notices notices_;
+  std::vector<std::string> standing_;  // warnings
+  Time next_look_{};                   // for warnings
+  std::atomic<bool> stop_asked_ = false;
+  bool stopped_ = false;
+  std::string error_;  // why it had to stop
+  bool finished_ = false;
+  Time finished_at_{};
+};
+
+}  // namespace starling::daemon

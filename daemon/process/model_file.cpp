@@ -1,0 +1,217 @@
+#include "daemon/process/model_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "daemon/process/safetensors.h"
+#include "daemon/process/version.h"
+#include "models/data/csv.h"
+#include "models/data/gz_file.h"
+
+namespace starling::daemon {
+namespace {
+
+using models::ColumnKind;
+using models::ColumnSurvey;
+using models::Moments;
+using nlohmann::json;
+using ordered = nlohmann::ordered_json;
+
+constexpr std::string_view kKey = "starling";
+// Kinds and sources as the settings name them, the first N of the enumeration.
+template <class E, std::size_t N>
+std::array<std::string_view, N> names() {
+  std::array<std::string_view, N> names;
+  for (std::size_t i = 0; i < N; ++i) names[i] = models::to_string(static_cast<E>(i));
+  return names;
+}
+constexpr std::size_t kKinds = static_cast<std::size_t>(models::ModelKind::mlp) + 1;
+constexpr std::size_t kSources = static_cast<std::size_t>(models::Source::libsvm) + 1;
+constexpr std::array<std::string_view, 3> kLosses{"squared", "logistic", "cross_entropy"};
+constexpr std::array<std::string_view, 3> kColumns{"empty", "number", "words"};
+constexpr double kSquaresLimit = 1e200;
+
+ordered moments_json(const Moments& moments) {
+  return {{"mean", moments.mean},
+          {"deviation", moments.deviation()},
+          {"count", moments.count},
+          {"squares", moments.squares}};
+}
+
+ordered column_json(const ColumnSurvey& column, unsigned hash_bits) {
+  ordered entry = {{"name", column.name},
+                   {"kind", kColumns[static_cast<std::size_t>(column.kind)]}};
+  if (column.kind == ColumnKind::numbers) entry.update(moments_json(column.moments));
+  if (column.kind == ColumnKind::words && hash_bits == 0) entry["words"] = column.words;
+  if (column.kind == ColumnKind::words && hash_bits > 0) entry["hash_bits"] = hash_bits;
+  return entry;
+}
+
+ordered card_json(const models::ModelCard& card) {
+  ordered document = {{"format", kModelFormat},
+                      {"version", kVersion},
+                      {"source", models::to_string(card.source)},
+                      {"model",
+                       {{"kind", models::to_string(card.kind)},
+                        {"layers", card.shape.sizes},
+                        {"loss", kLosses[static_cast<std::size_t>(card.shape.loss)]},
+                        {"bias", card.shape.bias}}},
+                      {"classes", card.classes}};
+  if (!card.table) return document;
+  const models::Survey& table = *card.table;
+  document["rows"] = table.rows;
+  document["hash_bits"] = table.hash_bits;
+  for (const ColumnSurvey& column : table.columns)
+    document["columns"].push_back(column_json(column, table.hash_bits));
+  document["target"] =
+      table.classifies ? ordered{{"classes", table.classes}} : moments_json(table.amounts);
+  document["target"]["name"] = table.target;
+  return document;
+}
+
+// Takes values out of a document that may be anything; what is not as it must be is remembered.
+class Taker {
+ public:
+  explicit Taker(const json& document) : document_(document) {}
+
+  bool is_sound() const { return sound_; }
+
+  const json& at(const char* key) { return at(document_, key); }
+  const json& at(const json& object, const char* key) {
+    static const json kNothing;
+    if (object.is_object() && object.contains(key)) return object[key];
+    sound_ = false;
+    return kNothing;
+  }
+  double number(const json& value, double least, double most) {
+    if (value.is_number() && value.get<double>() >= least && value.get<double>() <= most)
+      return value.get<double>();
+    sound_ = false;
+    return 0;
+  }
+  std::size_t whole(const json& value, std::size_t most) {
+    const double found = number(value, 0, static_cast<double>(most));
+    if (found != std::floor(found)) sound_ = false;
+    return static_cast<std::size_t>(found);
+  }
+  std::string text(const json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    sound_ = false;
+    return {};
+  }
+  template <std::size_t N>
+  std::size_t choice(const json& value, const std::array<std::string_view, N>& names) {
+    const auto found = std::ranges::find(names, text(value));
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    sound_ = false;
+    return 0;
+  }
+  std::vector<std::string> ascending(const json& value) {
+    std::vector<std::string> words;
+    for (const json& item : value.is_array() ? value : json::array()) words.push_back(text(item));
+    if (!value.is_array() || !std::ranges::is_sorted(words, std::ranges::less_equal()))
+      sound_ = false;
+    return words;
+  }
+  Moments moments(const json& value) {
+    constexpr auto kCount = static_cast<double>(models::kRowsMergedLimit);
+    return {.count = number(at(value, "count"), 0, kCount),
+            .mean = number(at(value, "mean"), -1e100, 1e100),
+            .squares = number(at(value, "squares"), 0, kSquaresLimit)};
+  }
+
+ private:
+  const json& document_;
+  bool sound_ = true;
+};
+
+models::Survey take_table(Taker& taker) {
+  models::Survey table;
+  table.is_fixed = true;
+  table.rows = static_cast<double>(taker.whole(taker.at("rows"), models::kRowsMergedLimit));
+  table.hash_bits =
+      static_cast<unsigned>(taker.whole(taker.at("hash_bits"), models::kHashBitsLimit));
+  const json& columns = taker.at("columns");
+  for (const json& entry : columns.is_array() ? columns : json::array()) {
+    ColumnSurvey& column = table.columns.emplace_back();
+    column.name = taker.text(taker.at(entry, "name"));
+    column.kind = static_cast<ColumnKind>(taker.choice(taker.at(entry, "kind"), kColumns));
+    if (column.kind == ColumnKind::numbers) column.moments = taker.moments(entry);
+    if (column.kind == ColumnKind::words && table.hash_bits == 0)
+      column.words = taker.ascending(taker.at(entry, "words"));
+  }
+  const json& target = taker.at("target");
+  table.target = taker.text(taker.at(target, "name"));
+  table.classifies = target.is_object() && target.contains("classes");
+  if (table.classifies)
+    table.classes = taker.ascending(target["classes"]);
+  else
+    table.amounts = taker.moments(target);
+  return table;
+}
+
+Result<models::ModelCard> read_card(const json& document) {
+  Taker taker(document);
+  const std::size_t format = taker.whole(taker.at("format"), 1'000'000);
+  if (format != kModelFormat)
+    return fail("has format {}, expected {}; version {} of the program wrote it", format,
+                kModelFormat, document.value("version", json("?")).dump());
+  models::ModelCard card;
+  const json& model = taker.at("model");
+  card.kind = static_cast<models::ModelKind>(
+      taker.choice(taker.at(model, "kind"), names<models::ModelKind, kKinds>()));
+  card.source = static_cast<models::Source>(
+      taker.choice(taker.at("source"), names<models::Source, kSources>()));
+  card.shape.loss = static_cast<models::Loss>(taker.choice(taker.at(model, "loss"), kLosses));
+  card.shape.bias = taker.at(model, "bias") == json(true);
+  const json& layers = taker.at(model, "layers");
+  for (const json& layer : layers.is_array() ? layers : json::array())
+    card.shape.sizes.push_back(taker.whole(layer, models::kColumnsLimit));
+  card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
+  if (card.source == models::Source::csv) card.table = take_table(taker);
+  if (!taker.is_sound() || card.shape.sizes.size() < 2 ||
+      std::ranges::count(card.shape.sizes, std::size_t{0}) > 0)
+    return fail("its metadata \"{}\" is damaged", kKey);
+  return card;
+}
+
+}  // namespace
+
+std::string write_model(const models::ModelCard& card, std::span<const double> parameters,
+                        models::Precision precision,
+                        const std::map<std::string, std::string>& origin) {
+  std::map<std::string, std::string> metadata = origin;
+  metadata[std::string(kKey)] = card_json(card).dump();
+  return safetensors(models::tensors(card.shape), parameters, precision, metadata);
+}
+
+Result<models::TrainedModel> parse_model(std::string_view bytes) {
+  TRY(const Safetensors file, read_safetensors(bytes));
+  const auto found = file.metadata.find(std::string(kKey));
+  if (found == file.metadata.end())
+    return fail("is no model of this program: its metadata have no \"{}\"", kKey);
+  const json document = json::parse(found->second, nullptr, false);
+  if (document.is_discarded()) return fail("its metadata \"{}\" are not JSON", kKey);
+  models::TrainedModel model;
+  TRY(model.card, read_card(document));
+  for (const models::TensorPlace& place : models::tensors(model.card.shape)) {
+    const auto tensor = file.tensors.find(place.name);
+    if (tensor == file.tensors.end() || tensor->second.extents != place.extents)
+      return fail("has no tensor {} of shape {}", place.name, fmt::join(place.extents, " x "));
+    if (!std::ranges::all_of(tensor->second.numbers, [](double x) { return std::isfinite(x); }))
+      return fail("tensor {} holds a number that is not finite", place.name);
+    std::ranges::copy(tensor->second.numbers, std::back_inserter(model.parameters));
+  }
+  return model;
+}
+
+Result<models::TrainedModel> read_model(const std::string& path) {
+  TRY(const std::string bytes, models::read_text(path));
+  auto model = parse_model(bytes);
+  if (!model) return fail("{}: {}", path, model.error().text);
+  return model;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,28 @@
+// The file of a trained model: safetensors, with the tensors of each layer by name, and in the
+// metadata "starling" a JSON document with everything that prediction needs (docs/use-model.md).
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "models/nets/model_card.h"
+#include "models/nets/model_options.h"
+
+namespace starling::daemon {
+
+inline constexpr int kModelFormat = 1;
+
+// `origin` says where the model comes from, for people: node, round. REQUIRES as many parameters as
+// the card's shape has.
+std::string write_model(const models::ModelCard& card, std::span<const double> parameters,
+                        models::Precision precision,
+                        const std::map<std::string, std::string>& origin);
+
+// From outside: the error says what is wrong.
+Result<models::TrainedModel> parse_model(std::string_view bytes);
+Result<models::TrainedModel> read_model(const std::string& path);
+
+}  // namespace starling::daemon

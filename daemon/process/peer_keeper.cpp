@@ -1,0 +1,71 @@
+#include "daemon/process/peer_keeper.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "daemon/process/log.h"
+
+namespace starling::daemon {
+namespace {
+
+// Longer: whom a node met just before it was killed is forgotten.
+constexpr std::chrono::milliseconds kLookEvery{200};
+
+}  // namespace
+
+std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> members,
+                                    std::span<const Endpoint> kept) {
+  std::vector<Endpoint> peers, left;
+  for (const gossip::MemberStatus& member : members) {
+    if (member.self) continue;
+    if (member.liveness == gossip::Liveness::alive) peers.push_back(member.member.control);
+    if (member.liveness == gossip::Liveness::left) left.push_back(member.member.control);
+  }
+  for (const Endpoint& peer : kept)
+    if (std::ranges::find(peers, peer) == peers.end() &&
+        std::ranges::find(left, peer) == left.end())
+      peers.push_back(peer);
+  if (peers.size() > kPeersKeptLimit) peers.resize(kPeersKeptLimit);
+  return peers;
+}
+
+PeerKeeper::PeerKeeper(DiskState state, Board& board) : state_(std::move(state)), board_(board) {
+  // Signals belong to the main thread; a new thread inherits the mask of its maker.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+PeerKeeper::~PeerKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  woken_.notify_one();
+  thread_.join();
+}
+
+void PeerKeeper::run() {
+  for (bool stop = false; !stop;) {
+    {
+      std::unique_lock lock(mutex_);
+      stop = woken_.wait_for(lock, kLookEvery, [this] { return stop_; });
+    }
+    keep();
+  }
+}
+
+void PeerKeeper::keep() {
+  const auto snapshot = board_.read();
+  if (!snapshot) return;
+  auto saved = state_.save_incarnation(snapshot->identity.incarnation);
+  if (saved) saved = state_.save_peers(peers_to_keep(snapshot->status.members, state_.peers()));
+  if (!saved && !failed_) log::warning("{}", saved.error().text);
+  failed_ = !saved.has_value();
+}
+
+}  // namespace starling::daemon

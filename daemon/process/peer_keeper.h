@@ -1,0 +1,40 @@
+// PeerKeeper: writes down whom the node has met, in a thread of its own, so that no disk delays the
+// loop. It looks at the board several times a second and writes only what has changed.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "daemon/process/board.h"
+#include "daemon/process/disk_state.h"
+
+namespace starling::daemon {
+
+// Those alive, by name; behind them those kept before, who may come back, but for those who left.
+std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> members,
+                                    std::span<const Endpoint> kept);
+
+class PeerKeeper {
+ public:
+  // `board` outlives it.
+  PeerKeeper(DiskState state, Board& board);
+  // Looks once more.
+  ~PeerKeeper();
+
+ private:
+  void run();
+  void keep();
+
+  DiskState state_;
+  Board& board_;
+  bool failed_ = false;  // and said so
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace starling::daemon

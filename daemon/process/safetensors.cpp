@@ -1,0 +1,122 @@
+#include "daemon/process/safetensors.h"
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they are");
+
+template <class S>
+void append(std::string& text, std::span<const double> numbers) {
+  const std::size_t start = text.size();
+  text.resize(start + numbers.size() * sizeof(S));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const S number = static_cast<S>(numbers[i]);
+    std::memcpy(text.data() + start + i * sizeof(S), &number, sizeof(S));
+  }
+}
+
+template <class S>
+std::vector<double> numbers_of(std::string_view bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(S));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    S number;
+    std::memcpy(&number, bytes.data() + i * sizeof(S), sizeof(S));
+    numbers[i] = static_cast<double>(number);
+  }
+  return numbers;
+}
+
+std::optional<std::size_t> size_of(const json& value) {
+  if (!value.is_number_unsigned()) return std::nullopt;
+  return value.get<std::size_t>();
+}
+
+Result<Tensor> read_tensor(const std::string& name, const json& entry, std::string_view numbers) {
+  Tensor tensor;
+  const json type = entry.value("dtype", json());
+  const std::size_t width = type == "F64" ? sizeof(double) : type == "F32" ? sizeof(float) : 0;
+  if (width == 0) return fail("tensor {} has dtype {}, expected F32 or F64", name, type.dump());
+  const json shape = entry.value("shape", json());
+  const json offsets = entry.value("data_offsets", json());
+  std::size_t count = 1;
+  for (const json& item : shape.is_array() ? shape : json::array()) {
+    const auto extent = size_of(item);
+    if (!extent || (*extent > 0 && count > numbers.size() / *extent))
+      return fail("tensor {} has shape {}, which the file cannot hold", name, shape.dump());
+    tensor.extents.push_back(*extent);
+    count *= *extent;
+  }
+  if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2 || !size_of(offsets[0]) ||
+      !size_of(offsets[1]))
+    return fail("tensor {} has no shape or no offsets", name);
+  const std::size_t begin = *size_of(offsets[0]), end = *size_of(offsets[1]);
+  if (begin > end || end > numbers.size() || end - begin != count * width)
+    return fail("tensor {} lies at bytes {} to {} of {}, expected {} of them", name, begin, end,
+                numbers.size(), count * width);
+  const std::string_view bytes = numbers.substr(begin, end - begin);
+  tensor.numbers = width == sizeof(double) ? numbers_of<double>(bytes) : numbers_of<float>(bytes);
+  return tensor;
+}
+
+}  // namespace
+
+std::string safetensors(std::span<const models::TensorPlace> places,
+                        std::span<const double> parameters, models::Precision precision,
+                        const std::map<std::string, std::string>& metadata) {
+  const bool is_double = precision == models::Precision::f64;
+  const std::size_t width = is_double ? sizeof(double) : sizeof(float);
+  json header = {{"__metadata__", metadata}};
+  std::size_t begin = 0;
+  for (const models::TensorPlace& place : places) {
+    const std::size_t end = begin + place.size() * width;
+    header[place.name] = {{"dtype", is_double ? "F64" : "F32"},
+                          {"shape", place.extents},
+                          {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  std::string head = header.dump();
+  head.append((8 - head.size() % 8) % 8, ' ');  // the numbers begin at a multiple of 8
+  const std::uint64_t length = head.size();
+  std::string text(sizeof(length), '\0');
+  std::memcpy(text.data(), &length, sizeof(length));
+  text += head;
+  text.reserve(text.size() + begin);
+  for (const models::TensorPlace& place : places) {
+    const auto numbers = parameters.subspan(place.offset, place.size());
+    is_double ? append<double>(text, numbers) : append<float>(text, numbers);
+  }
+  return text;
+}
+
+Result<Safetensors> read_safetensors(std::string_view bytes) {
+  std::uint64_t length = 0;
+  if (bytes.size() < sizeof(length)) return fail("is no safetensors file: it has no header");
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  bytes.remove_prefix(sizeof(length));
+  if (length > std::min<std::uint64_t>(kSafetensorsHeaderLimit, bytes.size()))
+    return fail("is no safetensors file: its header would have {} bytes", length);
+  const json header = json::parse(bytes.substr(0, length), nullptr, false);
+  if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
+  Safetensors file;
+  for (const auto& [name, entry] : header.items()) {
+    if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
+    if (name == "__metadata__") {
+      for (const auto& [key, value] : entry.items())
+        if (value.is_string()) file.metadata[key] = value.get<std::string>();
+      continue;
+    }
+    TRY(Tensor tensor, read_tensor(name, entry, bytes.substr(length)));
+    if (entry.value("dtype", "") == "F64") file.precision = models::Precision::f64;
+    file.tensors.emplace(name, std::move(tensor));
+  }
+  return file;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,38 @@
+// The safetensors format: the length of a header as 8 bytes, little end first, the header in JSON,
+// then the numbers. Readable by PyTorch, JAX, NumPy and others with the library of that name.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "models/nets/model_card.h"
+#include "models/nets/model_options.h"
+
+namespace starling::daemon {
+
+inline constexpr std::size_t kSafetensorsHeaderLimit = std::size_t{16} << 20;
+
+// The tensors lie in `parameters` where their places say.
+std::string safetensors(std::span<const models::TensorPlace> places,
+                        std::span<const double> parameters, models::Precision precision,
+                        const std::map<std::string, std::string>& metadata);
+
+struct Tensor {
+  std::vector<std::size_t> extents;
+  std::vector<double> numbers;
+};
+struct Safetensors {
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, Tensor> tensors;  // of 32 or 64 bit
+  models::Precision precision = models::Precision::f32;
+};
+
+// From outside: the error says what is wrong.
+Result<Safetensors> read_safetensors(std::string_view bytes);
+
+}  // namespace starling::daemon

@@ -1,0 +1,24 @@
+#include "daemon/process/stop_signals.h"
+
+#include <csignal>
+
+namespace starling::daemon {
+
+void handle_stop_signals(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  ::sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
+  // Whoever starts this program may have kept them back until now.
+  sigset_t all;
+  sigemptyset(&all);
+  sigaddset(&all, SIGINT);
+  sigaddset(&all, SIGTERM);
+  sigaddset(&all, SIGHUP);
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+}
+
+}  // namespace starling::daemon

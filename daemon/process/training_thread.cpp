@@ -1,0 +1,114 @@
+#include "daemon/process/training_thread.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace starling::daemon {
+namespace {
+
+constexpr int kNiceness = 5;
+
+}  // namespace
+
+TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer,
+                               std::chrono::milliseconds model_patience)
+    : trainer_(std::move(trainer)), model_patience_(model_patience), thread_([this] { run(); }) {}
+
+TrainingThread::~TrainingThread() {
+  stop();
+}
+
+void TrainingThread::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  job_came_.notify_one();
+  thread_.join();
+}
+
+std::vector<double> TrainingThread::finish() {
+  stop();
+  return trainer_->parameters();
+}
+
+void TrainingThread::submit(optim::Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  job_came_.notify_one();
+}
+
+std::vector<optim::Done> TrainingThread::take_done() {
+  wake_.clear();
+  const std::lock_guard lock(mutex_);
+  return std::exchange(done_, {});
+}
+
+void TrainingThread::want_model() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!model_wanted_) model_wanted_ = std::chrono::steady_clock::now();
+  }
+  job_came_.notify_one();
+}
+
+std::optional<std::vector<double>> TrainingThread::take_model() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(model_, std::nullopt);
+}
+
+bool TrainingThread::serves_model() const {
+  return model_wanted_ &&
+         (is_averaged_ || std::chrono::steady_clock::now() >= *model_wanted_ + model_patience_);
+}
+
+bool TrainingThread::has_work() const {
+  return stopping_ || !jobs_.empty() || serves_model();
+}
+
+void TrainingThread::run() {
+  // Niceness is a thread's own on Linux; without the right to change it, nothing is lost.
+  [[maybe_unused]] const int result =
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (serves_model()) {
+      model_wanted_.reset();
+      model_ = trainer_->parameters();
+      wake_.signal();
+    } else if (!jobs_.empty()) {
+      run_next(lock);
+    } else if (model_wanted_) {
+      job_came_.wait_until(lock, *model_wanted_ + model_patience_, [this] { return has_work(); });
+    } else {
+      job_came_.wait(lock, [this] { return has_work() || model_wanted_; });
+    }
+  }
+}
+
+void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {
+  optim::Job job = std::move(jobs_.front());
+  jobs_.pop_front();
+  job.copy = model_wanted_ && job.absorb;
+  lock.unlock();
+  optim::Done done = trainer_->run(job);
+  const bool averaged = (is_averaged_ || job.absorb || job.adopt) && !job.local;
+  const bool copied = job.copy;
+  job = {};  // lets go of the neighbours' vectors before anybody waits for them
+  lock.lock();
+  is_averaged_ = averaged;
+  if (copied && !done.copy.empty()) {
+    model_wanted_.reset();
+    model_ = std::move(done.copy);
+  }
+  done_.push_back(std::move(done));
+  wake_.signal();
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,62 @@
+// TrainingThread: runs jobs one after another on a thread of its own, which alone touches the
+// trainer. It yields to everything else on the machine, so that it never starves the I/O thread.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "daemon/process/wake.h"
+#include "optim/trainer.h"
+
+namespace starling::daemon {
+
+class TrainingThread {
+ public:
+  static constexpr std::chrono::milliseconds kModelPatience{700};  // below that of Board
+
+  explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer,
+                          std::chrono::milliseconds model_patience = kModelPatience);
+  // Waits for the job under way; drops those not begun.
+  ~TrainingThread();
+
+  void submit(optim::Job job);
+  std::vector<optim::Done> take_done();
+  // Asks for the parameters as the last averaging left them, which evaluations see; a local step
+  // moves them towards this node's own data until the next averaging. They are there after the job
+  // under way or the next that averages, and after the patience whatever they are by then.
+  void want_model();
+  std::optional<std::vector<double>> take_model();
+  // Ends the thread after the job under way, drops those not begun, and gives the parameters.
+  // Nothing else may be called after it.
+  std::vector<double> finish();
+  // Readable when take_done() or take_model() has something.
+  int descriptor() const { return wake_.descriptor(); }
+
+ private:
+  void stop();
+  void run();
+  bool has_work() const;
+  bool serves_model() const;
+  void run_next(std::unique_lock<std::mutex>& lock);
+
+  std::unique_ptr<optim::Trainer> trainer_;
+  std::chrono::milliseconds model_patience_;
+  Wake wake_;
+  std::mutex mutex_;
+  std::condition_variable job_came_;
+  std::deque<optim::Job> jobs_;
+  std::vector<optim::Done> done_;
+  std::optional<std::chrono::steady_clock::time_point> model_wanted_;  // since when
+  bool is_averaged_ = true;  // no local step has been taken since
+  std::optional<std::vector<double>> model_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses everything above
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,269 @@
+#include "daemon/rest/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "daemon/process/model_file.h"
+#include "daemon/rest/predict_json.h"
+#include "daemon/rest/spectrum_cache.h"
+#include "daemon/rest/status_json.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using namespace std::string_view_literals;
+
+constexpr std::size_t kEventsAtOnce = 64;  // given to the server
+
+HttpResponse document(const json& content, int status = 200) {
+  return {.status = status, .body = to_text(content)};
+}
+
+HttpResponse bad_request(std::string_view message) {
+  return error_response(400, "bad_request", message);
+}
+
+// The value of "name=value" in a query.
+std::optional<std::string> parameter(std::string_view query, std::string_view name) {
+  for (const std::string& pair : split(query, '&'))
+    if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
+      return pair.substr(name.size() + 1);
+  return std::nullopt;
+}
+
+// Looks at every byte whatever the first difference, so that time tells nothing about the token.
+bool same_secret(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+bool is_json(std::string_view content_type) {
+  return trim(content_type.substr(0, content_type.find(';'))) == "application/json";
+}
+
+// Whether a browser asks on behalf of a page that is not ours. Others send no Origin.
+bool is_foreign(const HttpRequest& request) {
+  return !request.origin.empty() && !request.origin.ends_with("://" + request.host);
+}
+
+bool is_ready(gossip::State state) {
+  return state == gossip::State::training || state == gossip::State::degraded ||
+         state == gossip::State::finished;
+}
+
+// The board's log is the queue of every stream: a client that reads slowly misses the oldest.
+HttpSource events_after(const Board& board, std::uint64_t sequence) {
+  return [&board, sequence]() mutable {
+    std::string text;
+    for (const LoggedEvent& event : board.events_since(sequence, kEventsAtOnce)) {
+      text += fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence, name(event.event.kind),
+                          to_text(event_json(event)));
+      sequence = event.sequence;
+    }
+    return text;
+  };
+}
+
+class Api {
+ public:
+  Api(Board& board, ConfigProvider config, ApiOptions options)
+      : board_(&board), config_(std::move(config)), options_(std::move(options)) {}
+
+  HttpResponse answer(const HttpRequest& request) {
+    const auto route = std::ranges::find(kRoutes, request.target, &Route::path);
+    if (route == kRoutes.end())
+      return error_response(404, "not_found", fmt::format("no resource {}", request.target));
+    if (request.method != route->method) return wrong_method(request, *route);
+    if (auto refusal = refused(request, *route)) return *std::move(refusal);
+    if (!route->with_snapshot) return (this->*route->answer)(request);
+    snapshot_ = board_->read();
+    if (!snapshot_) return error_response(503, "starting", "the node has not started yet");
+    return (this->*route->answer)(request);
+  }
+
+ private:
+  enum class Access { open, reads, changes };
+  struct Route {
+    std::string_view path, method;
+    Access access;
+    bool with_snapshot;
+    HttpResponse (Api::*answer)(const HttpRequest&);
+  };
+  static const std::array<Route, 13> kRoutes;
+
+  HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
+    const auto message =
+        fmt::format("{} allows {}, not {}", route.path, route.method, request.method);
+    HttpResponse response = error_response(405, "method_not_allowed", message);
+    response.fields.emplace_back("Allow", route.method == "GET" ? "GET, HEAD" : route.method);
+    return response;
+  }
+
+  std::optional<HttpResponse> refused(const HttpRequest& request, const Route& route) const {
+    const bool changes = route.access == Access::changes;
+    if (changes && is_foreign(request))
+      return error_response(403, "foreign_origin",
+                            fmt::format("pages of {} may not change this node", request.origin));
+    const bool guarded = changes || (route.access == Access::reads && options_.guard_reads);
+    if (!guarded || !options_.token) return std::nullopt;
+    if (same_secret(request.authorization, "Bearer " + *options_.token)) return std::nullopt;
+    HttpResponse response =
+        error_response(401, "unauthorized", "expected Authorization: Bearer TOKEN");
+    response.fields.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+  }
+
+  HttpResponse health(const HttpRequest&) { return document({{"reasons", json::array()}}); }
+
+  HttpResponse readiness(const HttpRequest&) {
+    const auto snapshot = board_->read();
+    if (!snapshot) return document({{"reasons", {"the node has not started yet"}}}, 503);
+    const gossip::Status& status = snapshot->status;
+    if (is_ready(status.state)) return document({{"reasons", status.reasons}});
+    std::vector<std::string> reasons = {fmt::format("the node is {}", gossip::name(status.state))};
+    std::ranges::copy(status.reasons, std::back_inserter(reasons));
+    return document({{"reasons", reasons}}, 503);
+  }
+
+  HttpResponse status(const HttpRequest&) {
+    return document(status_json(*snapshot_, second_modulus()));
+  }
+  HttpResponse members(const HttpRequest&) { return document(members_json(*snapshot_)); }
+  HttpResponse neighbors(const HttpRequest&) { return document(neighbors_json(*snapshot_)); }
+
+  HttpResponse topology(const HttpRequest& request) {
+    const std::string format = parameter(request.query, "format").value_or("json");
+    if (format == "dot")
+      return {.content_type = "text/vnd.graphviz; charset=utf-8", .body = topology_dot(*snapshot_)};
+    if (format != "json")
+      return bad_request(fmt::format("format={}: expected json or dot", format));
+    return document(topology_json(*snapshot_, second_modulus()));
+  }
+
+  HttpResponse convergence(const HttpRequest& request) {
+    const std::string since = parameter(request.query, "since").value_or("0");
+    const auto round = parse_integer(since);
+    if (!round || *round < 0)
+      return bad_request(fmt::format("since={}: expected a round from 0", since));
+    return document(convergence_json(board_->series_since(static_cast<std::uint64_t>(*round))));
+  }
+
+  // A stream of server-sent events, or the list of those there are.
+  HttpResponse events(const HttpRequest& request) {
+    const std::string after = request.last_event_id.empty()
+                                  ? parameter(request.query, "since").value_or("0")
+                                  : request.last_event_id;
+    const auto number = parse_integer(after);
+    if (!number || *number < 0)
+      return bad_request(fmt::format("since={}: expected the number of an event, or 0", after));
+    const auto follow = parameter(request.query, "follow");
+    if (follow && follow != "0" && follow != "1")
+      return bad_request(fmt::format("follow={}: expected 0 or 1", *follow));
+    const auto since = static_cast<std::uint64_t>(*number);
+    if (follow ? follow == "0" : is_json(request.accept))
+      return document(events_json(board_->events_since(since)));
+    return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
+  }
+
+  HttpResponse model(const HttpRequest&) {
+    const auto model = board_->read_model();
+    if (!model || model->parameters.empty())
+      return error_response(503, "busy", "there is no model yet, or a long step is under way");
+    const auto card = board_->card();
+    if (!card) return error_response(503, "not_founded", card.error().text);
+    if (models::dimension(card->shape) != model->parameters.size())
+      return error_response(503, "busy", "the model changes its shape; try again");
+    return {.content_type = "application/vnd.safetensors",
+            .body = write_model(*card, model->parameters, options_.precision,
+                                {{"node", snapshot_->identity.name},
+                                 {"round", fmt::to_string(snapshot_->status.run.round)}})};
+  }
+
+  HttpResponse predict(const HttpRequest& request) {
+    if (!is_json(request.content_type)) return not_json(request);
+    const json body = json::parse(request.body, nullptr, false);
+    const auto model = board_->read_model();
+    if (!model || model->parameters.empty())
+      return error_response(503, "busy", "there is no model yet, or a long step is under way");
+    const auto card = board_->card();
+    if (!card) return error_response(503, "not_founded", card.error().text);
+    const auto answer = predict_json({*card, model->parameters}, body);
+    return answer ? document(*answer) : bad_request(answer.error().text);
+  }
+
+  HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
+
+  HttpResponse join(const HttpRequest& request) {
+    if (!is_json(request.content_type)) return not_json(request);
+    const json body = json::parse(request.body, nullptr, false);
+    const auto address = body.is_object() ? body.find("address") : body.end();
+    if (address == body.end() || !address->is_string())
+      return bad_request("expected {\"address\": \"HOST:PORT\"}");
+    const auto seed = parse_endpoint(address->get_ref<const std::string&>());
+    if (!seed) return bad_request("address: " + seed.error().text);
+    if (seed->port == 0) return bad_request("address: nobody listens on port 0");
+    return command(gossip::JoinCommand{*seed});
+  }
+
+  HttpResponse leave(const HttpRequest& request) {
+    if (request.body.empty()) return command(gossip::LeaveCommand{});
+    if (!is_json(request.content_type)) return not_json(request);
+    if (!json::parse(request.body, nullptr, false).is_object())
+      return bad_request("expected no body, or {}");
+    return command(gossip::LeaveCommand{});
+  }
+
+  HttpResponse not_json(const HttpRequest& request) const {
+    return error_response(
+        415, "not_json",
+        fmt::format("Content-Type \"{}\": expected application/json", request.content_type));
+  }
+
+  HttpResponse command(Command&& command) {
+    if (board_->leave_command(std::move(command))) return document(json::object(), 202);
+    return error_response(503, "busy",
+                          fmt::format("{} commands wait already; try again", kCommandsLimit));
+  }
+
+  std::optional<double> second_modulus() {
+    return spectrum_.second_modulus(snapshot_->status.topology.graph);
+  }
+
+  Board* board_;
+  ConfigProvider config_;
+  ApiOptions options_;
+  SpectrumCache spectrum_;
+  std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
+};
+
+constexpr std::array<Api::Route, 13> Api::kRoutes = {{
+    {"/healthz", "GET", Access::open, false, &Api::health},
+    {"/readyz", "GET", Access::open, false, &Api::readiness},
+    {"/v1/status", "GET", Access::reads, true, &Api::status},
+    {"/v1/members", "GET", Access::reads, true, &Api::members},
+    {"/v1/neighbors", "GET", Access::reads, true, &Api::neighbors},
+    {"/v1/topology", "GET", Access::reads, true, &Api::topology},
+    {"/v1/convergence", "GET", Access::reads, false, &Api::convergence},
+    {"/v1/events", "GET", Access::reads, false, &Api::events},
+    {"/v1/model", "GET", Access::reads, true, &Api::model},
+    {"/v1/config", "GET", Access::reads, false, &Api::configuration},
+    {"/v1/predict", "POST", Access::reads, false, &Api::predict},
+    {"/v1/join", "POST", Access::changes, false, &Api::join},
+    {"/v1/leave", "POST", Access::changes, false, &Api::leave},
+}};
+
+}  // namespace
+
+Handler make_api(Board& board, ConfigProvider config, ApiOptions options) {
+  auto api = std::make_shared<Api>(board, std::move(config), std::move(options));
+  return [api = std::move(api)](const HttpRequest& request) { return api->answer(request); };
+}
+
+}  // namespace starling::daemon

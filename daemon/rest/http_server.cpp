@@ -1,0 +1,419 @@
+// The fences in Asio's reference counts are unknown to ThreadSanitizer, of which GCC would warn.
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+
+#include "daemon/rest/http_server.h"
+
+#include <utility>
+// Boost.Asio uses std::exchange without including <utility>, which must therefore come first.
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <csignal>
+#include <list>
+#include <optional>
+#include <thread>
+
+#include "base/check.h"
+#include "daemon/process/host_names.h"
+#include "daemon/rest/host_list.h"
+
+namespace starling::daemon {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using beast::error_code;
+using namespace std::chrono_literals;
+
+constexpr auto kLingerDeadline = 1s;
+constexpr auto kAcceptPause = 100ms;
+constexpr auto kStreamLook = 100ms;  // for something new to send
+constexpr int kStreamLooks = 50;     // without anything new until a comment shows who is gone
+constexpr std::string_view kStreamComment = ":\n\n";
+
+using WireRequest = http::request<http::string_body>;
+using WireResponse = http::response<http::string_body>;
+
+std::string text(beast::string_view view) {
+  return {view.data(), view.size()};
+}
+
+HttpRequest from_wire(WireRequest&& wire) {
+  const std::string target = text(wire.target());
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  return {.method = wire.method() == http::verb::head ? "GET" : text(wire.method_string()),
+          .target = target.substr(0, mark),
+          .query = mark < target.size() ? target.substr(mark + 1) : "",
+          .body = std::move(wire.body()),
+          .host = text(wire[http::field::host]),
+          .origin = text(wire[http::field::origin]),
+          .content_type = text(wire[http::field::content_type]),
+          .authorization = text(wire[http::field::authorization]),
+          .accept = text(wire[http::field::accept]),
+          .last_event_id = text(wire["Last-Event-ID"])};
+}
+
+struct Framing {
+  bool keep_alive = false;
+  bool head = false;  // the body is measured and left out
+};
+
+WireResponse to_wire(HttpResponse&& response, Framing framing) {
+  WireResponse wire;
+  wire.result(static_cast<unsigned>(response.status));
+  wire.set(http::field::content_type, response.content_type);
+  wire.set(http::field::cache_control, "no-store");
+  wire.set("X-Content-Type-Options", "nosniff");
+  for (const auto& [name, value] : response.fields) wire.set(name, value);
+  wire.keep_alive(framing.keep_alive);
+  if (!response.stream) wire.content_length(response.body.size());
+  if (!framing.head) wire.body() = std::move(response.body);
+  return wire;
+}
+
+// What to tell a client whose request could not be read; nothing when there is nobody to tell.
+std::optional<HttpResponse> complaint(error_code error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
+    return error_response(
+        431, "header_too_large",
+        fmt::format("the head of a request has at most {} bytes", kHttpHeaderBytesLimit));
+  if (error == http::error::body_limit)
+    return error_response(
+        413, "body_too_large",
+        fmt::format("the body of a request has at most {} bytes", kHttpBodyBytesLimit));
+  if (error == http::error::end_of_stream || error == http::error::partial_message)
+    return std::nullopt;
+  if (error.category() != make_error_code(http::error::bad_method).category()) return std::nullopt;
+  return error_response(400, "malformed", fmt::format("not HTTP: {}", error.message()));
+}
+
+Result<tcp::endpoint> resolve(asio::io_context& io, const Endpoint& bind) {
+  error_code error;
+  const auto address = asio::ip::make_address(bind.host, error);
+  if (!error) return tcp::endpoint(address, bind.port);
+  const auto found = tcp::resolver(io).resolve(bind.host, std::to_string(bind.port), error);
+  if (error) return fail("{}", error.message());
+  return found.begin()->endpoint();
+}
+
+Result<void> listen(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
+  error_code error;
+  const auto attempt = [&error](auto&& step) {
+    if (!error) step();
+  };
+  acceptor.open(endpoint.protocol(), error);
+  // A restart does not wait for the connections of the process before it to fade away.
+  attempt([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), error); });
+  attempt([&] { acceptor.bind(endpoint, error); });
+  attempt([&] { acceptor.listen(asio::socket_base::max_listen_connections, error); });
+  if (error) return fail("{}", error.message());
+  return {};
+}
+
+}  // namespace
+
+// Everything but start(), counters() and the destructor runs in thread_.
+class HttpServer::Impl {
+ public:
+  Impl(Handler handler, HttpOptions options, HostList hosts)
+      : handler_(std::move(handler)), options_(std::move(options)), hosts_(std::move(hosts)) {
+    ENSURE(options_.connections_limit > 0, "a server that lets nobody in is no server");
+  }
+  ~Impl();
+
+  Result<void> start(const Endpoint& bind);
+  const Endpoint& endpoint() const { return endpoint_; }
+  HttpCounters counters() const;
+
+ private:
+  class Session;
+  friend class Session;
+  using Sessions = std::list<std::shared_ptr<Session>>;
+
+  void accept();
+  void admit(tcp::socket socket);
+  void make_place();
+  HttpResponse answer(const HttpRequest& request);
+
+  asio::io_context io_{1};
+  tcp::acceptor acceptor_{io_};
+  asio::steady_timer pause_{io_};
+  Handler handler_;
+  HttpOptions options_;
+  HostList hosts_;
+  Endpoint endpoint_;
+  Sessions sessions_;  // those whose request was begun longest ago first
+  std::size_t unsent_bytes_ = 0;
+  std::size_t streams_ = 0;
+  std::atomic<std::uint64_t> requests_ = 0, malformed_ = 0, timed_out_ = 0, evicted_ = 0,
+                             refused_hosts_ = 0;
+  std::thread thread_;
+};
+
+// One connection: read a request, answer it, again. It lives as long as an operation of it is under
+// way; what completes after close() finds the session closed and does nothing.
+class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Impl& server, tcp::socket socket)
+      : server_(server), stream_(std::move(socket)), look_(stream_.get_executor()) {}
+
+  void start(Sessions::iterator place) {
+    place_ = place;
+    read();
+  }
+  bool is_incomplete() const { return incomplete_; }
+
+  // Leaves the list of the server.
+  void close() {
+    if (std::exchange(closed_, true)) return;
+    stream_.close();
+    look_.cancel();
+    if (source_) --server_.streams_;
+    server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
+    server_.sessions_.erase(place_);
+  }
+
+ private:
+  void read() {
+    server_.sessions_.splice(server_.sessions_.end(), server_.sessions_, place_);
+    incomplete_ = true;
+    parser_.emplace();
+    parser_->header_limit(kHttpHeaderBytesLimit);
+    parser_->body_limit(kHttpBodyBytesLimit);
+    stream_.expires_after(server_.options_.read_deadline);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](error_code error, std::size_t) {
+                       if (!self->closed_) self->on_read(error);
+                     });
+  }
+
+  void on_read(error_code error) {
+    incomplete_ = false;
+    if (error) return refuse(error);
+    ++server_.requests_;
+    WireRequest wire = parser_->release();
+    const Framing framing{.keep_alive = wire.keep_alive(),
+                          .head = wire.method() == http::verb::head};
+    const bool has_host = wire.count(http::field::host) == 1 || wire.version() < 11;
+    if (has_host) return respond(server_.answer(from_wire(std::move(wire))), framing);
+    ++server_.malformed_;
+    write(error_response(400, "malformed", "HTTP/1.1 wants exactly one Host field"), {});
+  }
+
+  void refuse(error_code error) {
+    if (error == beast::error::timeout) ++server_.timed_out_;
+    auto response = complaint(error);
+    if (!response) return close();
+    ++server_.malformed_;
+    write(*std::move(response), {});
+  }
+
+  void respond(HttpResponse&& response, Framing framing) {
+    if (!response.stream || framing.head) return write(std::move(response), framing);
+    if (server_.streams_ < kHttpStreamsLimit) return follow(std::move(response));
+    const auto message = fmt::format("{} streams are open already; try again", kHttpStreamsLimit);
+    write(error_response(503, "busy", message), framing);
+  }
+
+  void write(HttpResponse&& response, Framing framing) {
+    if (response.body.size() > kHttpBodyBytesLimit &&
+        server_.unsent_bytes_ + response.body.size() > kHttpUnsentBytesLimit)
+      response = error_response(503, "busy", "too many large answers are under way; try again");
+    unsent_bytes_ = response.body.size();
+    server_.unsent_bytes_ += unsent_bytes_;
+    response_ = to_wire(std::move(response), framing);
+    serializer_.emplace(response_);
+    stream_.expires_after(server_.options_.write_deadline);
+    const auto done = [self = shared_from_this(), framing](error_code error, std::size_t) {
+      if (self->closed_) return;
+      if (error) return self->close();
+      self->settle();
+      framing.keep_alive ? self->read() : self->linger();
+    };
+    // With the head alone the body's length stays what it was measured to be.
+    if (framing.head)
+      http::async_write_header(stream_, *serializer_, done);
+    else
+      http::async_write(stream_, *serializer_, done);
+  }
+
+  // The response is sent.
+  void settle() {
+    server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
+    serializer_.reset();
+    response_ = {};
+  }
+
+  auto sent() {
+    return [self = shared_from_this()](error_code error, std::size_t) {
+      if (self->closed_) return;
+      error ? self->close() : self->send_more();
+    };
+  }
+
+  // The end of the connection is that of the stream.
+  void follow(HttpResponse&& response) {
+    ++server_.streams_;
+    source_ = response.stream;
+    response_ = to_wire(std::move(response), {});
+    serializer_.emplace(response_);
+    stream_.expires_after(server_.options_.write_deadline);
+    http::async_write_header(stream_, *serializer_, sent());
+  }
+
+  void send_more() {
+    more_ = source_();
+    if (more_.empty() && ++looks_ < kStreamLooks) return look_later();
+    if (more_.empty()) more_ = kStreamComment;
+    looks_ = 0;
+    stream_.expires_after(server_.options_.write_deadline);
+    asio::async_write(stream_, asio::buffer(more_), sent());
+  }
+
+  void look_later() {
+    look_.expires_after(kStreamLook);
+    look_.async_wait([self = shared_from_this()](error_code) {
+      if (!self->closed_) self->send_more();
+    });
+  }
+
+  // Closing with unread bytes would reset the connection, and the client might lose the answer that
+  // says why. So its bytes are thrown away until it has read that and closes too.
+  void linger() {
+    error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    incomplete_ = true;
+    stream_.expires_after(kLingerDeadline);
+    discard();
+  }
+
+  void discard() {
+    buffer_.clear();
+    stream_.async_read_some(buffer_.prepare(kHttpHeaderBytesLimit),
+                            [self = shared_from_this()](error_code error, std::size_t) {
+                              if (self->closed_) return;
+                              error ? self->close() : self->discard();
+                            });
+  }
+
+  Impl& server_;
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_{kHttpHeaderBytesLimit + kHttpBodyBytesLimit};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  WireResponse response_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  asio::steady_timer look_;
+  HttpSource source_;  // of a stream
+  std::string more_;
+  int looks_ = 0;
+  Sessions::iterator place_;
+  std::size_t unsent_bytes_ = 0;  // of response_
+  bool incomplete_ = true;
+  bool closed_ = false;
+};
+
+HttpServer::Impl::~Impl() {
+  io_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> HttpServer::Impl::start(const Endpoint& bind) {
+  TRY(const tcp::endpoint wanted, resolve(io_, bind));
+  TRY_DO(listen(acceptor_, wanted));
+  endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
+  accept();
+  // Signals belong to the main thread; a new thread inherits the mask of its maker.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { io_.run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {};
+}
+
+void HttpServer::Impl::accept() {
+  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+    if (!error) {
+      admit(std::move(socket));
+      return accept();
+    }
+    // Out of descriptors, most likely: trying again at once would only burn time.
+    pause_.expires_after(kAcceptPause);
+    pause_.async_wait([this](error_code) { accept(); });
+  });
+}
+
+void HttpServer::Impl::admit(tcp::socket socket) {
+  if (sessions_.size() >= options_.connections_limit) make_place();
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  sessions_.push_back(std::make_shared<Session>(*this, std::move(socket)));
+  sessions_.back()->start(std::prev(sessions_.end()));
+}
+
+void HttpServer::Impl::make_place() {
+  const auto incomplete = std::ranges::find_if(
+      sessions_, &Session::is_incomplete, [](const auto& session) -> auto& { return *session; });
+  const auto session = incomplete == sessions_.end() ? sessions_.front() : *incomplete;
+  ++evicted_;
+  session->close();
+}
+
+HttpResponse HttpServer::Impl::answer(const HttpRequest& request) {
+  // Only HTTP/1.0 comes without a Host, and no browser speaks that.
+  if (!request.host.empty() && !hosts_.allows(request.host)) {
+    ++refused_hosts_;
+    return error_response(
+        403, "host_not_allowed",
+        fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
+                    "http.allowed-hosts",
+                    request.host, to_string(endpoint_)));
+  }
+  try {
+    return handler_(request);
+  } catch (const std::exception& error) {
+    return error_response(500, "internal", error.what());
+  }
+}
+
+HttpCounters HttpServer::Impl::counters() const {
+  return {.requests = requests_,
+          .malformed = malformed_,
+          .timed_out = timed_out_,
+          .evicted = evicted_,
+          .refused_hosts = refused_hosts_};
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const Endpoint& bind, Handler handler,
+                                                      HttpOptions options) {
+  HostList hosts(bind, options.hosts);
+  auto impl = std::make_unique<Impl>(std::move(handler), std::move(options), std::move(hosts));
+  if (auto started = impl->start(bind); !started)
+    return fail(
+        "listen.http = \"{}\": {}; expected an address of this machine ({}) with a free port, or "
+        "port 0 for any",
+        to_string(bind), started.error().text, fmt::join(own_addresses(), ", "));
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+const Endpoint& HttpServer::endpoint() const {
+  return impl_->endpoint();
+}
+
+HttpCounters HttpServer::counters() const {
+  return impl_->counters();
+}
+
+}  // namespace starling::daemon

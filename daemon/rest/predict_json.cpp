@@ -1,0 +1,75 @@
+#include "daemon/rest/predict_json.h"
+
+#include <fmt/format.h>
+
+#include "models/data/table_builder.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using ordered = nlohmann::ordered_json;
+
+// As a file would have it.
+Result<std::string> cell_of(const json& value, const std::string& column) {
+  if (value.is_null()) return std::string();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number()) return fmt::to_string(value.get<double>());
+  if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
+  return fail("column {}: expected a number, a text, true, false or null", column);
+}
+
+Result<std::vector<std::string>> cells_of(const json& row, const models::TableLayout& layout) {
+  if (!row.is_object()) return fail("expected an object of columns");
+  std::vector<std::string> cells;
+  for (const auto& column : layout.columns) {
+    const auto found = row.find(column.name);
+    if (found == row.end())
+      return fail("has no column {}; null says that its value is missing", column.name);
+    TRY(std::string cell, cell_of(*found, column.name));
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+}  // namespace
+
+ordered predictions_json(const models::Predictor& predictor,
+                         const models::Predictions& predictions) {
+  ordered list = ordered::array();
+  const auto& classes = predictor.classes();
+  for (std::size_t row = 0; row < predictions.rows; ++row) {
+    if (!predictor.table().classifies) {
+      list.push_back({{"prediction", predictions.amounts[row]}});
+      continue;
+    }
+    ordered probabilities;
+    for (std::size_t c = 0; c < classes.size(); ++c)
+      probabilities[classes[c]] = predictions.probabilities[row * classes.size() + c];
+    list.push_back({{"prediction", classes[predictions.likeliest[row]]},
+                    {"probabilities", std::move(probabilities)}});
+  }
+  return {{"predictions", std::move(list)}, {"notes", predictions.notes}};
+}
+
+Result<ordered> predict_json(models::TrainedModel model, const json& body) {
+  TRY(const models::Predictor predictor, models::Predictor::make(std::move(model)));
+  const auto rows = body.is_object() ? body.find("rows") : body.end();
+  if (rows == body.end() || !rows->is_array())
+    return fail("expected {{\"rows\": [{{\"COLUMN\": VALUE, ...}}, ...]}}");
+  if (rows->size() > kPredictRowsLimit)
+    return fail("{} rows, expected at most {}", rows->size(), kPredictRowsLimit);
+  models::TableBuilder builder(predictor.layout(false));
+  models::Dataset set;
+  for (std::size_t row = 0; row < rows->size(); ++row) {
+    const auto cells = cells_of((*rows)[row], builder.layout());
+    const Result<void> added =
+        cells ? builder.add(*cells, set) : Result<void>(tl::unexpected(cells.error()));
+    if (!added) return fail("row {}: {}", row, added.error().text);
+  }
+  builder.finish(set);
+  TRY(const models::Predictions predictions, predictor.predict(set));
+  return predictions_json(predictor, predictions);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,262 @@
+#include "daemon/rest/status_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "daemon/process/version.h"
+#include "topology/plan.h"
+#include "topology/weights.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+void put(json& object, const char* name, std::optional<double> value) {
+  if (value && std::isfinite(*value)) object[name] = *value;
+}
+
+json node_json(const Snapshot& snapshot) {
+  const Identity& identity = snapshot.identity;
+  return {{"id", to_string(identity.id)},
+          {"name", identity.name},
+          {"version", kVersion},
+          {"incarnation", identity.incarnation},
+          {"uptime_s", seconds(snapshot.now)},
+          {"state", gossip::name(snapshot.status.state)},
+          {"reasons", snapshot.status.reasons},
+          {"warnings", snapshot.status.warnings}};
+}
+
+json evaluation_json(const optim::Evaluation& evaluation) {
+  json object = {{"round", evaluation.round}};
+  put(object, "loss", evaluation.loss);
+  put(object, "accuracy", evaluation.accuracy);
+  put(object, "rmse", evaluation.rmse);
+  return object;
+}
+
+json run_json(const Identity& identity, const gossip::RunStatus& run) {
+  json object = {{"algorithm", identity.algorithm},
+                 {"schedule", identity.schedule},
+                 {"round", run.round},
+                 {"steps", run.steps},
+                 {"samples", run.samples},
+                 {"shard", {{"samples", run.shard_samples}}}};
+  if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
+  // Before the first step both are zeros that nobody measured.
+  if (run.steps > 0) {
+    put(object, "learning_rate", run.learning_rate);
+    put(object, "loss", run.loss);
+  }
+  if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
+  put(object, "distance_to_optimum", run.distance_to_optimum);
+  if (run.trouble) object["trouble"] = *run.trouble;
+  if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
+  return object;
+}
+
+json liveness_counts(std::span<const gossip::MemberStatus> members) {
+  json counts;
+  for (const auto liveness : {gossip::Liveness::alive, gossip::Liveness::suspect,
+                              gossip::Liveness::dead, gossip::Liveness::left})
+    counts[std::string(gossip::name(liveness))] =
+        std::ranges::count(members, liveness, &gossip::MemberStatus::liveness);
+  return counts;
+}
+
+// How many this node hears, by the graph.
+std::optional<int> own_degree(const Snapshot& snapshot) {
+  const gossip::TopologyStatus& topology = snapshot.status.topology;
+  const auto self = std::ranges::find(topology.names, snapshot.identity.name);
+  if (!topology.graph || self == topology.names.end()) return std::nullopt;
+  return topology.graph->degree(static_cast<int>(self - topology.names.begin()));
+}
+
+std::optional<double> gap(std::optional<double> second_modulus) {
+  if (!second_modulus) return std::nullopt;
+  return 1 - *second_modulus;
+}
+
+json topology_summary(const Snapshot& snapshot, std::optional<double> second_modulus) {
+  json object = {{"kind", snapshot.identity.topology_kind},
+                 {"epoch", snapshot.status.topology.epoch}};
+  if (const auto degree = own_degree(snapshot)) object["degree"] = *degree;
+  put(object, "spectral_gap", gap(second_modulus));
+  return object;
+}
+
+// What a person shall think of it.
+std::string_view meaning(std::string_view reason) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  static constexpr Pair kMeanings[] = {
+      {"repeated", "normal: it came a second time, by another connection, and counts once"},
+      {"incarnation", "normal after a restart: words of an earlier life of a node"},
+      {"incomplete", "normal after a broken connection: the rest did not come, and is asked for"},
+      {"cluster", "a node of another cluster.id speaks to this one"},
+      {"own name", "another node has the name of this one"},
+      {"plane", "a control message came to the bulk port, or the other way round"},
+      {"protocol", "a node of another version of the program speaks to this one"},
+      {"size", "larger than any message of this model: another model, or no node"},
+      {"malformed", "no message of this program, or of another version"},
+      {"checksum", "damaged on the way, or no message of this program"},
+      {"limit", "too many transfers are under way at once"},
+      {"topology", "the members and topology.* make no graph"}};
+  const auto found = std::ranges::find(kMeanings, reason, &Pair::first);
+  return found == std::end(kMeanings) ? "not known" : found->second;
+}
+
+json rejected_json(const gossip::Status& status) {
+  json object = json::object();
+  for (const auto& [reason, kinds] : status.rejected_kinds)
+    object[reason] = {{"meaning", meaning(reason)}, {"messages", kinds}};
+  return object;
+}
+
+}  // namespace
+
+json status_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
+  const gossip::Status& status = snapshot.status;
+  json consensus = json::object();
+  // Before the first round both are zeros that nobody measured, as is the loss of a member.
+  if (status.run.round > 0) {
+    put(consensus, "distance", status.consensus_distance);
+    put(consensus, "neighbor_distance", status.neighbor_distance);
+  }
+  consensus["unsettled_edges"] = status.unsettled_edges;
+  consensus["late_edges"] = status.late_edges;
+  consensus["abandoned_edges"] = status.abandoned_edges;
+  put(consensus, "mixing_rate", second_modulus);
+  return {
+      {"node", node_json(snapshot)},
+      {"run", run_json(snapshot.identity, status.run)},
+      {"consensus", consensus},
+      {"topology", topology_summary(snapshot, second_modulus)},
+      {"members", liveness_counts(status.members)},
+      {"traffic", {{"sent_bytes", status.sent_bytes}, {"received_bytes", status.received_bytes}}},
+      {"time",
+       {{"compute_s", seconds(status.compute)},
+        {"wait_s", seconds(status.wait)},
+        {"network_wait_s", seconds(status.network_wait)},
+        {"mix_s", seconds(status.mix)}}},
+      {"rejected", status.rejected},
+      {"rejected_messages", rejected_json(status)}};
+}
+
+json members_json(const Snapshot& snapshot) {
+  json members = json::array();
+  for (const gossip::MemberStatus& status : snapshot.status.members) {
+    const gossip::Member& member = status.member;
+    const Duration silence = status.self ? Duration{} : snapshot.now - status.last_heard;
+    json object = {{"id", to_string(member.id)},
+                   {"name", member.name},
+                   {"control", to_string(member.control)},
+                   {"http", to_string(member.http)},
+                   {"state", gossip::name(status.liveness)},
+                   {"incarnation", member.incarnation},
+                   {"round", member.round},
+                   {"last_heard_s", seconds(silence)}};
+    if (member.round > 0) put(object, "loss", member.loss);
+    members.push_back(std::move(object));
+  }
+  return {{"members", std::move(members)}};
+}
+
+json neighbors_json(const Snapshot& snapshot) {
+  json neighbors = json::array();
+  for (const gossip::EdgeStatus& edge : snapshot.status.edges) {
+    json object = {{"id", to_string(edge.id)},
+                   {"name", edge.name},
+                   {"state", edge.state},
+                   {"round", edge.round},
+                   {"staleness", edge.staleness},
+                   {"sent_bytes", edge.sent_bytes},
+                   {"received_bytes", edge.received_bytes},
+                   {"rejected", edge.rejected}};
+    put(object, "weight", edge.weight);
+    put(object, "rtt_s", edge.rtt_s);
+    put(object, "patience_s", edge.patience_s);
+    put(object, "send_bytes_per_s", edge.send_rate);
+    put(object, "receive_bytes_per_s", edge.receive_rate);
+    object["queued_bytes"] = edge.queued_bytes;
+    object["repeated_bytes"] = edge.repeated_bytes;
+    put(object, "distance", edge.distance);
+    neighbors.push_back(std::move(object));
+  }
+  return {{"neighbors", std::move(neighbors)}};
+}
+
+namespace {
+
+json edges_json(const topology::Graph& graph, const std::vector<std::string>& names) {
+  json edges = json::array();
+  const bool directed = graph.is_directed();
+  for (int i = 0; i < graph.size(); ++i)
+    for (const int j : graph.out[i])
+      if (directed || i < j)
+        edges.push_back({{"from", names[i]},
+                         {"to", names[j]},
+                         {"weight", topology::metropolis(graph.degree(i), graph.degree(j))}});
+  return edges;
+}
+
+}  // namespace
+
+json topology_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
+  const gossip::TopologyStatus& topology = snapshot.status.topology;
+  json object = {{"nodes", json::array()}, {"edges", json::array()}};
+  for (const std::string& name : topology.names)
+    object["nodes"].push_back({{"id", to_string(node_id(name))}, {"name", name}});
+  if (topology.graph) {
+    object["edges"] = edges_json(*topology.graph, topology.names);
+    object["directed"] = topology.graph->is_directed();
+    object["connected"] = topology.graph->is_connected();
+  }
+  put(object, "spectral_gap", gap(second_modulus));
+  return object;
+}
+
+std::string topology_dot(const Snapshot& snapshot) {
+  const gossip::TopologyStatus& topology = snapshot.status.topology;
+  std::vector<topology::Site> sites;
+  for (const std::string& name : topology.names) sites.push_back({node_id(name), name});
+  if (!topology.graph) return "graph starling {\n}\n";
+  return topology::dot(*topology.graph, sites);
+}
+
+json convergence_json(std::span<const gossip::Progress> series) {
+  json points = json::array();
+  for (const gossip::Progress& point : series) {
+    json object = {{"round", point.round}, {"bytes", point.bytes}};
+    put(object, "time_s", point.time_s);
+    put(object, "loss", point.loss);
+    put(object, "accuracy", point.accuracy);
+    put(object, "rmse", point.rmse);
+    put(object, "distance", point.distance);
+    put(object, "distance_to_optimum", point.distance_to_optimum);
+    points.push_back(std::move(object));
+  }
+  return {{"series", std::move(points)}};
+}
+
+json event_json(const LoggedEvent& logged) {
+  return {{"sequence", logged.sequence},
+          {"time_s", logged.time_s},
+          {"at", logged.at},
+          {"kind", name(logged.event.kind)},
+          {"text", logged.event.text}};
+}
+
+json events_json(std::span<const LoggedEvent> events) {
+  json list = json::array();
+  for (const LoggedEvent& event : events) list.push_back(event_json(event));
+  return {{"events", std::move(list)}};
+}
+
+std::string to_text(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,35 @@
+// Status as JSON: the documents of /v1/status, members, neighbors, topology and convergence, with
+// the names the interface promises. What has no value, or none that is finite, is left out.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "daemon/process/board.h"
+
+namespace starling::daemon {
+
+// `second_modulus` is that of the snapshot's graph, if known: mixing_rate, and 1 - spectral_gap.
+nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> second_modulus);
+// {"members": […]} by name.
+nlohmann::json members_json(const Snapshot& snapshot);
+// {"neighbors": […]} by name.
+nlohmann::json neighbors_json(const Snapshot& snapshot);
+// {"nodes": [{id, name}], "edges": [{from, to, weight}], "directed", "connected", "spectral_gap"}.
+// Edges are between names and sorted; an undirected one stands once.
+nlohmann::json topology_json(const Snapshot& snapshot, std::optional<double> second_modulus);
+std::string topology_dot(const Snapshot& snapshot);
+// {"series": […]} by round.
+nlohmann::json convergence_json(std::span<const gossip::Progress> series);
+
+// {sequence, time_s, kind, text}
+nlohmann::json event_json(const LoggedEvent& event);
+// {"events": […]} in order.
+nlohmann::json events_json(std::span<const LoggedEvent> events);
+
+// One line of UTF-8; bytes that are none are replaced.
+std::string to_text(const nlohmann::json& document);
+
+}  // namespace starling::daemon

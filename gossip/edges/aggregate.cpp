@@ -1,0 +1,42 @@
+#include "gossip/edges/aggregate.h"
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+
+void Aggregate::set_value(Vector value) {
+  if (value.size() != value_.size()) edges_.clear(), estimate_ = value;
+  value_ = std::move(value);
+}
+
+void Aggregate::receive(NodeId from, const Vector& flow, const Vector& estimate) {
+  if (value_.empty() || flow.size() != value_.size() || estimate.size() != value_.size()) return;
+  Edge& edge = edges_[from];
+  edge.estimate = estimate;
+  edge.flow.resize(flow.size());
+  for (std::size_t k = 0; k < flow.size(); ++k) edge.flow[k] = -flow[k];
+}
+
+void Aggregate::update() {
+  const std::size_t gone = PLANTED(neighbor_miscounted) ? 1 : 0;
+  for (std::size_t k = 0; k < value_.size(); ++k) {
+    double own = value_[k], sum = 0;
+    for (const auto& [id, edge] : edges_) {
+      own -= edge.flow[k];
+      sum += edge.estimate[k];
+    }
+    const double mean = (own + sum) / static_cast<double>(edges_.size() + 1 + gone);
+    for (auto& [id, edge] : edges_) {
+      edge.flow[k] += static_cast<float>(mean) - edge.estimate[k];
+      edge.estimate[k] = static_cast<float>(mean);
+    }
+    estimate_[k] = static_cast<float>(mean);
+  }
+}
+
+Aggregate::Vector Aggregate::flow(NodeId to) const {
+  const auto found = edges_.find(to);
+  return found == edges_.end() ? Vector(value_.size(), 0.0F) : found->second.flow;
+}
+
+}  // namespace starling::gossip

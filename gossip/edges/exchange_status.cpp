@@ -1,0 +1,80 @@
+// Exchange: what it says of itself and of its edges.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "gossip/edges/exchange.h"
+
+namespace starling::gossip {
+
+void Exchange::note(const optim::Done& done) {
+  for (const optim::NeighborDistance& item : done.stats.distances)
+    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
+      found->second.distance = item.distance;
+  for (const optim::Rejection& item : done.rejections)
+    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
+      ++found->second.rejected[item.reason];
+}
+
+std::vector<EdgeStatus> Exchange::status(const Links& links) const {
+  static const Neighbor kNobody;
+  std::vector<EdgeStatus> edges;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    const Neighbor& neighbor = found == neighbors_.end() ? kNobody : found->second;
+    EdgeStatus edge;
+    edge.id = peer;
+    edge.name = link.name;
+    edge.state = !link.refusal.empty() ? "refused: " + link.refusal
+                 : !link.active        ? "opening"
+                 : neighbor.late       ? "late"
+                                       : "active";
+    edge.weight = link.active ? neighbor.weight : 0;
+    edge.round = neighbor.latest ? neighbor.latest->round : 0;
+    edge.staleness = round_ > edge.round ? round_ - edge.round : 0;
+    edge.rtt_s = link.rtt_s;
+    edge.patience_s = seconds(
+        neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_least));
+    edge.receive_rate = neighbor.meter.rate();
+    edge.send_rate = neighbor.send_rate;
+    edge.queued_bytes = sessions_.unconfirmed_bytes(peer);
+    edge.repeated_bytes = sessions_.repeated_bytes(peer);
+    edge.distance = neighbor.distance;
+    edge.sent_bytes = neighbor.sent_bytes;
+    edge.received_bytes = neighbor.received_bytes;
+    edge.rejected = neighbor.rejected;
+    edges.push_back(std::move(edge));
+  }
+  std::ranges::sort(edges, [](auto& a, auto& b) { return natural_less(a.name, b.name); });
+  return edges;
+}
+
+// Where it is the network that a node waits for most of the time.
+std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const {
+  constexpr double kMostly = 0.5, kWorthSaying = 0.005;
+  if (network_share_.value() < kMostly || network_share_.per_round() < kWorthSaying) return {};
+  const auto edge = std::ranges::find(edges, slowest_, &EdgeStatus::id);
+  if (edge == edges.end()) return {};
+  return fmt::format(
+      "waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
+      100 * network_share_.value(), static_cast<double>(offer_.size()) / 1e6,
+      edge->receive_rate / 1e6, edge->name);
+}
+
+std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
+  std::vector<std::string> reasons;
+  const std::vector<EdgeStatus> edges = status(links);
+  if (std::string network = network_reason(edges); !network.empty()) reasons.push_back(network);
+  for (const EdgeStatus& edge : edges) {
+    if (edge.state.starts_with("refused"))
+      reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
+    if (edge.state != "late") continue;
+    const Neighbor& neighbor = neighbors_.at(edge.id);
+    reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
+                                  is_far_ahead(links) ? "far ahead of" : "going on without",
+                                  edge.name, seconds(now - neighbor.last_heard), edge.patience_s));
+  }
+  return reasons;
+}
+
+}  // namespace starling::gossip

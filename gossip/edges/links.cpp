@@ -1,0 +1,230 @@
+#include "gossip/edges/links.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/prng.h"
+#include "gossip/wire/wire.h"
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
+// Between two hellos over an open edge, to measure the link. More often: a link that changes is
+// noticed sooner, and idle nodes send more.
+constexpr Duration kMeasureEvery = std::chrono::seconds(5);
+
+}  // namespace
+
+std::uint64_t Link::life() const {
+  return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
+}
+
+Links::Links(const Options& options)
+    : options_(options),
+      agreement_(fmt::format("{} with exchange.schedule={} and exchange.missing={}",
+                             options.algorithm, name(options.schedule), name(options.missing))),
+      terms_{{"optim.algorithm", options.algorithm},
+             {"exchange.schedule", std::string(name(options.schedule))},
+             {"exchange.missing", std::string(name(options.missing))}},
+      last_epoch_(mix64(options.incarnation) >> 32) {
+  std::ranges::copy(options.terms, std::back_inserter(terms_));
+}
+
+void Links::open(std::uint64_t schema, const std::string& layout) {
+  schema_ = schema;
+  // Last, for it follows from the keys before it.
+  if (!layout.empty()) terms_.emplace_back("model", layout.substr(0, kNameBytesLimit));
+}
+
+void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
+                 Outbox& out) {
+  if (schema_ == 0) return;
+  ++version_;
+  std::map<NodeId, Wish> wanted;
+  for (const Wish& wish : wishes) wanted[wish.peer] = wish;
+  std::erase_if(links_, [&](auto& item) {
+    const auto& [peer, link] = item;
+    const Member* member = members.find(peer);
+    const bool same_life =
+        member && (link.peer_incarnation == 0 || member->incarnation == link.peer_incarnation);
+    if (wanted.contains(peer) && same_life) return false;
+    if (member) out.send(link.control, Bye{"no neighbours any more", link.epoch});
+    if (link.active)
+      out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name,
+                                                      !member      ? "it is gone"
+                                                      : !same_life ? "it started again"
+                                                                   : "the topology changed"));
+    out.put(Hangup{link.bulk});
+    return true;
+  });
+  for (const auto& [peer, wish] : wanted) {
+    const Member* member = members.find(peer);
+    if (!member) continue;
+    Link& link = links_[peer];
+    link.wish = wish;
+    if (link.epoch != 0) continue;
+    link.epoch = ++last_epoch_;
+    link.name = member->name;
+    link.control = member->control;
+    link.bulk = member->bulk;
+    link.pause = options_.timing.retry;
+    link.next_hello = now;
+  }
+}
+
+void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
+  out.send(link.control,
+           Hello{link.epoch, echo, schema_, agreement_, view_, link.clock.stamps(now)});
+}
+
+void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
+  if (std::exchange(view_, view) == view) return;
+  for (auto& [peer, link] : links_) say_hello(now, link, link.peer_epoch, out);
+}
+
+bool Links::are_open() const {
+  return std::ranges::all_of(
+      links_, [](const auto& item) { return item.second.active || !item.second.refusal.empty(); });
+}
+
+bool Links::are_agreed() const {
+  return are_open() && std::ranges::all_of(links_, [this](const auto& item) {
+           return !item.second.active || item.second.peer_view == view_;
+         });
+}
+
+void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
+                    Outbox& out) {
+  const auto found = links_.find(from.sender);
+  const Member* member = members.find(from.sender);
+  // Not wanted, or not yet: views differ for a moment. The other end asks again.
+  if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
+  ++version_;
+  Link& link = found->second;
+  if (hello.schema != schema_ || hello.algorithm != agreement_) {
+    refuse(link, hello, out);
+    return;
+  }
+  link.refusal.clear();
+  link.terms.clear();
+  link.clock.heard(now, hello.stamps);
+  if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
+  const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
+  link.peer_epoch = hello.epoch;
+  link.peer_incarnation = from.incarnation;
+  link.peer_view = hello.view;
+  if (is_new) link.active = false;
+  if (hello.echo == link.epoch && !link.active) {
+    link.active = true;
+    link.next_hello = now + kMeasureEvery;
+    out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
+  }
+  // Answer what the other end does not know yet.
+  if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
+}
+
+// Both ends tell each other what they run; until that has come the hello says the least of it.
+void Links::refuse(Link& link, const Hello& hello, Outbox& out) {
+  link.active = false;
+  out.send(link.control, Terms{terms_});
+  if (const std::string known = difference(link.terms); !known.empty())
+    link.refusal = known;
+  else if (hello.algorithm != agreement_)
+    link.refusal = fmt::format("it runs {}; this node runs {}", hello.algorithm, agreement_);
+  else
+    link.refusal = "its model or data differ from this node's (kind, size, precision)";
+}
+
+void Links::receive(const Envelope& from, const Terms& message) {
+  const auto found = links_.find(from.sender);
+  if (found == links_.end()) return;
+  Link& link = found->second;
+  link.terms = message.terms;
+  const std::string known = difference(link.terms);
+  if (!link.refusal.empty() && !known.empty()) link.refusal = known;
+}
+
+// "optim.algorithm = qg there, dpsgd here"; what follows from the keys only where they are alike.
+std::string Links::difference(const std::vector<Term>& theirs) const {
+  std::string text;
+  for (const auto& [key, own] : terms_) {
+    const auto their = std::ranges::find(theirs, key, &Term::first);
+    if (their == theirs.end() || their->second == own || (key == "model" && !text.empty()))
+      continue;
+    text +=
+        fmt::format("{}{} = {} there, {} here", text.empty() ? "" : "; ", key, their->second, own);
+  }
+  return text;
+}
+
+void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
+  const auto found = links_.find(from.sender);
+  if (found == links_.end() || from.incarnation != found->second.peer_incarnation ||
+      bye.epoch != found->second.peer_epoch)
+    return;
+  Link& link = found->second;
+  if (link.active)
+    out.event(Event::Kind::edge_closed,
+              fmt::format("{} closed the edge: {}", link.name, bye.reason));
+  begin_anew(link);
+}
+
+// Should it open again, that is another life of it.
+void Links::begin_anew(Link& link) {
+  ++version_;
+  link.active = false;
+  link.peer_epoch = 0;
+  link.epoch = ++last_epoch_;
+}
+
+void Links::restart(Time now, NodeId peer, const std::string& reason, Outbox& out) {
+  const auto found = links_.find(peer);
+  if (found == links_.end() || !found->second.active) return;
+  Link& link = found->second;
+  out.send(link.control, Bye{reason, link.epoch});
+  out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name, reason));
+  begin_anew(link);
+  link.next_hello = now;
+}
+
+void Links::tick(Time now, Outbox& out) {
+  for (auto& [peer, link] : links_) {
+    if (now < link.next_hello) continue;
+    link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
+    if (!link.active) link.pause = std::min(link.pause * 2, kHelloPauseLimit);
+    // Without an echo, so that it is answered: the other end may long be active, and only its
+    // answer have been lost.
+    say_hello(now, link, 0, out);
+  }
+}
+
+Time Links::deadline() const {
+  Time next = kNever;
+  for (const auto& [peer, link] : links_) next = std::min(next, link.next_hello);
+  return next;
+}
+
+void Links::close_all(Outbox& out) {
+  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving", link.epoch});
+  links_.clear();
+  ++version_;
+}
+
+const Link* Links::active(NodeId peer) const {
+  const auto found = links_.find(peer);
+  return found != links_.end() && found->second.active ? &found->second : nullptr;
+}
+
+std::vector<std::string> Links::refusals() const {
+  std::vector<std::string> refusals;
+  for (const auto& [peer, link] : links_)
+    if (!link.refusal.empty())
+      refusals.push_back(fmt::format("no edge to {}: {}", link.name, link.refusal));
+  return refusals;
+}
+
+}  // namespace starling::gossip

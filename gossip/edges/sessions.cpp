@@ -1,0 +1,351 @@
+#include "gossip/edges/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "gossip/wire/transfer.h"
+
+namespace starling::gossip {
+namespace {
+
+// Closing sessions that are kept, settled ones included. Larger: more memory under churn.
+constexpr std::size_t kClosingLimit = 64;
+// Between questions: before the first offer, at least and at most. More often: less time lost with
+// a message, more small messages where all is well but slow.
+constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
+// From the other end's closing of a session to the end of its link, at most.
+constexpr Duration kClosePatience = std::chrono::seconds(2);
+constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
+
+}  // namespace
+
+Duration first_pause(const Link& link) {
+  const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
+  return kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
+}
+
+bool Sessions::Session::is_of(const Link& link) const {
+  return link.wish.peer == peer && link.epoch == epoch && link.peer_epoch == peer_epoch &&
+         link.peer_incarnation == incarnation;
+}
+
+template <class Visit>
+void Sessions::for_each(Visit visit) {
+  for (auto& [peer, session] : open_) visit(session);
+  for (Session& session : closing_) visit(session);
+}
+
+Sessions::Session& Sessions::open(const Link& link) {
+  const auto [item, is_new] = open_.try_emplace(link.wish.peer);
+  Session& session = item->second;
+  if (!is_new) return session;
+  session.peer = link.wish.peer;
+  session.edge = link.life();
+  session.incarnation = link.peer_incarnation;
+  session.epoch = link.epoch;
+  session.peer_epoch = link.peer_epoch;
+  session.bulk = link.bulk;
+  session.pause = kPauseInitial;
+  session.least_pause = 2 * kPauseLeast;
+  // This life of the edge has ended before.
+  if (std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); }))
+    broken_.push_back(session.peer);
+  return session;
+}
+
+void Sessions::follow(Time now, const Links& links, const Membership& members, Outbox& out) {
+  for (auto item = open_.begin(); item != open_.end();) {
+    const auto link = links.all().find(item->first);
+    if (link != links.all().end() && item->second.is_of(link->second)) {
+      ++item;
+      continue;
+    }
+    Session session = std::move(item->second);
+    item = open_.erase(item);
+    begin_closing(now, std::move(session), out);
+  }
+  std::erase_if(closing_, [&](const Session& session) {
+    return members.has_ended(session.peer, session.incarnation) && !session.ledger.has_pairs();
+  });
+}
+
+void Sessions::begin_closing(Time now, Session session, Outbox& out) {
+  session.ledger.close();
+  if (PLANTED(edge_one_sided)) session.ledger.take();
+  session.current = session.sat_out = 0;
+  session.pause = 2 * kPauseLeast;
+  if (session.ledger.is_open_question()) {
+    say(now, session, true, out);
+    session.ask_at = now + session.pause;
+  }
+  closing_.push_back(std::move(session));
+  if (closing_.size() <= kClosingLimit) return;
+  const auto settled = std::ranges::find_if(
+      closing_, [](const Session& other) { return other.ledger.is_settled(); });
+  if (settled == closing_.end()) ++abandoned_;
+  closing_.erase(settled == closing_.end() ? closing_.begin() : settled);
+}
+
+bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out,
+                     const Waits& waits, Round& message) {
+  Session& session = open(link);
+  session.idle_pause = std::min(waits.idle, kPauseLimit);
+  session.least_pause = session.pause = first_pause(link);
+  const bool takes_part = !sits_out && session.ledger.takes_part();
+  session.sat_out = takes_part ? 0 : own.round;
+  session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
+  // What was to be asked before is not put off by the new round.
+  if (session.ledger.is_waiting())
+    session.ask_at = std::min(session.ask_at, now + waits.usual * 3 / 2 + session.pause);
+  write(session, message);
+  message.index = session.current;
+  if (takes_part) session.ledger.sent(session.current, message.order);
+  return takes_part;
+}
+
+void Sessions::go_on(Time now) {
+  for (auto& [peer, session] : open_) {
+    session.pause = session.idle_pause;
+    const Time usual = std::exchange(session.progressed, false) ? kNever : session.ask_at;
+    const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
+    session.ask_at = asks ? std::min(usual, now + session.pause) : kNever;
+  }
+}
+
+void Sessions::write(Session& session, Round& message) const {
+  message.epoch = session.epoch;
+  message.echo = session.peer_epoch;
+  message.received = session.ledger.received();
+  message.beyond = session.ledger.beyond();
+  message.partial = session.partial;
+  message.offered = session.ledger.last();
+  message.closes = session.ledger.is_closed();
+  message.order = ++session.order;
+  message.seen = session.heard;
+}
+
+bool Sessions::has_gap(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found != open_.end() && !found->second.ledger.is_closed() &&
+         found->second.ledger.has_gap();
+}
+
+std::uint64_t Sessions::round_of_next(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.ledger.round_of_next();
+}
+
+std::vector<Sessions::Mixable> Sessions::take() {
+  std::vector<Mixable> mixables;
+  for_each([&](Session& session) {
+    for (EdgeLedger::Pair& pair : session.ledger.take()) {
+      const bool is_current = pair.index == session.current;
+      mixables.push_back({session.peer, session.edge, std::move(pair), is_current});
+    }
+  });
+  return mixables;
+}
+
+bool Sessions::is_waiting(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found != open_.end() && found->second.ledger.is_waiting();
+}
+
+bool Sessions::is_asked(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found != open_.end() && !found->second.ledger.is_closed() &&
+         found->second.ledger.is_asked();
+}
+
+bool Sessions::has_pairs() const {
+  const auto has = [](const Session& session) { return session.ledger.has_pairs(); };
+  return std::ranges::any_of(open_, [&](const auto& item) { return has(item.second); }) ||
+         std::ranges::any_of(closing_, has);
+}
+
+// ---------------------------------------------------------------- messages
+
+Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
+  Session* found = nullptr;
+  for_each([&](Session& session) {
+    if (session.peer == from.sender && session.incarnation == from.incarnation &&
+        session.epoch == message.echo && session.peer_epoch == message.epoch)
+      found = &session;
+  });
+  return found;
+}
+
+// The other end may be active a moment before this one.
+Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& message,
+                                          const Links& links) {
+  if (Session* session = find(from, message)) return session;
+  const auto link = links.all().find(from.sender);
+  if (link == links.all().end() || link->second.epoch != message.echo ||
+      link->second.peer_epoch != message.epoch || link->second.peer_incarnation != from.incarnation)
+    return nullptr;
+  return &open(link->second);
+}
+
+// An honest end has seen no more than was sent, still has and has offered what it had and had
+// offered before, and closes its link soon after the session.
+void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
+  const bool is_newest = message.order > session.heard;
+  const bool goes_back = message.received < session.ledger.acknowledged() ||
+                         message.offered < session.ledger.announced();
+  if (message.seen > session.order || (is_newest && goes_back)) session.broken_at = now;
+  if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
+}
+
+// Returns whether the vector is known already.
+bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
+  EdgeLedger& ledger = session.ledger;
+  const std::uint64_t received = ledger.received();
+  bool is_known = false;
+  if (message.index > 0)
+    is_known = !ledger.receive(message.index,
+                               {message.round, message.degree, message.span, std::move(payload)});
+  if (ledger.received() != received) session.partial = 0;
+  ledger.announced(message.offered);
+  if (message.closes) ledger.closed_at(message.offered);
+  return is_known;
+}
+
+Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& message,
+                                  Payload payload, const Links& links, bool is_idle, Outbox& out) {
+  Session* session = find_or_open(from, message, links);
+  if (!session) return Heard::foreign;
+  EdgeLedger& ledger = session->ledger;
+  find_contradiction(now, *session, message);
+  const bool is_answered = ledger.acknowledge(message.received, message.beyond);
+  if (message.seen <= session->order)
+    ledger.seen(PLANTED(asks_too_early) ? session->order : message.seen);
+  session->heard = std::max(session->heard, message.order);
+  const bool is_known = take_in(*session, message, std::move(payload));
+  session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
+  send_lost(*session, message, out);
+  plan_question(now, *session, is_answered);
+  if (message.asks)
+    say(now, *session, shall_ask_back(now, *session, message), out);
+  else if (is_known || (message.index > 0 && (is_idle || ledger.is_closed() || ledger.has_gap())))
+    say(now, *session, false, out);
+  return is_known ? Heard::known : Heard::fresh;
+}
+
+void Sessions::plan_question(Time now, Session& session, bool is_answered) const {
+  const EdgeLedger& ledger = session.ledger;
+  if (!ledger.is_open_question() && !ledger.is_waiting())
+    session.ask_at = kNever;
+  else if (is_answered || session.ask_at == kNever)
+    session.ask_at = now + session.pause;
+  // The other end answers, but what it has offered does not come: no reason to ask less often.
+  if (!ledger.lacks()) return;
+  session.pause = session.least_pause;
+  session.ask_at = std::min(session.ask_at, now + session.pause);
+}
+
+// The other end waits for a vector that may be lost. Only a question behind that vector finds out.
+bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
+  const std::uint64_t newest = session.ledger.newest_unconfirmed();
+  if (newest == 0 || message.received >= session.ledger.last()) return false;
+  return newest > session.question ||
+         (session.has_unanswered() && now - session.asked_at >= session.least_pause);
+}
+
+void Sessions::send_lost(Session& session, const Round& received, Outbox& out) const {
+  for (const std::uint64_t index : session.ledger.lost()) {
+    const EdgeLedger::Vector& own = session.ledger.own(index);
+    const std::size_t bytes = own.payload.size();
+    const bool came_in_part = index == received.received + 1 && received.partial < bytes;
+    Round message;
+    write(session, message);
+    message.round = own.round;
+    message.degree = own.degree;
+    message.span = own.span;
+    message.index = index;
+    const std::size_t from = came_in_part ? received.partial : 0;
+    session.ledger.sent(index, message.order);
+    session.repeated_bytes += bytes - from;
+    out.send(session.bulk, std::move(message), own.payload, from);
+  }
+}
+
+// What has come; with `asks`, a question.
+void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
+  Round message;
+  write(session, message);
+  message.asks = asks;
+  if (asks) {
+    session.question = message.order;
+    session.asked_at = now;
+  }
+  message.round = session.sat_out;  // it may not have heard that
+  out.send(session.bulk, std::move(message));
+}
+
+void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
+  for_each([&](Session& session) {
+    const std::uint64_t missing = session.ledger.received() + 1;
+    if (session.peer != peer ||
+        transfer_of(session.incarnation, session.peer_epoch, missing) != transfer)
+      return;
+    session.partial = bytes;
+    // It comes: no reason to ask.
+    if (session.ask_at != kNever) session.ask_at = std::max(session.ask_at, now + session.pause);
+  });
+}
+
+void Sessions::tick(Time now, Outbox& out) {
+  for (auto& [peer, session] : open_)
+    if (now >= session.broken_at) {
+      session.broken_at = kNever;
+      if (!PLANTED(keeps_broken_edge)) broken_.push_back(peer);
+    }
+  for_each([&](Session& session) {
+    if (now < session.ask_at) return;
+    say(now, session, true, out);
+    session.ask_at = now + session.pause;
+    session.pause = std::min(session.pause * 5 / 4, kPauseLimit);
+  });
+}
+
+Time Sessions::deadline() const {
+  Time next = kNever;
+  for (const auto& [peer, session] : open_)
+    next = std::min({next, session.ask_at, session.broken_at});
+  for (const Session& session : closing_) next = std::min(next, session.ask_at);
+  return next;
+}
+
+void Sessions::close_all(Time now, Outbox& out) {
+  for (auto& [peer, session] : open_) begin_closing(now, std::move(session), out);
+  open_.clear();
+}
+
+// ---------------------------------------------------------------- what there is to see
+
+bool Sessions::is_settled() const {
+  return open_.empty() && unsettled() == 0;
+}
+
+std::size_t Sessions::unsettled() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      closing_, [](const Session& session) { return !session.ledger.is_settled(); }));
+}
+
+std::size_t Sessions::late() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(open_, [](const auto& item) { return item.second.ledger.is_late(); }));
+}
+
+std::uint64_t Sessions::repeated_bytes(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.repeated_bytes;
+}
+
+std::uint64_t Sessions::unconfirmed_bytes(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.ledger.unconfirmed_bytes();
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,47 @@
+#include "gossip/members/circle.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+constexpr std::size_t kSize = 12;
+constexpr std::size_t kFanout = 3;  // members that are told at once
+constexpr double kTurnover = 0.1;   // chance that one is replaced before
+
+}  // namespace
+
+void Circle::meet(NodeId newcomer, std::size_t others, Prng& prng) {
+  if (members_.size() < kSize) return;  // choose() will see
+  if (const std::size_t place = prng.below(others); place < kSize) {
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(place));
+    members_.push_back(newcomer);
+  }
+}
+
+std::vector<NodeId> Circle::choose(std::span<const Member* const> others, Prng& prng) {
+  const auto is_present = [&](NodeId id) {
+    return std::ranges::find(others, id, &Member::id) != others.end();
+  };
+  std::erase_if(members_, [&](NodeId id) { return !is_present(id); });
+  if (members_.size() == kSize && prng.chance(kTurnover)) members_.erase(members_.begin());
+  if (members_.size() < kSize) widen(others, prng);
+  std::vector<NodeId> chosen = members_;
+  prng.shuffle(std::span(chosen));
+  chosen.resize(std::min(chosen.size(), kFanout));
+  return chosen;
+}
+
+void Circle::widen(std::span<const Member* const> others, Prng& prng) {
+  std::vector<NodeId> strangers;
+  for (const Member* member : others)
+    if (std::ranges::find(members_, member->id) == members_.end()) strangers.push_back(member->id);
+  while (members_.size() < kSize && !strangers.empty()) {
+    std::swap(strangers[prng.below(strangers.size())], strangers.back());
+    members_.push_back(strangers.back());
+    strangers.pop_back();
+  }
+}
+
+}  // namespace starling::gossip

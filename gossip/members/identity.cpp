@@ -1,0 +1,169 @@
+#include "gossip/members/identity.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "gossip/wire/wire.h"
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+// A namesake that others took for this node, and that says nothing for so long, is gone.
+constexpr Duration kAnswerPatience = std::chrono::seconds(3);
+// Larger: a duplicate that has ended is reported for longer.
+constexpr Duration kRememberDuplicate = std::chrono::seconds(15);
+// Of a version beyond it, which no node reaches by counting, the next incarnation makes an end.
+constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
+
+}  // namespace
+
+Identity::Identity(const Options& options)
+    : self_{.id = node_id(options.name),
+            .name = options.name,
+            .control = options.control,
+            .bulk = options.bulk,
+            .http = options.http,
+            .incarnation = options.incarnation},
+      is_accepted_(options.seeds.empty()) {}
+
+bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
+  const Member& heard = rumor.member;
+  if (self_.phase == Phase::left) return false;
+  if (heard.control == self_.control) return hear_of_self(rumor, out);
+  if (rumor.liveness >= Liveness::dead) {
+    if (rival_ && rival_->member.incarnation <= heard.incarnation) rival_.reset();
+    if (heard.incarnation < self_.incarnation) return false;
+    outdo(heard.incarnation, out);
+    return true;
+  }
+  // It may be an earlier life of this node, which nobody has missed yet.
+  note(now, heard);
+  if (is_accepted_ && heard.incarnation >= self_.incarnation) tell(out);
+  if (rival_->asked_since == kNever) rival_->asked_since = rival_->next_ask = now;
+  return false;
+}
+
+bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
+  const Member& heard = rumor.member;
+  if (heard.incarnation < self_.incarnation) return false;
+  if (heard.incarnation > self_.incarnation) {
+    outdo(heard.incarnation, out);
+    return true;
+  }
+  if (heard.version < self_.version) return false;
+  const bool is_true = heard.version == self_.version && heard.phase == self_.phase;
+  if (rumor.liveness == Liveness::alive && is_true) return false;
+  if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
+  if (heard.version >= kVersionsEnough)
+    outdo(heard.incarnation, out);
+  else
+    self_.version = heard.version + 1;
+  return true;
+}
+
+void Identity::outdo(std::uint64_t incarnation, Outbox& out) {
+  self_.incarnation = std::max(self_.incarnation, incarnation) + 1;
+  self_.version = 0;
+  out.set_incarnation(self_.incarnation);
+}
+
+void Identity::note(Time now, const Member& rival) {
+  if (!rival_ || rival_->member.control != rival.control) rival_ = Rival{rival, now};
+  rival_->member = rival;
+  rival_->heard = now;
+}
+
+void Identity::tell(Outbox& out) {
+  if (std::exchange(rival_->is_told, true)) return;
+  out.event(Event::Kind::trouble, fmt::format("another node at {} runs under this node's name",
+                                              to_string(rival_->member.control)));
+}
+
+// Only an accepted node, or the first of two that are not accepted yet, insists on the name.
+void Identity::meet(Time now, const Join& join, Outbox& out) {
+  if (join.self.id != self_.id || join.self.control == self_.control) return;
+  note(now, join.self);
+  tell(out);
+  if (rival_->asked_since != kNever) rival_->asked_since = now;
+  if (is_accepted_ || is_before(join.self)) out.send(join.self.control, Table{false, {{self_}}});
+}
+
+void Identity::meet(Time now, const Table& table, Outbox& out) {
+  if (table.rumors.empty()) return;
+  const Member& other = table.rumors.front().member;
+  if (other.id != self_.id || other.control == self_.control) return;
+  if (is_accepted_ && is_before(other)) return meet(now, Join{other}, out);
+  defeat_ = fmt::format(
+      "node.name = \"{}\": the node at {} runs under this name; choose another name, or stop that "
+      "node first",
+      self_.name, to_string(other.control));
+}
+
+// Of two that were both accepted, in parts of the network that did not know each other.
+bool Identity::is_before(const Member& other) const {
+  return std::pair(self_.incarnation, to_string(self_.control)) <
+         std::pair(other.incarnation, to_string(other.control));
+}
+
+void Identity::accepted() {
+  if (!is_accepted_) rival_.reset();
+  is_accepted_ = true;
+}
+
+bool Identity::refused(const Endpoint& at, Outbox& out) {
+  return rival_ && rival_->member.control == at && outdo_rival(out);
+}
+
+// A duplicate that was certain is told of for a while.
+bool Identity::outdo_rival(Outbox& out) {
+  const std::uint64_t incarnation = rival_->member.incarnation;
+  rival_->asked_since = rival_->next_ask = kNever;
+  if (!is_accepted_ || !rival_->is_told) rival_.reset();
+  if (incarnation < self_.incarnation) return false;
+  outdo(incarnation, out);
+  return true;
+}
+
+bool Identity::tick(Time now, Outbox& out) {
+  if (!rival_) return false;
+  if (now - rival_->heard >= kRememberDuplicate) {
+    rival_.reset();
+    return false;
+  }
+  if (now < rival_->next_ask) return false;
+  // The members find out about the namesake of a node that is not accepted.
+  if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
+  rival_->next_ask = now + kAskEvery;
+  out.put(Knock{rival_->member.control});
+  out.send(rival_->member.control, Join{self_});
+  return false;
+}
+
+Time Identity::deadline() const {
+  return rival_ ? std::min(rival_->next_ask, rival_->heard + kRememberDuplicate) : kNever;
+}
+
+bool Identity::update(Phase phase, std::uint64_t round, double loss) {
+  self_.round = round;
+  self_.loss = loss;
+  if (self_.phase == phase) return false;
+  self_.phase = phase;
+  if (phase != Phase::joining) accepted();
+  if (!PLANTED(phase_untold)) ++self_.version;
+  return true;
+}
+
+void Identity::leave() {
+  self_.phase = Phase::left;
+  ++self_.version;
+}
+
+std::optional<Endpoint> Identity::namesake() const {
+  return rival_ && rival_->is_told ? std::optional(rival_->member.control) : std::nullopt;
+}
+
+}  // namespace starling::gossip

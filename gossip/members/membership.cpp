@@ -1,0 +1,485 @@
+#include "gossip/members/membership.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+// In one message, beside those of sender and receiver: so many, or this share of the members.
+constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
+constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
+constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+constexpr Duration kForgetLeft = std::chrono::minutes(10);
+constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
+constexpr std::size_t kOthersLimit = kMembersLimit - 1;
+// Who is not a member yet and joins through this node: at once, and a second. Larger: more
+// connections to addresses that somebody invented; smaller: a large cluster gathers more slowly.
+constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
+// Larger: a node that is gone for longer may still take over a dead node's name.
+constexpr Duration kRememberRival = std::chrono::seconds(15);
+// Of the usual pause between two exchanges of tables: the first. It doubles from there. Among many
+// that join at once, news of one die out where most got their first table after it came.
+constexpr int kFirstExchangeShare = 16;
+
+auto age(const Member& member) {
+  return std::tuple(member.incarnation, member.version);
+}
+
+}  // namespace
+
+Membership::Membership(const Options& options, Time now)
+    : timing_(options.timing),
+      identity_(options),
+      seeds_(options.control, options.timing.retry),
+      prng_(Prng::derive(options.seed, node_id(options.name).value)),
+      prober_(options.timing, prng_.next(), now),
+      last_news_(now - options.timing.news),
+      next_exchange_(now + options.timing.exchange / kFirstExchangeShare),
+      exchange_pause_(options.timing.exchange / kFirstExchangeShare),
+      next_ask_(now),
+      strangers_left_(kStrangersAtOnce),
+      counted_strangers_(now),
+      expected_(now) {
+  present_.push_back(&self_record());
+  for (const Endpoint& seed : options.seeds) add_seed(seed, now);
+  for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
+}
+
+// What others did not answer while this node did not run is not their fault.
+void Membership::awake(Time now) {
+  const Duration away = now - expected_;
+  if (away < kAwayLeast) return;
+  expected_ = now;
+  prober_.was_away(away);
+  for (auto& [id, entry] : others_)
+    if (entry.suspicion) entry.suspicion->postpone(away);
+  if (next_judgement_ != kNever) next_judgement_ += away;
+}
+
+// ---------------------------------------------------------------- what is heard
+
+// Joins of members, at the addresses they are known at, are answered without a limit.
+bool Membership::welcomes(Time now, const Join& join) {
+  const Endpoint* control = control_of(join.self.id);
+  if (control && *control == join.self.control) return true;
+  strangers_left_ += kStrangersPerSecond * seconds(now - std::exchange(counted_strangers_, now));
+  strangers_left_ = std::min(strangers_left_, kStrangersAtOnce);
+  if (strangers_left_ < 1) return false;
+  strangers_left_ -= 1;
+  return true;
+}
+
+void Membership::receive(Time now, const Join& join, Outbox& out) {
+  if (!welcomes(now, join)) return;
+  merge(now, {join.self}, out);
+  out.send(join.self.control, Table{false, table()});
+}
+
+void Membership::receive(Time now, const Gossip& gossip, Outbox& out) {
+  for (const Rumor& rumor : gossip.rumors) merge(now, rumor, out);
+}
+
+// Whoever is dead in an old table may have come back: it gets the time of a suspect. What a
+// newcomer learns from its first table is no news to the others.
+void Membership::receive(Time now, const Envelope& from, const Table& table, Outbox& out) {
+  const bool is_newcomer = others_.empty();
+  bool names_another = false;
+  for (Rumor rumor : table.rumors) {
+    const bool is_elsewhere =
+        rumor.member.id == self() && rumor.member.control != self_record().control;
+    names_another |= is_elsewhere && rumor.liveness <= Liveness::suspect;
+    if (rumor.liveness == Liveness::dead && find(rumor.member.id) && !is_elsewhere)
+      rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
+    merge(now, rumor, out);
+  }
+  if (!names_another) identity_.accepted();
+  heard_from(now, from.sender, from.incarnation);
+  if (is_newcomer) {
+    news_ = {};
+    add_news({self_record()});
+  }
+  const Endpoint* control = control_of(from.sender);
+  if (table.asks && control) out.send(*control, Table{false, this->table()});
+}
+
+void Membership::receive(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
+  // A life that ended, or one of which somebody said something false: it has to outdo that.
+  const auto sender = others_.find(from.sender);
+  if (sender != others_.end() && from.incarnation < sender->second.member.incarnation) {
+    const Entry& entry = sender->second;
+    out.send(entry.member.control, Gossip{{{entry.member, entry.liveness, self()}}});
+    return;
+  }
+  for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  if (sender != others_.end() && probe.kind == Probe::Kind::ack && probe.subject == from.sender)
+    sender->second.is_reached = true;
+  const Endpoint* control = control_of(from.sender);
+  if (!control) return;
+  // Pings may be stuck behind vectors, whose chunks show that their sender lives.
+  const bool asks_for_another = probe.kind == Probe::Kind::request;
+  if (const auto subject = others_.find(probe.subject);
+      asks_for_another && subject != others_.end() && is_present(subject->second) &&
+      now - subject->second.last_heard < timing_.period)
+    return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
+  Prober::View seen = view();
+  // Whoever is held for dead or suspect learns it with the answer, and can refute.
+  seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
+  prober_.receive(now, *control, probe, seen, self(), out);
+}
+
+void Membership::receive_namesake(Time now, const Message& message, Outbox& out) {
+  if (const auto* join = std::get_if<Join>(&message.body)) identity_.meet(now, *join, out);
+  if (const auto* table = std::get_if<Table>(&message.body)) identity_.meet(now, *table, out);
+}
+
+void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
+  const auto found = others_.find(id);
+  if (found == others_.end() || found->second.member.incarnation != incarnation) return;
+  connected_ = true;
+  found->second.has_spoken = true;
+  if (is_present(found->second)) found->second.last_heard = now;
+}
+
+void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
+  if (identity_.refused(at, out)) self_changed(now);
+  seeds_.refused(at);
+  for (auto& [id, entry] : others_) {
+    if (!is_present(entry) || entry.member.control != at) continue;
+    prober_.refused(id);
+    entry.refused = now;
+    if (entry.rival) {
+      is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
+      continue;
+    }
+    if (entry.liveness == Liveness::alive)
+      is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+    entry.suspicion->refuse(now);
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  }
+}
+
+void Membership::unanswered(Time now, const Endpoint& at) {
+  seeds_.unanswered(at);
+  for (auto& [id, entry] : others_) {
+    if (!is_present(entry) || entry.member.control != at) continue;
+    entry.missed = now;
+    if (!entry.suspicion) continue;
+    entry.suspicion->miss();
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  }
+}
+
+void Membership::doubt(Time now, NodeId id) {
+  const auto found = others_.find(id);
+  if (found != others_.end() && found->second.liveness == Liveness::alive) prober_.doubt(now, id);
+}
+
+// ---------------------------------------------------------------- the law of rumors
+
+void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
+  if (rumor.member.id != node_id(rumor.member.name)) return;
+  if (rumor.member.id == self()) return about_self(now, rumor, out);
+  const auto found = others_.find(rumor.member.id);
+  if (found == others_.end()) return meet(now, rumor, out);
+  const Entry& known = found->second;
+  if (is_present(known) && rumor.member.control != known.member.control &&
+      age(rumor.member) > age(known.member))
+    return contest(now, found->second, rumor, out);
+  switch (rumor.liveness) {
+    case Liveness::alive:
+      return is_alive(now, found->second, rumor, out);
+    case Liveness::suspect:
+      return is_suspect(now, found->second, rumor, out);
+    case Liveness::dead:
+      return is_dead(now, found->second, rumor, out);
+    case Liveness::left:
+      return has_left(now, found->second, rumor, out);
+  }
+}
+
+void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
+  if (others_.size() >= kOthersLimit) forget_one(out);
+  if (others_.size() >= kOthersLimit) return;
+  Entry& entry = others_[rumor.member.id];
+  entry.member = rumor.member;
+  entry.last_heard = now;
+  if (rumor.liveness == Liveness::dead) {
+    entry.liveness = Liveness::dead;
+    entry.next_ask = now;
+    entry.pause = timing_.retry;
+    return;
+  }
+  connected_ = true;
+  ++version_;
+  list(entry);
+  out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
+  add_news({rumor.member});
+  if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
+}
+
+// Only this node may say that it lives, and does so with a record that outdoes the accusation.
+void Membership::about_self(Time now, const Rumor& rumor, Outbox& out) {
+  if (!identity_.hear(now, rumor, out)) return;
+  if (rumor.liveness == Liveness::suspect) prober_.refuted();
+  self_changed(now);
+}
+
+void Membership::self_changed(Time now) {
+  ++version_;
+  add_news({self_record()});
+  next_ask_ = now;
+  seeds_.hurry(now);
+}
+
+// The first of two nodes with one name stays for as long as it lives. A node that came back at
+// another address is believed once nobody answers at the earlier one.
+void Membership::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness <= Liveness::suspect &&
+      (!entry.rival || age(*entry.rival) <= age(rumor.member))) {
+    entry.rival = rumor.member;
+    entry.rival_heard = now;
+  }
+  out.put(Knock{entry.member.control});
+  doubt(now, entry.member.id);
+}
+
+void Membership::take_rival(Time now, Entry& entry, Outbox& out) {
+  const std::optional<Member> rival = std::exchange(entry.rival, std::nullopt);
+  if (rival && now - entry.rival_heard < kRememberRival) is_alive(now, entry, {*rival}, out);
+}
+
+void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const Member& heard = rumor.member;
+  if (age(heard) == age(entry.member)) return is_same_age(entry, heard, out);
+  if (age(heard) < age(entry.member)) return;
+  const bool is_restarted = heard.incarnation > entry.member.incarnation;
+  const bool was_present = is_present(entry);
+  const bool is_changed = !was_present || is_restarted || heard.phase != entry.member.phase;
+  if (entry.liveness == Liveness::suspect && !is_restarted)
+    out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
+  entry.member = heard;
+  entry.liveness = Liveness::alive;
+  entry.suspicion.reset();
+  if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
+  if (!was_present) list(entry);
+  entry.last_heard = now;
+  connected_ = true;
+  if (!was_present || is_restarted)
+    out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
+  if (is_changed) ++version_;
+  add_news({heard});
+}
+
+// Its round and loss change without a new version. Of two records that contradict each other one is
+// wrong: only the member itself can say which.
+void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
+  if (!is_present(entry)) return;
+  if (heard.phase != entry.member.phase)
+    out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
+  if (heard.round <= entry.member.round) return;
+  entry.member.round = heard.round;
+  entry.member.loss = heard.loss;
+}
+
+void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (entry.liveness >= Liveness::dead && age(rumor.member) <= age(entry.member)) return;
+  if (age(rumor.member) < age(entry.member)) return;
+  if (age(rumor.member) > age(entry.member)) is_alive(now, entry, rumor, out);
+  if (!is_present(entry)) return;
+  const NodeId accuser = rumor.accuser;
+  if (entry.suspicion) {
+    if (!entry.suspicion->accuse(accuser)) return;
+  } else {
+    entry.liveness = Liveness::suspect;
+    entry.suspicion.emplace(now, accuser);
+    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
+  }
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  add_news({entry.member, Liveness::suspect, accuser});
+}
+
+void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (age(rumor.member) < age(entry.member)) return;
+  if (!is_present(entry)) return is_gone_again(entry, rumor);
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  entry.suspicion.reset();
+  entry.pause = timing_.retry;
+  entry.next_ask = now + entry.pause;
+  ++version_;
+  unlist(entry);
+  out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
+                                           seconds(now - entry.last_heard)));
+  out.put(Hangup{entry.member.control});
+  add_news({entry.member, Liveness::dead, rumor.accuser});
+  take_rival(now, entry, out);
+}
+
+// A later life, of which nothing was known here, has died too.
+void Membership::is_gone_again(Entry& entry, const Rumor& rumor) {
+  if (age(rumor.member) == age(entry.member)) return;
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  entry.pause = std::max(entry.pause, timing_.retry);
+  add_news(rumor);
+}
+
+void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
+  if (is_known || age(rumor.member) < age(entry.member)) return;
+  const bool was_present = is_present(entry);
+  entry.member = rumor.member;
+  entry.liveness = Liveness::left;
+  entry.suspicion.reset();
+  entry.last_heard = now;
+  if (was_present) ++version_, unlist(entry);
+  out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
+  out.put(Hangup{entry.member.control});
+  add_news({entry.member, Liveness::left, rumor.accuser});
+}
+
+// ---------------------------------------------------------------- what time brings
+
+void Membership::tick(Time now, Outbox& out) {
+  if (identity_.tick(now, out)) self_changed(now);
+  if (identity_.is_contested()) {
+    if (now >= next_ask_) ask_for_the_name(now, out);
+    expected_ = deadline();
+    return;
+  }
+  if (now >= prober_.deadline())
+    for (const Prober::Silence& silence : prober_.tick(now, view(), out))
+      is_silent(now, silence, out);
+  if (now >= next_judgement_) judge(now, out);
+  if (now >= next_ask_) ask_the_lost(now, out);
+  if (now >= next_exchange_) exchange_tables(now, out);
+  if (now >= next_news_) tell_news(now, out);
+  expected_ = deadline();
+}
+
+// Whoever was heard of since it was asked lives, though the answer was lost: its turn comes again.
+void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
+  const auto found = others_.find(silence.member);
+  if (found == others_.end()) return;
+  Entry& entry = found->second;
+  if (entry.last_heard > silence.since) return;
+  is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+  if (!entry.suspicion) return;
+  if (silence.is_confirmed) entry.suspicion->confirm();
+  if (entry.missed && *entry.missed > silence.since) entry.suspicion->miss();
+  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+}
+
+Time Membership::deadline() const {
+  if (identity_.is_contested()) return std::min(identity_.deadline(), next_ask_);
+  return std::min({identity_.deadline(), prober_.deadline(), next_judgement_, next_ask_,
+                   next_exchange_, next_news_});
+}
+
+// Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
+// gets the time anew.
+void Membership::judge(Time now, Outbox& out) {
+  const std::size_t members = present().size();
+  next_judgement_ = kNever;
+  for (auto& [id, entry] : others_) {
+    if (!entry.suspicion) continue;
+    if (now >= entry.suspicion->ends(timing_, members)) {
+      if (entry.last_heard <= entry.suspicion->since()) {
+        is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
+        continue;
+      }
+      entry.suspicion.emplace(now, self());
+      prober_.doubt(now, id);
+    }
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
+  }
+}
+
+// Some member, so that it looks after the namesake and says how it is.
+void Membership::ask_for_the_name(Time now, Outbox& out) {
+  next_ask_ = now + kAskEvery;
+  if (present_others_.empty()) return;
+  const Member* member = present_others_[prng_.below(present_others_.size())];
+  out.send(member->control, Join{self_record()});
+}
+
+// Seeds that nobody is known at, and the dead, in case they are only cut off.
+void Membership::ask_the_lost(Time now, Outbox& out) {
+  next_ask_ = now + kAskEvery;
+  seeds_.ask(
+      now, [this](const Endpoint& at) { return knows_endpoint(at); }, self_record(), out);
+  Entry* longest = nullptr;
+  for (auto& [id, entry] : others_) {
+    if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;
+    if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
+  }
+  if (longest) {
+    longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
+    longest->next_ask = now + longest->pause;
+    out.send(longest->member.control, Join{self_record()});
+  }
+  std::erase_if(others_, [&](const auto& item) {
+    return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
+  });
+}
+
+void Membership::exchange_tables(Time now, Outbox& out) {
+  exchange_pause_ = std::min(exchange_pause_ * 2, timing_.exchange);
+  next_exchange_ = now + exchange_pause_;
+  const std::vector<const Member*>& others = present_others_;
+  if (others.empty()) return;
+  const Member* partner = others[prng_.below(others.size())];
+  out.send(partner->control, Table{true, table()});
+}
+
+void Membership::add_news(const Rumor& rumor) {
+  news_.add(rumor);
+  next_news_ = std::min(next_news_, last_news_ + timing_.news);
+}
+
+void Membership::tell_news(Time now, Outbox& out) {
+  last_news_ = now;
+  const std::vector<NodeId> listeners = circle_.choose(present_others_, prng_);
+  for (NodeId listener : listeners)
+    if (const auto rumors = news_for(listener); !rumors.empty())
+      out.send(*control_of(listener), Gossip{rumors});
+  next_news_ = news_.empty() || listeners.empty() ? kNever : now + timing_.news;
+}
+
+// News, and what concerns the receiver itself: that it is suspected, or held for dead.
+std::vector<Rumor> Membership::news_for(NodeId to) {
+  const std::size_t members = others_.size() + 1;
+  std::vector<Rumor> rumors = news_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
+  if (const auto found = others_.find(to); found != others_.end())
+    if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
+      rumors.push_back({entry.member, entry.liveness, self()});
+  rumors.push_back({self_record()});
+  return rumors;
+}
+
+void Membership::introduce(NodeId to, Outbox& out) const {
+  if (const Endpoint* control = control_of(to)) out.send(*control, Gossip{{{self_record()}}});
+}
+
+void Membership::leave(Outbox& out) {
+  identity_.leave();
+  const Gossip goodbye{{{self_record(), Liveness::left, self()}}};
+  for (const auto& [id, entry] : others_)
+    if (is_present(entry)) out.send(entry.member.control, goodbye);
+}
+
+void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
+  if (!identity_.update(phase, round, loss)) return;
+  ++version_;
+  if (!PLANTED(phase_untold)) add_news({self_record()});
+}
+
+}  // namespace starling::gossip

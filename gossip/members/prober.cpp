@@ -1,0 +1,194 @@
+#include "gossip/members/prober.h"
+
+#include <algorithm>
+
+namespace starling::gossip {
+
+Prober::Prober(const Timing& timing, std::uint64_t seed, Time now)
+    : timing_(timing), prng_(Prng::derive(seed, stable_hash("prober"))), next_probe_(now) {}
+
+Duration Prober::patience() const {
+  const Duration measured = from_seconds(2 * round_trip_s_ + 4 * deviation_s_);
+  return std::clamp<Duration>(measured, timing_.answer, 10 * timing_.answer) * stretch();
+}
+
+std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& out) {
+  std::vector<Silence> silent;
+  std::size_t unanswered = 0;
+  for (auto& [number, asked] : asked_)
+    if (!asked.requested() && now >= due(asked))
+      ask_others(now, number, asked, view, out), ++unanswered;
+  std::erase_if(asked_, [&](const auto& item) {
+    const Asked& asked = item.second;
+    if (!asked.requested() || now < due(asked)) return false;
+    // Helpers that say nothing at all: it may well be this node that hears nothing.
+    worsen(asked.helpers > asked.nacks ? 1 : 0);
+    silent.push_back({asked.target, asked.sent, asked.nacks > 0});
+    return true;
+  });
+  for (auto& [number, relay] : relays_) {
+    if (relay.told || now < relay.nack) continue;
+    relay.told = true;
+    out.send(relay.asker, Probe{Probe::Kind::nack, relay.number, relay.subject, relay.asker, {}});
+  }
+  std::erase_if(relays_, [&](const auto& item) { return now >= item.second.end; });
+  if (now >= next_probe_) {
+    next_probe_ = now + timing_.period * stretch();
+    if (const Member* target = next_target(view)) ask(now, *target, view, out);
+  }
+  for (std::size_t more = kNextAtOnce * unanswered; more > 0 && asked_.size() < kAskedLimit; --more)
+    if (const Member* target = next_target(view)) ask(now, *target, view, out);
+  return silent;
+}
+
+Time Prober::deadline() const {
+  Time next = next_probe_;
+  for (const auto& [number, asked] : asked_) next = std::min(next, due(asked));
+  for (const auto& [number, relay] : relays_)
+    next = std::min(next, relay.told ? relay.end : relay.nack);
+  return next;
+}
+
+// A question put when answers took long does not wait on when they are quick again.
+Time Prober::due(const Asked& asked) const {
+  const Duration wait = std::min(asked.wait, patience());
+  return asked.requested() ? asked.requested_at + 2 * wait : asked.sent + wait;
+}
+
+bool Prober::is_asked(NodeId target) const {
+  return std::ranges::any_of(asked_,
+                             [&](const auto& item) { return item.second.target == target; });
+}
+
+void Prober::doubt(Time now, NodeId member) {
+  if (is_asked(member) || std::ranges::find(doubts_, member) != doubts_.end()) return;
+  doubts_.push_back(member);
+  next_probe_ = std::min(next_probe_, now);
+}
+
+void Prober::refused(NodeId member) {
+  std::erase_if(asked_, [&](const auto& item) { return item.second.target == member; });
+}
+
+const Member* Prober::next_target(const View& view) {
+  const auto find = [&](NodeId id) -> const Member* {
+    const auto found = std::ranges::find(view.targets, id, &Member::id);
+    return found != view.targets.end() && !is_asked(id) ? *found : nullptr;
+  };
+  while (!doubts_.empty()) {
+    const NodeId id = doubts_.front();
+    doubts_.erase(doubts_.begin());
+    if (const Member* member = find(id)) return member;
+  }
+  for (bool is_refilled = false;;) {
+    while (!line_.empty()) {
+      const NodeId id = line_.back();
+      line_.pop_back();
+      if (const Member* member = find(id)) return member;
+    }
+    if (is_refilled || view.targets.empty()) return nullptr;
+    is_refilled = true;
+    for (const Member* member : view.targets) line_.push_back(member->id);
+    prng_.shuffle(std::span(line_));
+  }
+}
+
+void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
+  asked_[++last_number_] = {.target = target.id, .sent = now, .wait = patience()};
+  out.send(target.control,
+           Probe{Probe::Kind::ping, last_number_, target.id, target.control, view.news(target.id)});
+}
+
+void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View& view,
+                        Outbox& out) {
+  asked.requested_at = now;
+  std::vector<const Member*> helpers;
+  const Member* subject = nullptr;
+  for (const Member* member : view.targets) {
+    if (member->id == asked.target)
+      subject = member;
+    else
+      helpers.push_back(member);
+  }
+  if (!subject) return;
+  out.put(Knock{subject->control});
+  prng_.shuffle(std::span(helpers));
+  helpers.resize(std::min(helpers.size(), kHelpers));
+  asked.helpers = helpers.size();
+  for (const Member* helper : helpers)
+    out.send(helper->control, Probe{Probe::Kind::request, number, subject->id, subject->control,
+                                    view.news(helper->id)});
+}
+
+void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const View& view,
+                     NodeId self, Outbox& out) {
+  switch (probe.kind) {
+    case Probe::Kind::ping:
+      if (probe.subject == self)
+        out.send(from, Probe{Probe::Kind::ack, probe.number, self, from, view.news({})});
+      break;
+    case Probe::Kind::request:
+      relay(now, from, probe, view, out);
+      break;
+    case Probe::Kind::ack:
+      answered(now, probe, out);
+      break;
+    case Probe::Kind::nack:
+      if (const auto found = asked_.find(probe.number); found != asked_.end())
+        ++found->second.nacks;
+      break;
+  }
+}
+
+void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const View& view,
+                   Outbox& out) {
+  // Only a member is asked, at the address that this node knows.
+  const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
+  if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
+  const Endpoint& control = (*found)->control;
+  const Duration wait = patience();
+  relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
+  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, control,
+                          view.news(probe.subject)});
+}
+
+void Prober::answered(Time now, const Probe& probe, Outbox& out) {
+  if (const auto found = relays_.find(probe.number); found != relays_.end()) {
+    const Relay& relay = found->second;
+    if (relay.subject == probe.subject)
+      out.send(relay.asker, Probe{Probe::Kind::ack, relay.number, relay.subject, relay.asker, {}});
+    relays_.erase(found);
+    return;
+  }
+  const auto found = asked_.find(probe.number);
+  if (found == asked_.end() || found->second.target != probe.subject) return;
+  if (!found->second.requested()) measure(now - found->second.sent);
+  health_ = std::max(0, health_ - 1);
+  asked_.erase(found);
+}
+
+void Prober::measure(Duration round_trip) {
+  const double sample = seconds(round_trip);
+  if (round_trip_s_ == 0) {
+    round_trip_s_ = sample;
+    deviation_s_ = sample / 2;
+    return;
+  }
+  deviation_s_ = 0.75 * deviation_s_ + 0.25 * std::abs(sample - round_trip_s_);
+  round_trip_s_ = 0.875 * round_trip_s_ + 0.125 * sample;
+}
+
+void Prober::worsen(int amount) {
+  health_ = std::min(kHealthWorst, health_ + amount);
+}
+
+void Prober::was_away(Duration away) {
+  for (auto& [number, asked] : asked_) {
+    asked.sent += away;
+    if (asked.requested()) asked.requested_at += away;
+  }
+  for (auto& [number, relay] : relays_) relay.nack += away, relay.end += away;
+  worsen(1 + static_cast<int>(std::min<Duration::rep>(kHealthWorst, away / timing_.period)));
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,113 @@
+#include "gossip/node/gate.h"
+
+#include <utility>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kTransferPatience = std::chrono::seconds(30);
+
+// Of a node that calls itself like this one, only what tells of a duplicate is heard.
+bool concerns_namesake(const Body& body) {
+  return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
+}
+
+// By the answer to a Join or a Probe a node learns which incarnation to outdo: one with an older
+// clock, or one of which something false was said. Other words of an older life are late. A later
+// life is met by any word but a vector.
+bool introduces(const Body& body, bool is_later) {
+  return std::holds_alternative<Join>(body) || std::holds_alternative<Probe>(body) ||
+         (is_later && !std::holds_alternative<Round>(body));
+}
+
+}  // namespace
+
+const char* Gate::objection(const Header& header, Plane plane, const Known& known) const {
+  const Envelope& envelope = header.envelope;
+  if (plane_of(header.body) != plane) return "plane";
+  if (std::holds_alternative<Misdirected>(header.body)) return nullptr;
+  if (envelope.cluster != cluster_) return "cluster";
+  if (envelope.sender == self_) return concerns_namesake(header.body) ? nullptr : "own name";
+  const std::optional<std::uint64_t> incarnation = known(envelope.sender);
+  if (incarnation == envelope.incarnation) return nullptr;
+  const bool is_later = !incarnation || *incarnation < envelope.incarnation;
+  return introduces(header.body, is_later) ? nullptr : "incarnation";
+}
+
+std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {
+  Result<Header> header = decode_header(received.header);
+  if (!header) return count(header.error().text), std::nullopt;
+  if (const char* reason = objection(*header, received.plane, known)) {
+    count(reason, kind_of(header->body));
+    return note_stray(*header, received.plane), std::nullopt;
+  }
+  const bool is_known = known(header->envelope.sender) == header->envelope.incarnation;
+  const std::size_t bytes = received.body.size();
+  const NodeId sender = header->envelope.sender;
+  const std::string_view kind = kind_of(header->body);
+  auto message = assembler_.add(now, std::move(*header), received.body);
+  if (!message) {
+    if (message.error().text == "size") oversized_ = sender;
+    return count(message.error().text, kind), std::nullopt;
+  }
+  received_bytes_ += bytes;
+  if (!*message) return std::nullopt;
+  if (!is_new(**message, is_known) && !PLANTED(duplicate_applied))
+    return count("repeated", kind), std::nullopt;
+  return std::move(*message);
+}
+
+void Gate::note_stray(Header& header, Plane plane) {
+  auto* join = std::get_if<Join>(&header.body);
+  const bool is_on_bulk = plane == Plane::bulk;
+  if (join && (is_on_bulk || header.envelope.cluster != cluster_))
+    stray_ = Stray{std::move(*join), is_on_bulk};
+}
+
+bool Gate::is_new(const Message& message, bool is_known) {
+  const Envelope& envelope = message.envelope;
+  const auto key = std::pair(envelope.sender, plane_of(message.body));
+  if (!windows_.contains(key) && windows_.size() >= kWindowsLimit) windows_.clear();
+  Windows& windows = windows_[key];
+  // What was known is the other one when membership learns of another life.
+  if (is_known && windows.known.incarnation != envelope.incarnation)
+    std::swap(windows.known, windows.other);
+  const bool is_first = is_known || windows.known.incarnation == envelope.incarnation;
+  Window& window = is_first ? windows.known : windows.other;
+  if (envelope.incarnation != window.incarnation) window = {envelope.incarnation, 0, {}, 0, 0};
+  if (window.highest > 0 && envelope.sequence > window.highest + kSequenceStep) return false;
+  if (envelope.sequence > window.highest) {
+    const std::uint64_t ahead = envelope.sequence - window.highest;
+    window.seen = ahead < window.seen.size() ? window.seen << ahead : std::bitset<256>();
+    window.highest = envelope.sequence;
+  }
+  const std::uint64_t back = window.highest - envelope.sequence;
+  if (back >= window.seen.size()) return begins_anew(window, envelope);
+  if (window.seen[back]) return false;
+  window.seen.set(back);
+  window.behind = 0;
+  return true;
+}
+
+bool Gate::begins_anew(Window& window, const Envelope& envelope) {
+  window.behind = envelope.sequence > window.last_behind ? window.behind + 1 : 0;
+  window.last_behind = envelope.sequence;
+  if (window.behind < kBehindLimit) return false;
+  window = {envelope.incarnation, envelope.sequence, 1, 0, 0};
+  return true;
+}
+
+void Gate::tick(Time now) {
+  for (std::size_t n = assembler_.expire(now, kTransferPatience); n > 0; --n)
+    count("incomplete", "vector");
+}
+
+void Gate::count(const std::string& reason, std::string_view kind) {
+  if (!rejected_.contains(reason) && rejected_.size() >= kReasonsLimit) return;
+  ++rejected_[reason];
+  ++rejected_kinds_[reason].try_emplace(std::string(kind)).first->second;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,399 @@
+#include "gossip/node/node.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/prng.h"
+#include "gossip/edges/exchange.h"
+#include "gossip/edges/links.h"
+#include "gossip/members/membership.h"
+#include "gossip/node/donor.h"
+#include "gossip/node/gate.h"
+#include "gossip/node/startup.h"
+#include "gossip/node/strays.h"
+#include "gossip/node/training.h"
+#include "gossip/outbox.h"
+#include "topology/build.h"
+
+namespace starling::gossip {
+namespace {
+
+// Before the size of the model is known, a snapshot may be this large.
+constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
+
+// Between two looks at members that came. Longer: they get their edges later; shorter: when many
+// join at once each node works through every one of them on its own. Who goes is followed at once.
+constexpr Duration kFollowEvery = std::chrono::milliseconds(50);
+
+// A node that leaves waits this long until what it exchanged is settled.
+constexpr Duration kLeaveLimit = std::chrono::seconds(3);
+
+}  // namespace
+
+// The parts, and what connects them. Every input goes to one part; then the parts look at each
+// other once, in settle().
+struct Node::Parts {
+  Parts(const Options& given, Time now)
+      : options(given),
+        gate(stable_hash(given.cluster), node_id(given.name)),
+        outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
+        membership(given, now),
+        links(given),
+        exchange(given),
+        startup(given, now),
+        strays(given),
+        training(given) {
+    gate.set_payload_limit(kUnknownModelBytesLimit);
+  }
+
+  // ---- inputs
+  void on(Time, const Tick&) {}
+  void on(Time now, Received& received);
+  void on(Time now, Trained& trained);
+  void on(Time now, const Refused& refused) {
+    membership.refused(now, refused.at, outbox);
+    exchange.refused(refused.at, links);
+  }
+  void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
+  void on(Time now, const Resolved& name) { membership.resolved(now, name); }
+  void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
+  void on(Time now, const LeaveCommand&);
+
+  // ---- messages
+  void hear(Time now, const Envelope&, Join& join, Payload&) {
+    membership.receive(now, join, outbox);
+  }
+  void hear(Time now, const Envelope&, Gossip& gossip, Payload&) {
+    membership.receive(now, gossip, outbox);
+  }
+  void hear(Time now, const Envelope& from, Table& table, Payload&) {
+    membership.receive(now, from, table, outbox);
+  }
+  void hear(Time now, const Envelope& from, Probe& probe, Payload&) {
+    membership.receive(now, from, probe, outbox);
+  }
+  void hear(Time now, const Envelope& from, Hello& hello, Payload&) {
+    links.receive(now, from, hello, membership, outbox);
+  }
+  void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye, outbox); }
+  void hear(Time, const Envelope& from, Surveys& surveys, Payload&) {
+    startup.receive(surveys, from, membership, outbox);
+  }
+  void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
+    membership.receive(now, Gossip{{{request.self}}}, outbox);
+    if (training.run().round > 0) donor.asked(now, from.sender, membership, outbox);
+  }
+  void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
+    startup.receive(snapshot, std::move(payload), from, membership, outbox);
+  }
+  void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
+    exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
+  }
+  void hear(Time, const Envelope& from, Terms& terms, Payload&) { links.receive(from, terms); }
+  void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
+    strays.receive(now, word, membership.seeds(), outbox);
+  }
+
+  void donate(Time now, optim::Done& done);
+  void settle(Time now);
+  void leave(Time now);
+  void end(const std::string& error);
+  void learn_workload(const optim::Workload& workload);
+  bool has_news() const { return members_version != membership.version() && startup.is_expected(); }
+  void follow_members(Time now);
+  void rebuild_topology(const std::vector<const Member*>& ready);
+  std::vector<Wish> wishes() const;
+  void reassign_data(const std::vector<const Member*>& ready);
+  Phase phase() const;
+  State state() const;
+
+  Options options;
+  Gate gate;
+  Outbox outbox;
+  Membership membership;
+  Links links;
+  Exchange exchange;
+  Startup startup;
+  Strays strays;
+  Training training;
+  Donor donor;
+  const Gate::Known known_incarnation = [this](NodeId id) { return membership.incarnation_of(id); };
+  TopologyStatus topology;
+  std::vector<NodeId> vertices;       // of the topology, in its order
+  std::uint64_t view = 0;             // hash of them
+  std::uint64_t dealt_view = 0;       // that the data were dealt by
+  std::uint64_t members_version = 0;  // that the topology follows
+  std::uint64_t departures = 0;       // the same
+  Time next_follow{};
+  bool was_ready = false, was_introduced = false;
+  std::vector<std::string> data_notes;  // that were told
+  std::optional<Time> leave_by;         // leaving, at the latest then
+  bool gone = false;
+};
+
+Node::Node(const Options& options, Time now) : parts_(std::make_unique<Parts>(options, now)) {}
+Node::~Node() = default;
+
+void Node::step(Time now, Input input, Outputs& out) {
+  Parts& parts = *parts_;
+  if (parts.gone) return;
+  parts.outbox.begin(out);
+  parts.membership.awake(now);
+  std::visit([&](auto& event) { parts.on(now, event); }, input);
+  if (!parts.membership.identity().defeat().empty())
+    parts.end(parts.membership.identity().defeat());
+  else if (parts.leave_by)
+    parts.leave(now);
+  else
+    parts.settle(now);
+}
+
+Time Node::deadline() const {
+  const Parts& parts = *parts_;
+  if (parts.gone) return kNever;
+  const Time exchange = parts.exchange.next_tick();
+  if (parts.leave_by) return std::min({*parts.leave_by, parts.membership.deadline(), exchange});
+  const Time follow = parts.has_news() ? parts.next_follow : kNever;
+  return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
+                   parts.donor.deadline(), exchange, follow,
+                   parts.training.deadline(parts.exchange, parts.links)});
+}
+
+void Node::Parts::on(Time now, Received& received) {
+  std::optional<Message> message = gate.admit(now, received, known_incarnation);
+  if (const auto part = gate.take_part()) {
+    membership.heard_from(now, part->sender, part->incarnation);
+    exchange.hear_part(now, part->sender, part->transfer, part->bytes);
+  }
+  if (const auto sender = gate.take_oversized(); sender && sender == startup.donor())
+    startup.hears_oversized(now);
+  if (const auto stray = gate.take_stray()) strays.answer(now, *stray, outbox);
+  if (!message) return;
+  if (auto* word = std::get_if<Misdirected>(&message->body))
+    return hear(now, message->envelope, *word, message->payload);
+  if (message->envelope.sender == membership.self())
+    return membership.receive_namesake(now, *message, outbox);
+  membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
+  std::visit([&](auto& body) { hear(now, message->envelope, body, message->payload); },
+             message->body);
+}
+
+void Node::Parts::on(Time now, Trained& trained) {
+  if (trained.done.workload) learn_workload(*trained.done.workload);
+  donate(now, trained.done);
+  if (startup.done())
+    training.trained(now, std::move(trained.done), exchange, links, outbox);
+  else
+    startup.trained(now, trained.done, outbox);
+}
+
+void Node::Parts::on(Time now, const LeaveCommand&) {
+  if (leave_by) return;
+  leave_by = now + kLeaveLimit;
+  exchange.close(now, outbox);
+  links.close_all(outbox);
+}
+
+// The others need what it offered, and it what they did, so that the mean of those who stay is what
+// it would be without this node's share.
+void Node::Parts::leave(Time now) {
+  gate.tick(now);
+  membership.tick(now, outbox);
+  exchange.tick(now, links, outbox);
+  if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
+  membership.leave(outbox);
+  end({});
+}
+
+void Node::Parts::end(const std::string& error) {
+  gone = true;
+  outbox.put(Stopped{error});
+}
+
+void Node::Parts::learn_workload(const optim::Workload& workload) {
+  training.set_workload(workload);
+  if (workload.notes != data_notes)
+    for (const std::string& note : workload.notes) outbox.event(Event::Kind::data, note);
+  data_notes = workload.notes;
+  if (workload.payload_bytes > 0)
+    gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));
+}
+
+void Node::Parts::donate(Time now, optim::Done& done) {
+  if (done.snapshot.empty()) return;
+  const std::uint64_t round = done.round > 0 ? done.round - 1 : 0;
+  donor.made(now, round, std::move(done.snapshot), startup.foundation(), membership, outbox);
+}
+
+void Node::Parts::settle(Time now) {
+  gate.tick(now);
+  if (const auto id = startup.donor()) startup.hears_chunk(gate.last_chunk(*id));
+  startup.tick(now, membership, outbox);
+  donor.tick(now);
+  if (startup.is_ready() && !was_ready) {
+    was_ready = true;
+    links.open(startup.workload().schema_hash, startup.workload().schema);
+    members_version = 0;
+    next_follow = now;
+  }
+  membership.set_self(phase(), training.run().round, training.run().loss);
+  membership.tick(now, outbox);
+  if (has_news() && (now >= next_follow || departures != membership.departures()))
+    follow_members(now);
+  links.tick(now, outbox);
+  if (!has_news()) startup.begin(now, membership, links);
+  if (startup.done() && !training.started()) {
+    outbox.event(Event::Kind::started, startup.round() > 0
+                                           ? fmt::format("training from round {}", startup.round())
+                                           : "training");
+    training.start(now, startup.round(), exchange, links, outbox);
+  }
+  exchange.links_changed(now, links, membership, outbox);
+  exchange.tick(now, links, outbox);
+  for (NodeId peer : exchange.take_broken())
+    links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
+  training.want_snapshot(donor, exchange, outbox);
+  training.advance(now, exchange, links, outbox);
+  for (NodeId slow : exchange.take_doubted()) {
+    membership.doubt(now, slow);
+    if (const Link* link = links.active(slow)) outbox.put(Knock{link->control});
+  }
+}
+
+void Node::Parts::follow_members(Time now) {
+  members_version = membership.version();
+  departures = membership.departures();
+  next_follow = now + kFollowEvery;
+  const std::vector<const Member*> ready = membership.ready();
+  rebuild_topology(ready);
+  const std::vector<Wish> wanted = wishes();
+  exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
+  // Else they learn from the news that it is ready, and answer its hello no sooner.
+  if (!std::exchange(was_introduced, true))
+    for (const Wish& wish : wanted) membership.introduce(wish.peer, outbox);
+  if (startup.is_founding()) links.tell_view(now, view, outbox);
+  links.want(now, wanted, membership, outbox);
+  exchange.links_changed(now, links, membership, outbox);
+  if (training.started() && dealt_view != view) reassign_data(ready);
+}
+
+void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
+  std::vector<NodeId> ids;
+  for (const Member* member : ready) ids.push_back(member->id);
+  if (ids == vertices && topology.graph) return;
+  std::vector<topology::Site> sites;
+  for (const Member* member : ready) sites.push_back({member->id, member->name});
+  auto graph = topology::build(options.topology, sites);
+  if (!graph) return gate.count("topology", "members");
+  vertices = std::move(ids);
+  view = 0;
+  for (NodeId id : vertices) view = mix64(view ^ id.value);
+  topology.graph = std::make_shared<const topology::Graph>(std::move(*graph));
+  topology.names.clear();
+  for (const topology::Site& site : sites) topology.names.push_back(site.name);
+  ++topology.epoch;
+}
+
+std::vector<Wish> Node::Parts::wishes() const {
+  std::vector<Wish> wishes;
+  const auto self = std::ranges::find(vertices, membership.self());
+  if (self == vertices.end() || !topology.graph) return wishes;
+  const auto vertex = static_cast<std::size_t>(self - vertices.begin());
+  const std::vector<int>& in = topology.graph->in[vertex];
+  const std::vector<int>& out = topology.graph->out[vertex];
+  std::map<int, Wish> by_vertex;
+  for (int j : in) by_vertex[j] = {vertices[static_cast<std::size_t>(j)], true, false};
+  for (int j : out) {
+    Wish& wish = by_vertex.try_emplace(j, Wish{{}, false, false}).first->second;
+    wish.peer = vertices[static_cast<std::size_t>(j)];
+    wish.takes = true;
+  }
+  for (const auto& [j, wish] : by_vertex) wishes.push_back(wish);
+  return wishes;
+}
+
+void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {
+  auto shard = std::make_shared<optim::Shard>();
+  for (const Member* member : ready) {
+    if (member->id == membership.self()) shard->place = shard->members.size();
+    shard->members.push_back(member->id);
+  }
+  training.reassign(std::move(shard));
+  dealt_view = view;
+}
+
+Phase Node::Parts::phase() const {
+  if (!startup.is_ready()) return Phase::joining;
+  return training.finished() ? Phase::finished : Phase::training;
+}
+
+State Node::Parts::state() const {
+  if (leave_by) return State::leaving;
+  if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
+  if (training.finished()) return State::finished;
+  const bool is_well = !training.trouble() && !membership.identity().namesake();
+  return is_well ? State::training : State::degraded;
+}
+
+std::vector<std::string> Node::warnings(Time now) const {
+  const Parts& parts = *parts_;
+  std::vector<std::string> warnings;
+  if (parts.training.trouble()) warnings.push_back(*parts.training.trouble());
+  const Identity& identity = parts.membership.identity();
+  if (identity.is_contested())
+    warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
+                                   to_string(identity.contested_by())));
+  if (const auto namesake = identity.namesake())
+    warnings.push_back(
+        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
+  const auto add = [&warnings](std::vector<std::string> more) {
+    std::ranges::move(more, std::back_inserter(warnings));
+  };
+  add(parts.startup.warnings(now));
+  add(parts.membership.warnings(now));
+  add(parts.strays.warnings(now));
+  add(parts.links.refusals());
+  return warnings;
+}
+
+Status Node::status(Time now) const {
+  const Parts& parts = *parts_;
+  Status status;
+  status.state = parts.state();
+  if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
+  const auto add = [&status](std::string reason) {
+    const bool is_new = std::ranges::find(status.reasons, reason) == status.reasons.end();
+    if (is_new && !reason.empty()) status.reasons.push_back(std::move(reason));
+  };
+  status.warnings = warnings(now);
+  for (const std::string& warning : status.warnings) add(warning);
+  add(parts.membership.health());
+  for (std::string& reason : parts.exchange.reasons(now, parts.links)) add(std::move(reason));
+  status.run = parts.training.run();
+  status.run.trouble = parts.training.trouble();
+  status.consensus_distance = parts.training.consensus_distance();
+  status.members = parts.membership.status(now);
+  status.edges = parts.exchange.status(parts.links);
+  for (const EdgeStatus& edge : status.edges)
+    if (edge.distance)
+      status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
+  status.unsettled_edges = parts.exchange.sessions().unsettled();
+  status.late_edges = parts.exchange.sessions().late();
+  status.abandoned_edges = parts.exchange.sessions().abandoned();
+  status.topology = parts.topology;
+  status.sent_bytes = parts.outbox.sent_bytes();
+  status.received_bytes = parts.gate.received_bytes();
+  status.compute = parts.training.compute();
+  status.wait = parts.exchange.waited();
+  status.network_wait = parts.exchange.waited_for_network();
+  status.mix = parts.training.mix();
+  status.rejected = parts.gate.rejected();
+  for (const auto& [reason, kinds] : parts.gate.rejected_kinds())
+    status.rejected_kinds[reason].insert(kinds.begin(), kinds.end());
+  return status;
+}
+
+}  // namespace starling::gossip

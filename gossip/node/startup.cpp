@@ -1,0 +1,340 @@
+#include "gossip/node/startup.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
+constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
+constexpr Duration kSurveyPatience = std::chrono::seconds(10);
+// Of all that are kept: a hundred of the largest.
+constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
+// A survey that has not come by then is asked for at every other founder, not only at its own.
+constexpr Duration kRelayAfter = std::chrono::seconds(2);
+// The model comes after the donor's next round. A donor that is silent longer, or stops in the
+// middle, is given up for another; each gets more time than the one before, since rounds may be
+// long.
+constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
+constexpr Duration kChunkPatience = std::chrono::seconds(2);
+constexpr std::size_t kDonorAttempts = 8;
+// A donor may be twice as far as the members' table tells, and by so many rounds further.
+constexpr std::uint64_t kRoundsUntold = 1000;
+constexpr Duration kWorthSaying = std::chrono::seconds(2);  // members that do not come
+constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for time alone
+
+// Somebody whose model is worth having: it has trained at least one round.
+std::vector<const Member*> donors(const Membership& members) {
+  std::vector<const Member*> donors = members.ready();
+  std::erase_if(donors, [&](const Member* member) {
+    return member->id == members.self() || member->round == 0;
+  });
+  return donors;
+}
+
+}  // namespace
+
+Startup::Startup(const Options& options, Time now)
+    : options_(options),
+      prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)),
+      started_(now),
+      known_at_(now),
+      counted_at_(now),
+      stage_since_(now),
+      next_try_(now) {}
+
+void Startup::enter(Time now, Stage stage) {
+  stage_ = stage;
+  stage_since_ = now;
+  next_try_ = refusal_.empty() ? now : now + kSurveyPatience;
+}
+
+void Startup::tick(Time now, const Membership& members, Outbox& out) {
+  if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
+  if (stage_ != Stage::done || is_short_) count(now, members);
+  if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
+  if (stage_ == Stage::surveying) survey(now, members, out);
+  if (stage_ == Stage::fetching) fetch(now, members, out);
+}
+
+void Startup::begin(Time now, const Membership& members, const Links& links) {
+  // All whom a newcomer could ask were gone; somebody is back before it began alone.
+  const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
+  if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
+  if (stage_ != Stage::ready || !expected_since_) return;
+  // Founders begin together, a newcomer as soon as it can.
+  const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
+  if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
+}
+
+// Whoever was waited for in vain is not waited for again.
+std::size_t Startup::awaited() const {
+  return is_short_ ? std::min(options_.expect, known_) : options_.expect;
+}
+
+// As long as expected members come or become ready, the others are waited for.
+void Startup::count(Time now, const Membership& members) {
+  if (counted_version_ != members.version()) {
+    counted_version_ = members.version();
+    known_ = members.present().size();
+    ready_ = members.ready_count();
+    if (known_ > most_known_) known_at_ = counted_at_ = now;
+    if (ready_ > most_ready_) counted_at_ = now;
+    most_known_ = std::max(most_known_, known_);
+    is_short_ = is_short_ && known_ < options_.expect;
+    most_ready_ = std::max(most_ready_, ready_);
+  }
+  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now, counted_at_);
+  if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
+}
+
+Time Startup::deadline() const {
+  switch (stage_) {
+    case Stage::gathering:
+    case Stage::ready:
+    case Stage::surveying:
+    case Stage::fetching:
+      return next_try_;
+    default:
+      return kNever;
+  }
+}
+
+bool Startup::gathered(Time now, const Membership& members) const {
+  if (members.identity().is_contested()) return false;
+  const bool enough = members.present().size() >= options_.expect;
+  if (options_.expect > 1) return enough || !is_patient(now, known_at_);
+  return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
+}
+
+void Startup::assign(Time now, const Membership& members, Outbox& out) {
+  is_short_ = known_ < options_.expect;
+  auto shard = std::make_shared<optim::Shard>();
+  for (const Member* member : members.present()) {
+    if (member->id == members.self()) shard->place = shard->members.size();
+    shard->members.push_back(member->id);
+  }
+  optim::Job job;
+  job.shard = std::move(shard);
+  out.train(std::move(job));
+  enter(now, Stage::assigning);
+  // A newcomer's model comes while its data are prepared.
+  if (const auto candidates = donors(members); !candidates.empty())
+    ask(now, candidates, members, out);
+}
+
+void Startup::assigned(Time now) {
+  is_assigned_ = true;
+  if (stage_ == Stage::adopting) return;  // the next answer is of that
+  if (donor_)
+    stage_ = Stage::fetching;
+  else
+    enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
+}
+
+void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
+  if (done.workload) workload_ = *done.workload;
+  if (!is_assigned_) return assigned(now);
+  switch (stage_) {
+    case Stage::founding:
+      founded(now, done, out);
+      break;
+    case Stage::adopting:
+      if (done.trouble) return rejected(now, *done.trouble);
+      misfit_.clear();
+      founded(now, {}, out);
+      enter(now, Stage::ready);
+      break;
+    default:
+      break;
+  }
+}
+
+// The founders' data do not go together: nobody may train on them until somebody's are others.
+void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
+  foundation_ = workload_.foundation;
+  const std::string refusal = done.trouble.value_or("");
+  if (!refusal.empty() && refusal != refusal_)
+    out.event(Event::Kind::trouble, fmt::format("cannot train with these nodes: {}", refusal));
+  refusal_ = refusal;
+  enter(now, refusal.empty() ? Stage::fetching : Stage::surveying);
+  if (!refusal.empty()) next_try_ = now + kSurveyPatience;
+}
+
+// Another one may fit; where this node cannot begin alone, the same one is not asked at once again.
+void Startup::rejected(Time now, const std::string& trouble) {
+  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, trouble);
+  round_ = 0;
+  enter(now, Stage::fetching);
+  if (!workload_.survey.empty()) next_try_ = now + kFirstChunkPatience;
+}
+
+void Startup::hears_oversized(Time now) {
+  if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
+}
+
+// Only its own node says that a survey has changed.
+void Startup::keep_survey(NodeId of, const std::string& survey, NodeId teller) {
+  const auto known = surveys_.find(of);
+  const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
+  const bool is_news = known == surveys_.end() || (of == teller && known->second != survey);
+  if (!is_news || surveys_bytes_ - before + survey.size() > kSurveysBytesLimit) return;
+  if (known == surveys_.end() && surveys_.size() >= kMembersLimit) return;
+  surveys_bytes_ += survey.size() - before;
+  surveys_[of] = survey;
+}
+
+void Startup::receive(const Surveys& message, const Envelope& from, const Membership& members,
+                      Outbox& out) {
+  for (const auto& [id, survey] : message.surveys) keep_survey(id, survey, from.sender);
+  if (held_.size() >= kMembersLimit && !held_.contains(from.sender)) return;
+  std::vector<NodeId>& held = held_[from.sender];
+  held = message.held;
+  std::ranges::sort(held);
+  // One who is behind is told what it lacks, also after this node went on.
+  const bool lacks = !std::ranges::binary_search(held, members.self());
+  const auto own = surveys_.find(members.self());
+  const Member* const member = members.find(from.sender);
+  if (stage_ > Stage::surveying && lacks && own != surveys_.end() && member)
+    out.send(member->control, Surveys{{members.self(), from.sender}, {*own}});
+}
+
+void Startup::tell_surveys(Time now, const Membership& members, Outbox& out) const {
+  std::vector<NodeId> own;
+  for (const auto& [id, survey] : surveys_) own.push_back(id);
+  for (const Member* member : members.present()) {
+    if (member->id == members.self()) continue;
+    const auto told = held_.find(member->id);
+    Surveys message{own, {}};
+    std::size_t bytes = 0;
+    for (const auto& [id, survey] : surveys_) {
+      const bool is_due = id == members.self() || now - stage_since_ >= kRelayAfter;
+      const bool is_held =
+          id == member->id || (told != held_.end() && std::ranges::binary_search(told->second, id));
+      if (!is_due || is_held || (bytes > 0 && bytes + survey.size() > kSurveyBytesLimit)) continue;
+      bytes += survey.size();
+      message.surveys.emplace_back(id, survey);
+    }
+    if (!message.surveys.empty() || !surveys_.contains(member->id))
+      out.send(member->control, message);
+  }
+}
+
+void Startup::survey(Time now, const Membership& members, Outbox& out) {
+  if (!donors(members).empty()) return enter(now, Stage::fetching);
+  surveys_[members.self()] = workload_.survey;
+  const bool all = std::ranges::all_of(
+      members.present(), [&](const Member* member) { return surveys_.contains(member->id); });
+  if (now >= next_try_ || (all && refusal_.empty())) {
+    next_try_ = now + options_.timing.retry;
+    tell_surveys(now, members, out);
+  }
+  const bool is_patient = !refusal_.empty() || !all;
+  if (is_patient && now - stage_since_ < kSurveyPatience) return;
+  found(now, members, out);
+}
+
+void Startup::found(Time now, const Membership& members, Outbox& out) {
+  auto surveys = std::make_shared<std::vector<std::string>>();
+  for (const Member* member : members.present())
+    if (const auto found = surveys_.find(member->id); found != surveys_.end())
+      surveys->push_back(found->second);
+  optim::Job job;
+  job.foundation = std::move(surveys);
+  out.train(std::move(job));
+  enter(now, Stage::founding);
+}
+
+void Startup::hears_chunk(std::optional<Time> at) {
+  if (at) next_try_ = std::max(next_try_, *at + kChunkPatience);
+}
+
+// A donor that is gone will not answer.
+bool Startup::waits_for_donor(Time now, const Membership& members) const {
+  return donor_ && now < next_try_ && members.find(*donor_);
+}
+
+void Startup::fetch(Time now, const Membership& members, Outbox& out) {
+  if (waits_for_donor(now, members)) return;
+  // One that is gone has not refused.
+  if (donor_ && members.find(*donor_)) ++attempts_;
+  if (donor_) failed_donor_ = std::exchange(donor_, std::nullopt);
+  auto candidates = donors(members);
+  if (candidates.size() > 1)
+    std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
+  // Who gave nothing may not exist; who has spoken does.
+  const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
+  if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
+    std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
+  const bool can_start_alone = workload_.survey.empty();
+  if (candidates.empty() || attempts_ >= kDonorAttempts) {
+    gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;
+    return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
+  }
+  ask(now, candidates, members, out);
+  if (PLANTED(early_contribution)) enter(now, Stage::ready);
+}
+
+void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
+                  Outbox& out) {
+  const Member* donor = candidates[prng_.below(candidates.size())];
+  donor_ = donor->id;
+  donor_name_ = donor->name;
+  next_try_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
+  out.send(donor->control, SnapshotRequest{*members.find(members.self())});
+}
+
+void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
+                      const Membership& members, Outbox& out) {
+  const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
+  if (!is_fetching() || !was_asked || payload.empty()) return;
+  optim::Job job;
+  if (!snapshot.foundation.empty())
+    job.foundation = std::make_shared<const std::vector<std::string>>(1, snapshot.foundation);
+  job.adopt = std::move(payload);
+  // A wrong number must not lead everybody astray. A node that begins too low learns the round from
+  // its neighbours.
+  const Member* donor = members.find(from.sender);
+  round_ = std::min(snapshot.round, 2 * (donor ? donor->round : 0) + kRoundsUntold);
+  out.train(std::move(job));
+  stage_ = Stage::adopting;
+}
+
+std::vector<std::string> Startup::warnings(Time now) const {
+  if (!misfit_.empty() && !is_ready()) return {misfit_};
+  if (known_ >= options_.expect) return {};
+  if (stage_ == Stage::gathering && now - known_at_ >= kWorthSaying)
+    return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
+                        known_, options_.expect)};
+  if (is_short_)
+    return {
+        fmt::format("{} of {} expected members came (cluster.expect); the rest is not waited for",
+                    most_known_, options_.expect)};
+  return {};
+}
+
+std::string Startup::reason() const {
+  switch (stage_) {
+    case Stage::gathering:
+      return options_.expect > 1
+                 ? fmt::format("waiting for members: {} of {} expected", known_, options_.expect)
+                 : "waiting for an answer from cluster.join";
+    case Stage::surveying:
+      return refusal_.empty() ? "waiting for the data statistics of the other founders"
+                              : "cannot train with these nodes: " + refusal_;
+    case Stage::fetching:
+    case Stage::adopting:
+      return fmt::format("fetching the model from {}", donor_name_);
+    case Stage::ready:
+      return "waiting for the other nodes to be ready";
+    default:
+      return "preparing the data";
+  }
+}
+
+}  // namespace starling::gossip

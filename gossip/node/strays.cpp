@@ -1,0 +1,57 @@
+#include "gossip/node/strays.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+// Whoever asks in vain asks every five seconds. Longer: what was mended is told of for longer.
+constexpr Duration kMemory = std::chrono::seconds(12);
+// Between two words to strangers, whose addresses anybody can invent.
+constexpr Duration kPause = std::chrono::milliseconds(100);
+constexpr std::size_t kToldLimit = 8;
+
+}  // namespace
+
+void Strays::say(Time now, const Endpoint& to, Misdirected word, Outbox& out) {
+  if (now < next_word_) return;
+  next_word_ = now + kPause;
+  word.control = control_;
+  word.bulk = bulk_;
+  word.cluster = cluster_;
+  out.send(to, std::move(word));
+}
+
+void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {
+  const auto why = stray.is_on_bulk ? Misdirected::Why::bulk_port : Misdirected::Why::cluster;
+  Misdirected word{.why = why, .asks = !stray.is_on_bulk, .control = {}, .bulk = {}, .cluster = {}};
+  say(now, stray.join.self.control, std::move(word), out);
+}
+
+void Strays::receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out) {
+  const bool is_port = word.why == Misdirected::Why::bulk_port;
+  if (!is_port && word.cluster == cluster_) return;
+  const Endpoint& at = is_port ? word.bulk : word.control;
+  seeds.has_told(at);
+  std::erase_if(told_, [now](const auto& item) { return now - item.second.at > kMemory; });
+  if (told_.size() >= kToldLimit && !told_.contains(to_string(at))) return;
+  told_[to_string(at)] = {
+      is_port ? fmt::format("{} is a bulk port; the control port of that node is {}", to_string(at),
+                            to_string(word.control))
+              : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"", to_string(at),
+                            word.cluster, cluster_),
+      now};
+  if (word.asks) say(now, word.control, {}, out);
+}
+
+std::vector<std::string> Strays::warnings(Time now) const {
+  std::vector<std::string> warnings;
+  for (const auto& [at, told] : told_)
+    if (now - told.at <= kMemory) warnings.push_back(told.text);
+  return warnings;
+}
+
+}  // namespace starling::gossip

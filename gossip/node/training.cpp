@@ -1,0 +1,206 @@
+#include "gossip/node/training.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+// ||own - mean|| / ||mean||, of the sketches, which stand for the models.
+double relative_distance(const Aggregate& aggregate) {
+  double difference = 0, norm = 0;
+  for (std::size_t k = 0; k < aggregate.value().size(); ++k) {
+    const double mean = aggregate.estimate()[k];
+    difference += std::pow(aggregate.value()[k] - mean, 2);
+    norm += mean * mean;
+  }
+  return norm > 0 ? std::sqrt(difference / norm) : 0;
+}
+
+}  // namespace
+
+void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Links& links,
+                     Outbox& out) {
+  started_ = true;
+  started_at_ = now;
+  run_.round = round;
+  exchange.start_from(round + 1);
+  // The model of another has been judged by that one, and the neighbours wait for an offer.
+  if (round > 0) evaluated_round_ = round;
+  begin_round(now, {}, false, exchange, links, out);
+}
+
+void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out) {
+  if (started_ && donor.claim()) snapshot_wanted_ = true;
+  if (!finished_ || !std::exchange(snapshot_wanted_, false)) return;
+  optim::Job job;
+  job.round = exchange.round();
+  job.snapshot = true;
+  out.train(std::move(job));
+}
+
+void Training::set_workload(const optim::Workload& workload) {
+  run_.shard_samples = workload.shard_samples;
+  run_.shard_description = workload.shard_description;
+}
+
+void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb,
+                           Exchange& exchange, const Links& links, Outbox& out) {
+  optim::Job job;
+  job.round = exchange.round();
+  job.absorb = absorb;
+  job.mix = std::move(mix);
+  job.edges = exchange.edges(links);
+  job.shard = std::exchange(shard_, nullptr);
+  job.snapshot = std::exchange(snapshot_wanted_, false);
+  const std::uint64_t completed = job.round - 1;
+  last_round_ = (options_.goal.rounds > 0 && completed >= options_.goal.rounds) ||
+                (options_.goal.seconds > 0 && seconds(now - started_at_) >= options_.goal.seconds);
+  job.evaluate =
+      last_round_ || !evaluated_round_ || completed >= *evaluated_round_ + options_.evaluate_every;
+  if (job.evaluate) evaluated_round_ = completed;
+  job.offer = !last_round_;
+  job.local = !last_round_ && !options_.traits.overlaps;
+  offered_ = false;
+  jobs_in_flight_ = 1;
+  const std::uint64_t round = job.round;
+  out.train(std::move(job));
+  if (last_round_ || !options_.traits.overlaps) return;
+  optim::Job step;
+  step.round = round;
+  step.local = true;
+  ++jobs_in_flight_;
+  out.train(std::move(step));
+}
+
+void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out) {
+  optim::Job job;
+  job.round = exchange.round();
+  job.absorb = true;
+  job.mix = exchange.take_pairs();
+  job.edges = exchange.edges(links);
+  job.offer = true;
+  answers_ = true;
+  jobs_in_flight_ = 1;
+  out.train(std::move(job));
+}
+
+void Training::trained(Time now, optim::Done done, Exchange& exchange, const Links& links,
+                       Outbox& out) {
+  if (jobs_in_flight_ == 0) return;
+  --jobs_in_flight_;
+  if (done.workload) set_workload(*done.workload);
+  exchange.note(done);
+  const bool was_well = !trouble_;
+  record(now, done, exchange);
+  if (was_well && trouble_) out.event(Event::Kind::trouble, *trouble_);
+  if (std::exchange(answers_, false))
+    return exchange.answer(now, std::move(done.offer), links, out);
+  if (done.is_offer) {
+    exchange.offer(now, done, links, out);
+    offered_ = true;
+  }
+  if (jobs_in_flight_ > 0) return;
+  report(out);
+  if (last_round_ || goal_reached()) {
+    finished_ = true;
+    run_.shortfall = shortfall();
+    run_.goal_reached = run_.shortfall.empty();
+    exchange.rest();
+    const std::string but = run_.goal_reached ? "" : ", short of the goal: " + run_.shortfall;
+    out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run_.round, but));
+  }
+}
+
+void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
+  const optim::Stats& stats = done.stats;
+  run_.steps += stats.steps;
+  run_.samples += stats.samples;
+  if (stats.steps > 0) {
+    if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
+    run_.learning_rate = stats.learning_rate;
+    trouble_ = done.trouble;
+  } else if (done.trouble) {
+    trouble_ = done.trouble;
+  }
+  compute_ += stats.compute;
+  mix_ += stats.mix;
+  if (done.round > 0) run_.round = std::max(run_.round, done.round - 1);
+  if (PLANTED(round_goes_back) && run_.round % 50 == 49) run_.round -= 2;
+  if (stats.distance_to_optimum) run_.distance_to_optimum = stats.distance_to_optimum;
+  if (done.evaluation) run_.evaluation = done.evaluation;
+  if (!stats.sketch.empty()) {
+    exchange.aggregate().set_value(stats.sketch);
+    distance_ = relative_distance(exchange.aggregate());
+  }
+  progress_.round = run_.round;
+  progress_.time_s = seconds(now - started_at_);
+  if (done.evaluation) {
+    progress_.accuracy = done.evaluation->accuracy;
+    progress_.rmse = done.evaluation->rmse;
+    progress_.evaluation_loss = done.evaluation->loss;
+  }
+  progress_.distance = distance_;
+  progress_.distance_to_optimum = run_.distance_to_optimum;
+}
+
+void Training::report(Outbox& out) {
+  progress_.bytes = out.sent_bytes();
+  out.put(progress_);
+  progress_.accuracy.reset();
+  progress_.rmse.reset();
+  progress_.evaluation_loss.reset();
+}
+
+bool Training::goal_reached() const {
+  const Goal& goal = options_.goal;
+  if (!run_.evaluation || run_.evaluation->round != run_.round) return false;
+  const auto& evaluation = *run_.evaluation;
+  if (goal.accuracy && evaluation.accuracy && *evaluation.accuracy >= *goal.accuracy) return true;
+  return goal.loss && evaluation.loss <= *goal.loss;
+}
+
+// Rounds that were counted and not trained reach nothing.
+std::string Training::shortfall() const {
+  if (goal_reached()) return {};
+  const Goal& goal = options_.goal;
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (goal.accuracy && run_.evaluation && run_.evaluation->accuracy)
+    add(fmt::format("accuracy {:.4g} is below stop.accuracy = {}", *run_.evaluation->accuracy,
+                    *goal.accuracy));
+  if (goal.loss && run_.evaluation)
+    add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal.loss));
+  if (trouble_) add(fmt::format("the last steps were refused: {}", *trouble_));
+  return text;
+}
+
+void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox& out) {
+  if (!started_ || finished_ || jobs_in_flight_ > 0 || !offered_) return;
+  if (exchange.is_asked(links)) return begin_answer(exchange, links, out);
+  if (!exchange.complete(now, links)) return;
+  begin_round(now, exchange.finish_round(now, links, out), true, exchange, links, out);
+}
+
+bool Training::wind_up(Exchange& exchange, Outbox& out) {
+  if (!started_ || finished_) return true;
+  if (jobs_in_flight_ > 0) return false;
+  if (!exchange.has_pairs()) return exchange.is_settled();
+  optim::Job job;
+  job.round = exchange.round() + 1;
+  job.absorb = true;
+  job.mix = exchange.take_pairs();
+  jobs_in_flight_ = 1;
+  out.train(std::move(job));
+  return false;
+}
+
+Time Training::deadline(const Exchange& exchange, const Links& links) const {
+  const bool waiting = started_ && !finished_ && jobs_in_flight_ == 0 && offered_;
+  return waiting ? exchange.deadline(links) : kNever;
+}
+
+}  // namespace starling::gossip

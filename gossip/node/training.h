@@ -1,0 +1,75 @@
+// Training: the order of jobs. A round is: absorb what the round before brought, step, offer; where
+// the algorithm overlaps, offer first and step while the vectors travel. Between rounds of the
+// schedule `pairwise`, neighbours that wait for an answer get one: absorb, offer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "gossip/edges/exchange.h"
+#include "gossip/edges/links.h"
+#include "gossip/node/donor.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+#include "gossip/status.h"
+
+namespace starling::gossip {
+
+class Training {
+ public:
+  explicit Training(const Options& options) : options_(options) {}
+
+  // Rounds go on behind `round`, that of an adopted model or 0.
+  void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out);
+  void trained(Time now, optim::Done done, Exchange& exchange, const Links& links, Outbox& out);
+  // Begins the next round when this one needs nobody any more.
+  void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
+  Time deadline(const Exchange& exchange, const Links& links) const;
+  // Begins no more rounds; mixes what settles the edges that close. Returns whether nothing is left
+  // to do.
+  bool wind_up(Exchange& exchange, Outbox& out);
+
+  // If the donor lacks a snapshot the next job makes one too; where no other comes any more, one of
+  // its own.
+  void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
+  // The data assignment to use from the next job on.
+  void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
+  void set_workload(const optim::Workload& workload);
+
+  bool started() const { return started_; }
+  bool finished() const { return finished_; }
+  const std::optional<std::string>& trouble() const { return trouble_; }
+  const RunStatus& run() const { return run_; }  // without its trouble
+  std::optional<double> consensus_distance() const { return distance_; }
+  Duration compute() const { return compute_; }
+  Duration mix() const { return mix_; }
+
+ private:
+  void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Exchange& exchange,
+                   const Links& links, Outbox& out);
+  void begin_answer(Exchange& exchange, const Links& links, Outbox& out);
+  void record(Time now, const optim::Done& done, Exchange& exchange);
+  void report(Outbox& out);
+  bool goal_reached() const;
+  std::string shortfall() const;
+
+  Options options_;
+  bool started_ = false, finished_ = false;
+  std::size_t jobs_in_flight_ = 0;
+  bool offered_ = false;  // in this round
+  bool answers_ = false;  // the job in flight is for a neighbour
+  bool last_round_ = false;
+  bool snapshot_wanted_ = false;
+  Time started_at_{};
+  std::optional<std::uint64_t> evaluated_round_;
+  std::shared_ptr<const optim::Shard> shard_;
+  std::optional<std::string> trouble_;
+  RunStatus run_;
+  Progress progress_;
+  std::optional<double> distance_;
+  Duration compute_{}, mix_{};
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,128 @@
+#include "gossip/wire/transfer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/prng.h"
+#include "gossip/wire/chunk_hash.h"
+
+namespace starling::gossip {
+
+bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const {
+  return chunk_bytes == chunk_bytes_ &&
+         std::ranges::equal(payload.pieces(), payload_.pieces(), [](const auto& x, const auto& y) {
+           return x.bytes.data() == y.bytes.data() && x.bytes.size() == y.bytes.size();
+         });
+}
+
+std::uint64_t ChunkHashes::at(std::size_t index, const Payload& bytes) {
+  const auto known = known_.find(index);
+  return known != known_.end() ? known->second : known_[index] = chunk_hash(bytes);
+}
+
+std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index) {
+  return mix64(mix64(mix64(incarnation) ^ epoch) ^ index);
+}
+
+namespace {
+
+std::uint64_t transfer_name(const Message& message) {
+  const auto* round = std::get_if<Round>(&message.body);
+  if (!round || round->index == 0) return message.envelope.sequence;
+  return transfer_of(message.envelope.incarnation, round->epoch, round->index);
+}
+
+}  // namespace
+
+Frame Frames::next() {
+  ENSURE(!done_, "a frame is asked for while there is one");
+  if (made_) {
+    done_ = true;
+    return *std::move(made_);
+  }
+  const std::size_t total = message_.payload.size();
+  Chunk chunk;
+  chunk.transfer = transfer_name(message_);
+  chunk.total = total;
+  Payload body;
+  if (total > 0) {
+    chunk.offset = index_ * chunk_bytes_;
+    body = message_.payload.slice(chunk.offset, std::min(chunk_bytes_, total - chunk.offset));
+    chunk.hash = hashes_->at(index_, body);
+  }
+  ++index_;
+  done_ = chunk.offset + body.size() == total;
+  return {encode_header(message_.envelope, message_.body, chunk), std::move(body)};
+}
+
+std::vector<Frame> Frames::all() {
+  std::vector<Frame> frames;
+  while (!done_) frames.push_back(next());
+  return frames;
+}
+
+Frames Cutter::cut(Message message, std::size_t from, std::size_t chunk_bytes) {
+  ENSURE(from == 0 || from < message.payload.size(), "there is something left to send");
+  if (!message.payload.empty() && (!hashes_ || !hashes_->are_of(message.payload, chunk_bytes)))
+    hashes_ = std::make_shared<ChunkHashes>(message.payload, chunk_bytes);
+  return Frames(std::move(message), from, chunk_bytes, hashes_);
+}
+
+Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload body) {
+  const Chunk& chunk = header.chunk;
+  if (chunk.total == 0) {
+    if (!body.empty()) return fail("malformed");
+    return Message{header.envelope, std::move(header.body), {}};
+  }
+  if (plane_of(header.body) != Plane::bulk || chunk.total > payload_bytes_limit_)
+    return fail("size");
+  if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
+    return fail("malformed");
+  if (chunk_hash(body) != chunk.hash) return fail("checksum");
+
+  const Key key{header.envelope.sender, chunk.transfer};
+  if (chunk.offset == 0 && !partials_.contains(key) && !begin(now, key)) return fail("limit");
+  const auto found = partials_.find(key);
+  if (found == partials_.end() || found->second.bytes < chunk.offset) return fail("incomplete");
+  if (found->second.bytes > chunk.offset) return fail("repeated");
+  Partial& partial = found->second;
+  partial.last = now;
+  partial.bytes += body.size();
+  std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
+  if (partial.bytes < chunk.total) {
+    part_ = {key.first, header.envelope.incarnation, key.second, partial.bytes};
+    return std::nullopt;
+  }
+  Message message{header.envelope, std::move(header.body), Payload(std::move(partial.pieces))};
+  partials_.erase(found);
+  return message;
+}
+
+// The one of the sender that stands still longest makes room.
+bool Assembler::begin(Time now, const Key& key) {
+  std::size_t count = 0;
+  auto oldest = partials_.end();
+  for (auto item = partials_.lower_bound({key.first, 0});
+       item != partials_.end() && item->first.first == key.first; ++item) {
+    ++count;
+    if (oldest == partials_.end() || item->second.last < oldest->second.last) oldest = item;
+  }
+  if (count >= kTransfersPerSender) partials_.erase(oldest);
+  if (partials_.size() >= kPartialsLimit) return false;
+  partials_[key].last = now;
+  return true;
+}
+
+std::optional<Time> Assembler::last_chunk(NodeId sender) const {
+  std::optional<Time> last;
+  for (auto item = partials_.lower_bound({sender, 0});
+       item != partials_.end() && item->first.first == sender; ++item)
+    last = std::max(last.value_or(item->second.last), item->second.last);
+  return last;
+}
+
+std::size_t Assembler::expire(Time now, Duration age) {
+  return std::erase_if(partials_, [&](const auto& entry) { return now - entry.second.last > age; });
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,131 @@
+#include "models/data/csv.h"
+
+#include <algorithm>
+#include <string>
+
+#include "models/data/cell.h"
+#include "models/data/csv_layout.h"
+#include "models/data/csv_profile.h"
+#include "models/data/gz_file.h"
+#include "models/data/holdout.h"
+#include "models/data/text.h"
+
+namespace starling::models {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+struct Count {
+  std::size_t rows = 0;
+  std::size_t dropped = 0;  // for a cell that is missing, the target's aside
+};
+
+// Where the columns of the layout stand in the file, and behind them that of the target.
+Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string& path,
+                                        const TableLayout& layout) {
+  std::vector<std::size_t> places;
+  std::vector<std::string_view> absent;
+  const auto find = [&](const std::string& name) {
+    const auto found = std::ranges::find(table.names(), name);
+    if (found == table.names().end()) absent.push_back(name);
+    places.push_back(static_cast<std::size_t>(found - table.names().begin()));
+  };
+  for (const auto& column : layout.columns) find(column.name);
+  if (!layout.target.empty()) find(layout.target);
+  if (!absent.empty())
+    return fail("{}: has no column {}; its columns are {}", path, fmt::join(absent, ", "),
+                fmt::join(table.names(), ", "));
+  return places;
+}
+
+// The name of the first column of the layout whose cell is missing; empty for none.
+std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
+  for (std::size_t c = 0; c < layout.columns.size(); ++c)
+    if (is_missing(cells[c])) return layout.columns[c].name;
+  return {};
+}
+
+// Gives the cells of every row that is used, in the order of the layout, to `take`.
+Result<Count> for_each_row(const DataOptions& options, const std::string& path,
+                           std::string_view text, const TableLayout& layout, auto take) {
+  TRY(CsvTable table, CsvTable::open(options, path, text));
+  TRY(const std::vector<std::size_t> where, places(table, path, layout));
+  Cells fields;
+  Cells cells(where.size());
+  Count count;
+  while (true) {
+    TRY(const bool any, table.next(fields));
+    if (!any) return count;
+    ++count.rows;
+    for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
+    const bool has_target = layout.target.empty() || !is_missing(cells.back());
+    const std::string_view missing =
+        options.missing == Missing::impute ? "" : missing_column(layout, cells);
+    if (options.missing == Missing::error && (!missing.empty() || !has_target))
+      return fail("{}: line {}: no {}, and data.missing = error", path, table.line(),
+                  missing.empty() ? std::string_view(layout.target) : missing);
+    if (has_target && !missing.empty()) ++count.dropped;
+    if (has_target && missing.empty())
+      if (const Result<void> taken = take(cells); !taken)
+        return fail("{}: line {}: {}", path, table.line(), taken.error().text);
+    for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
+  }
+}
+
+std::vector<std::string> notes_of(const Count& count, const std::string& path,
+                                  const std::string& prefix) {
+  if (count.dropped == 0) return {};
+  return {fmt::format("{}dropped {} of {} rows with a missing cell (data.missing = drop)",
+                      prefix.empty() ? "" : path + ": ", with_commas(count.dropped),
+                      with_commas(count.rows))};
+}
+
+std::string describe(const Data& data, const DataOptions& options) {
+  const Dataset& train = data.train;
+  const std::string classes =
+      train.classes > 0 ? fmt::format(" ({} classes)", with_commas(train.classes)) : "";
+  return fmt::format("csv: {} rows of {} columns that predict {}{}, {} held out",
+                     with_commas(train.rows), train.columns, options.target, classes,
+                     with_commas(data.test.rows));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
+                                           TableBuilder& builder, Dataset& set) {
+  TRY(const std::string text, read_text(path));
+  TRY(const Count count, for_each_row(options, path, text, builder.layout(),
+                                      [&](const Cells& cells) { return builder.add(cells, set); }));
+  return notes_of(count, path, path);
+}
+
+Result<Data> read_csv(const DataOptions& options) {
+  TRY(const std::string text, read_text(options.path));
+  TRY(const TableProfile profile, profile_csv(options, options.path, text));
+  CsvDecision decision = decide_layout(profile, options);
+  if (!decision.refusals.empty())
+    return fail("{}: {}", options.path,
+                fmt::join(decision.refusals, fmt::format("\n{}: ", options.path)));
+  Data data;
+  data.notes = std::move(decision.notes);
+  TableBuilder builder(std::move(decision.layout));
+  std::uint64_t row = 0;
+  const bool has_test = !options.test_path.empty();
+  const double fraction = has_test ? 0 : options.holdout;
+  TRY(const Count count,
+      for_each_row(options, options.path, text, builder.layout(), [&](const Cells& cells) {
+        return builder.add(cells, held_out(row++, fraction, options.seed) ? data.test : data.train);
+      }));
+  std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
+  if (has_test) {
+    TRY(auto notes, read_rows(options, options.test_path, builder, data.test));
+    std::ranges::move(notes, std::back_inserter(data.notes));
+  }
+  if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
+  builder.finish(data.train);
+  builder.finish(data.test);
+  data.description = describe(data, options);
+  return data;
+}
+
+}  // namespace starling::models

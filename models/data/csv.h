@@ -1,0 +1,26 @@
+// csv: a table, one column of which is predicted from the others.
+#pragma once
+
+#include "base/result.h"
+#include "models/data/data_options.h"
+#include "models/data/dataset.h"
+#include "models/data/table_builder.h"
+
+namespace starling::models {
+
+inline constexpr std::size_t kTableColumnsLimit = 10'000;
+inline constexpr std::size_t kWordsLimit = 10'000;    // different ones in a column
+inline constexpr std::size_t kWordBytesLimit = 1000;  // of a name or a word
+
+inline constexpr std::size_t kClassesLimit = 1000;
+
+// Reads data.path, and data.test-path or a held-out part of data.path.
+Result<Data> read_csv(const DataOptions& options);
+
+// Adds the rows of any file that has the columns of the builder's layout, in whatever order, to
+// `set`, and gives what is to say about the file. Rows without a target are left out, and a cell
+// that is missing is what options.missing makes of it.
+Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
+                                           TableBuilder& builder, Dataset& set);
+
+}  // namespace starling::models

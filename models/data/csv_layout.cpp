@@ -1,0 +1,234 @@
+#include "models/data/csv_layout.h"
+
+#include <algorithm>
+
+#include "models/data/csv.h"
+#include "models/data/text.h"
+
+namespace starling::models {
+namespace {
+
+// A column with more different words than these, and one in most rows, tells rows apart and nothing
+// else.
+constexpr std::size_t kWordsUnsuspected = 50;
+constexpr double kMostlyWords = 0.5;
+// Whole numbers with at most so many different values, each in a few rows, are taken for classes.
+constexpr std::size_t kWholeClasses = 20;
+constexpr std::size_t kRowsPerClass = 5;
+// Of the cells of a column that are numbers, and how many different ones, before a word among them
+// is taken for a mistake in the file.
+constexpr double kMostly = 0.9;
+constexpr std::size_t kFewValues = 20;
+// From so many rows on a column that counts them does so on purpose, whatever its name.
+constexpr std::size_t kRowsCounted = 10;
+
+class Decider {
+ public:
+  Decider(const TableProfile& profile, const DataOptions& options)
+      : profile_(profile), options_(options) {}
+
+  CsvDecision decide() {
+    decision_.layout.target = options_.target;
+    check_names();
+    for (const ColumnProfile& column : profile_.columns) {
+      if (column.name == options_.target)
+        decide_target(column);
+      else if (!is_left_out(column))
+        decide_feature(column);
+    }
+    note_missing();
+    if (decision_.layout.columns.empty())
+      refuse("no column is left beside the target {}", options_.target);
+    if (!suspects_.empty())
+      refuse("data.ignore = {} leaves {} out", fmt::join(suspects_, ","),
+             suspects_.size() == 1 ? "it" : "them");
+    return std::move(decision_);
+  }
+
+ private:
+  template <class... Args>
+  void note(fmt::format_string<Args...> text, Args&&... args) {
+    decision_.notes.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void refuse(fmt::format_string<Args...> text, Args&&... args) {
+    decision_.refusals.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+  // What leaving the column out would mend.
+  template <class... Args>
+  void suspect(const ColumnProfile& column, fmt::format_string<Args...> text, Args&&... args) {
+    refuse(text, std::forward<Args>(args)...);
+    suspects_.push_back(column.name);
+  }
+
+  void check_names() {
+    if (options_.target.empty())
+      refuse("data.target = \"\" names no column, expected one of {}", profile_.names());
+    else if (!profile_.find(options_.target))
+      refuse("data.target = \"{}\" is no column, expected one of {}", options_.target,
+             profile_.names());
+    for (const std::string& name : options_.ignore)
+      if (!profile_.find(name))
+        refuse("data.ignore = \"{}\" is no column, expected some of {}", name, profile_.names());
+    if (std::ranges::count(options_.ignore, options_.target) > 0)
+      refuse("data.ignore holds the target {}", options_.target);
+  }
+
+  bool is_left_out(const ColumnProfile& column) {
+    if (std::ranges::count(options_.ignore, column.name) > 0) return true;
+    const bool counts = options_.has_header && column.counts_rows &&
+                        column.numbers.count == profile_.rows &&
+                        profile_.rows >= (column.is_named ? kRowsCounted : 2);
+    if (counts && !column.is_named)
+      note("left out: column {}, which has no name and counts the rows", column.name);
+    else if (counts)
+      note(
+          "column {} counts the rows, which tells nothing of others; data.ignore = {} leaves it "
+          "out",
+          column.name, column.name);
+    return counts && !column.is_named;
+  }
+
+  void decide_feature(const ColumnProfile& column) {
+    ColumnKind kind = ColumnKind::words;
+    if (column.present() == 0)
+      kind = ColumnKind::empty;
+    else if (column.words.count == 0)
+      kind = ColumnKind::numbers;
+    else
+      check_words(column);
+    decision_.layout.columns.push_back({column.name, kind});
+    if (kind == ColumnKind::empty)
+      note("column {}: every cell is missing", column.name);
+    else if (column.missing.count > 0 && options_.missing == Missing::impute)
+      (kind == ColumnKind::numbers ? missing_numbers_ : missing_words_)
+          .push_back(fmt::format("{} {} ({})", column.name, with_commas(column.missing.count),
+                                 ways(column)));
+  }
+
+  void note_missing() {
+    if (!missing_numbers_.empty())
+      note("missing of {} rows: {}; the mean over all nodes stands for a number",
+           with_commas(profile_.rows), fmt::join(missing_numbers_, ", "));
+    if (!missing_words_.empty())
+      note("missing of {} rows: {}; a missing word is a category of its own",
+           with_commas(profile_.rows), fmt::join(missing_words_, ", "));
+  }
+
+  // "NA" 12 times, empty 3 times
+  static std::string ways(const ColumnProfile& column) {
+    std::vector<std::string> ways;
+    for (const auto& [cell, count] : column.missing_as)
+      ways.push_back(cell.empty() ? "empty" : fmt::format("\"{}\"", cell));
+    return fmt::format("{}", fmt::join(ways, ", "));
+  }
+
+  // Whether nearly all cells are numbers, of many values: amounts, then, not names.
+  static bool is_amount(const ColumnProfile& column) {
+    return static_cast<double>(column.numbers.count) >=
+               kMostly * static_cast<double>(column.present()) &&
+           column.values.size() > kFewValues;
+  }
+
+  // Numbers that are written for people. True when the column was refused for them.
+  bool refuse_format(const ColumnProfile& column) {
+    const auto are_all = [&](const CellCount& cells) {
+      return cells.count > 0 && cells.count == column.words.count;
+    };
+    if (are_all(column.grouped))
+      refuse("column {}: line {} holds \"{}\"; write numbers without thousands separators",
+             column.name, column.grouped.line, column.grouped.first);
+    else if (are_all(column.decimal_commas))
+      refuse("column {}: line {} holds \"{}\"; write numbers with a decimal point", column.name,
+             column.decimal_commas.line, column.decimal_commas.first);
+    else if (is_amount(column))
+      refuse(
+          "column {}: line {} holds \"{}\", and {} of its {} cells are numbers; write NA where a "
+          "number is missing",
+          column.name, column.words.line, column.words.first, with_commas(column.numbers.count),
+          with_commas(column.present()));
+    else
+      return false;
+    return true;
+  }
+
+  void check_words(const ColumnProfile& column) {
+    const bool hashes = options_.hash_bits > 0;
+    const double most = std::max(static_cast<double>(kWordsUnsuspected),
+                                 kMostlyWords * static_cast<double>(column.present()));
+    const std::size_t different = column.values.size();
+    if (static_cast<double>(column.times.count) >= kMostly * static_cast<double>(column.present()))
+      suspect(column,
+              "column {} holds dates or times (\"{}\"); put what matters of them, such as the hour "
+              "or the weekday, into columns of numbers",
+              column.name, column.times.first);
+    else if (refuse_format(column))
+      return;
+    else if (!hashes && (different > kWordsLimit || static_cast<double>(different) > most))
+      suspect(column,
+              "column {} holds {}{} different words in {} rows, such as \"{}\": ids or free text, "
+              "which no node can learn from another's; data.words = hash:8 takes them regardless",
+              column.name, different > kWordsLimit ? "more than " : "",
+              with_commas(std::min(different, kWordsLimit)), with_commas(profile_.rows),
+              column.words.first);
+    else if (column.longest_bytes > kWordBytesLimit)
+      suspect(column, "column {} holds texts of up to {} bytes, expected words of at most {}",
+              column.name, with_commas(column.longest_bytes), kWordBytesLimit);
+    else if (column.numbers.count > 0)
+      note("column {} is taken for words: line {} holds \"{}\"", column.name, column.words.line,
+           column.words.first);
+  }
+
+  void decide_target(const ColumnProfile& column) {
+    TableLayout& layout = decision_.layout;
+    const std::size_t different = column.values.size();
+    const bool few = column.is_whole && different <= kWholeClasses &&
+                     (different <= 2 || kRowsPerClass * different <= column.present());
+    layout.classifies = options_.task == Task::classification ||
+                        (options_.task == Task::automatic && (column.words.count > 0 || few));
+    if (column.present() == 0) return refuse("target {}: every cell is missing", column.name);
+    if (column.missing.count > 0 && options_.missing != Missing::error)
+      note("{} of {} rows have no {} ({}) and are left out", with_commas(column.missing.count),
+           with_commas(profile_.rows), column.name, ways(column));
+    if (column.words.count > 0 && options_.task != Task::classification && refuse_format(column))
+      return;
+    if (!layout.classifies && column.words.count > 0)
+      return refuse(
+          "target {}: line {} holds \"{}\", expected a number, or data.task = "
+          "classification",
+          column.name, column.words.line, column.words.first);
+    if (layout.classifies && different > kClassesLimit)
+      return refuse("target {} has {} different values, expected at most {} classes", column.name,
+                    different > kWordsLimit ? "too many" : with_commas(different), kClassesLimit);
+    if (different == 1)
+      note("target {}: every row holds {}, so that these rows alone teach nothing", column.name,
+           *column.values.begin());
+    if (options_.task == Task::automatic) say_task(column, different);
+  }
+
+  void say_task(const ColumnProfile& column, std::size_t different) {
+    if (!decision_.layout.classifies)
+      note("target {} holds amounts: regression", column.name);
+    else if (column.words.count > 0)
+      note("target {} holds {} different words: classification", column.name, different);
+    else
+      note(
+          "target {} holds {} different whole numbers, {} to {}: classification; data.task = "
+          "regression takes them for amounts",
+          column.name, different, column.least, column.most);
+  }
+
+  const TableProfile& profile_;
+  const DataOptions& options_;
+  CsvDecision decision_;
+  std::vector<std::string> suspects_;  // columns
+  std::vector<std::string> missing_numbers_, missing_words_;
+};
+
+}  // namespace
+
+CsvDecision decide_layout(const TableProfile& profile, const DataOptions& options) {
+  return Decider(profile, options).decide();
+}
+
+}  // namespace starling::models

@@ -1,0 +1,24 @@
+// csv_layout: what becomes of the columns of a table, from what their cells look like.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "models/data/csv_profile.h"
+#include "models/data/data_options.h"
+#include "models/data/table_layout.h"
+
+namespace starling::models {
+
+struct CsvDecision {
+  TableLayout layout;
+  // What a reader of the file would not expect, a sentence each.
+  std::vector<std::string> notes;
+  // Why these data cannot be used as they are, and what to do, a sentence each.
+  std::vector<std::string> refusals;
+};
+
+CsvDecision decide_layout(const TableProfile& profile, const DataOptions& options);
+
+}  // namespace starling::models

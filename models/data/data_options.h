@@ -1,0 +1,84 @@
+// DataOptions: section `data` of the settings, read and checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+
+namespace starling::models {
+
+enum class Source { digits, houses, reference, idx, csv, libsvm };
+
+// How the order of samples is made that is then cut into one piece a node.
+struct Partition {
+  enum class Kind { iid, by_label, dirichlet, contiguous };
+  Kind kind = Kind::iid;
+  double alpha = 0;  // of dirichlet: small means that each node sees few classes
+
+  bool operator==(const Partition&) const = default;
+};
+
+// Which piece is this node's.
+struct ShardChoice {
+  enum class Kind { automatic, all, part };
+  Kind kind = Kind::automatic;
+  std::size_t index = 0;  // of part: 0 <= index < count
+  std::size_t count = 1;
+
+  bool operator==(const ShardChoice&) const = default;
+};
+
+// Problem(n, d, m, h, noise, S) of the reference; see models/data/reference.h.
+struct ReferenceOptions {
+  std::size_t n = 16;
+  std::size_t d = 10;
+  std::size_t m = 20;
+  double h = 1.0;
+  double noise = 0.1;
+  std::uint64_t seed = 1000;
+};
+
+// What is learned of a table's target; automatic: from what the column holds.
+enum class Task { automatic, regression, classification };
+
+// What becomes of a row with a missing cell.
+enum class Missing { impute, drop, error };
+
+// What the loss that the nodes minimise together is the mean over.
+enum class Weight { nodes, samples };
+
+inline constexpr unsigned kHashBitsLimit = 16;
+
+struct DataOptions {
+  Source source = Source::digits;
+  std::string path = {};
+  std::string test_path = {};
+  std::string target = {};
+  std::vector<std::string> ignore = {};  // columns of a table that are left out
+  Task task = Task::automatic;
+  Missing missing = Missing::impute;
+  char separator = 0;  // of a table; 0: found in its first line
+  bool has_header = true;
+  unsigned hash_bits =
+      0;  // words become one of 2^bits features each, unnamed; 0: named, one a word
+  Weight weight = Weight::nodes;
+  Partition partition = {};
+  ShardChoice shard = {};
+  ReferenceOptions reference = {};
+  std::size_t samples = 10000;
+  double holdout = 0.2;
+  std::uint64_t seed = 1;
+};
+
+void describe_data(Schema& schema);
+DataOptions read_data_options(Reader& reader);
+
+// As a user writes them: "digits", "dirichlet:0.5".
+std::string_view to_string(Source source);
+std::string to_string(const Partition& partition);
+
+}  // namespace starling::models

@@ -1,0 +1,40 @@
+// partition: which node holds which rows. A function of data, options and members alone, so every
+// node knows every node's part without asking.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/data/data_options.h"
+#include "models/data/dataset.h"
+#include "optim/job.h"
+
+namespace starling::models {
+
+using Rows = std::vector<std::uint32_t>;  // indices of the training set, ascending
+
+// Cuts the training set into `parts`; every row is in exactly one of them. Of sizes that differ
+// by one at most, but for dirichlet, and for by-label with as many parts as classes: then part i
+// is class i. With at least as many rows as parts, no part of a dirichlet is empty.
+std::vector<Rows> deal(const Dataset& train, const Partition& partition, std::size_t parts,
+                       std::uint64_t seed);
+
+// Shares blocks of shuffled rows among the members by rendezvous hashing: a block goes to the
+// member with the highest hash of block and member, so a newcomer takes only what it wins, and the
+// blocks of one who leaves are all that moves.
+// Thaler, Ravishankar: Using name-based mappings to increase hit rates, 1998.
+std::vector<Rows> rendezvous(std::size_t rows, const std::vector<NodeId>& members,
+                             std::uint64_t seed);
+
+// Who holds what, as far as one node can know.
+struct Assignment {
+  std::vector<Rows> parts;  // of all nodes, as many times as the network holds them
+  std::size_t own = 0;      // index in parts
+  std::string description;  // "7,500 of 60,000 samples (iid, part 3/8)"
+};
+
+// REQUIRES shard.place < shard.members.size().
+Assignment assign_rows(const Dataset& train, const DataOptions& options, const optim::Shard& shard);
+
+}  // namespace starling::models

@@ -1,0 +1,185 @@
+#include "models/data/survey.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "models/data/csv.h"
+#include "models/data/text.h"
+
+namespace starling::models {
+namespace {
+
+std::string_view name_of(ColumnKind kind) {
+  constexpr std::string_view kNames[] = {"nothing", "numbers", "words"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+void merge_words(std::vector<std::string>& words, const std::vector<std::string>& others) {
+  std::vector<std::string> both;
+  std::ranges::set_union(words, others, std::back_inserter(both));
+  words = std::move(both);
+}
+
+// "numbers (mean 3.5)" or "words (red, …)"
+std::string describe(const ColumnSurvey& column) {
+  if (column.kind == ColumnKind::numbers)
+    return fmt::format("numbers (mean {:.4g})", column.moments.mean);
+  const auto word = std::ranges::find_if(column.words, [](const auto& w) { return !w.empty(); });
+  return word == column.words.end() ? std::string(name_of(column.kind))
+                                    : fmt::format("words (such as \"{}\")", word->substr(0, 40));
+}
+
+Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
+  if (sum.kind == ColumnKind::empty) sum.kind = other.kind;
+  if (other.kind != ColumnKind::empty && other.kind != sum.kind)
+    return fail(
+        "column {} holds {} at one node and {} at another; make them alike, or leave it "
+        "out with data.ignore = {} everywhere",
+        sum.name, describe(sum), describe(other), sum.name);
+  sum.moments.merge(other.moments);
+  merge_words(sum.words, other.words);
+  if (sum.words.size() > kWordsLimit)
+    return fail("column {} has {} different words at all nodes together, expected at most {}",
+                sum.name, with_commas(sum.words.size()), with_commas(kWordsLimit));
+  return {};
+}
+
+Result<void> merge_target(Survey& sum, const Survey& other) {
+  if (sum.target != other.target)
+    return fail("one node predicts {}, another {}; expected one data.target", sum.target,
+                other.target);
+  if (sum.classifies != other.classifies)
+    return fail(
+        "target {} holds classes at one node and amounts at another; set data.task = "
+        "classification or regression at all of them",
+        sum.target);
+  sum.amounts.merge(other.amounts);
+  merge_words(sum.classes, other.classes);
+  if (sum.classes.size() > kClassesLimit)
+    return fail("target {} has {} classes at all nodes together, expected at most {}", sum.target,
+                sum.classes.size(), kClassesLimit);
+  return {};
+}
+
+Result<void> merge_into(Survey& sum, const Survey& other) {
+  if (sum.hash_bits != other.hash_bits)
+    return fail("one node has data.words = {}, another {}; expected one for all",
+                sum.hash_bits == 0 ? "share" : fmt::format("hash:{}", sum.hash_bits),
+                other.hash_bits == 0 ? "share" : fmt::format("hash:{}", other.hash_bits));
+  for (const ColumnSurvey& column : other.columns)
+    if (!sum.find(column.name))
+      return fail(
+          "column {} is in the table of one node and not in that of another; add it, or "
+          "leave it out with data.ignore = {} everywhere",
+          column.name, column.name);
+  for (ColumnSurvey& column : sum.columns) {
+    const ColumnSurvey* const found = other.find(column.name);
+    if (!found)
+      return fail(
+          "column {} is in the table of one node and not in that of another; add it, or "
+          "leave it out with data.ignore = {} everywhere",
+          column.name, column.name);
+    TRY_DO(merge_column(column, *found));
+  }
+  TRY_DO(merge_target(sum, other));
+  sum.rows += other.rows;
+  return {};
+}
+
+}  // namespace
+
+const ColumnSurvey* Survey::find(std::string_view name) const {
+  const auto found = std::ranges::find(columns, name, &ColumnSurvey::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+namespace {
+
+// What the rows hold, by the slots of the table.
+struct Seen {
+  std::vector<Moments> numbers;
+  std::vector<std::vector<bool>> words;
+};
+
+Seen look_at(const TableFeatures& table, std::span<const std::uint32_t> rows) {
+  Seen seen{.numbers = std::vector<Moments>(table.number_columns), .words = {}};
+  for (const auto& words : table.words) seen.words.emplace_back(words.size());
+  for (const std::uint32_t row : rows) {
+    const double* const numbers = table.numbers.data() + row * table.number_columns;
+    for (std::size_t slot = 0; slot < table.number_columns; ++slot)
+      if (!std::isnan(numbers[slot])) seen.numbers[slot].add(numbers[slot]);
+    for (std::size_t slot = 0; slot < table.words.size(); ++slot)
+      seen.words[slot][table.codes[row * table.words.size() + slot]] = true;
+  }
+  return seen;
+}
+
+std::vector<std::string> chosen(const std::vector<std::string>& words,
+                                const std::vector<bool>& which) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (which[i]) result.push_back(words[i]);
+  return result;
+}
+
+}  // namespace
+
+Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits) {
+  const auto& table = std::get<TableFeatures>(set.features);
+  const Seen seen = look_at(table, rows);
+  Survey survey;
+  survey.target = table.target;
+  survey.classifies = set.classes > 0;
+  survey.rows = static_cast<double>(rows.size());
+  survey.hash_bits = hash_bits;
+  for (const auto& [name, kind, slot] : table.columns) {
+    ColumnSurvey& column = survey.columns.emplace_back();
+    column.name = name;
+    column.kind = kind;
+    if (kind == ColumnKind::words && hash_bits == 0)
+      column.words = chosen(table.words[slot], seen.words[slot]);
+    else if (kind == ColumnKind::numbers)
+      column.moments = seen.numbers[slot];
+  }
+  std::vector<bool> classes(set.classes);
+  for (const std::uint32_t row : rows)
+    if (survey.classifies)
+      classes[static_cast<std::size_t>(set.labels[row])] = true;
+    else
+      survey.amounts.add(set.targets[row]);
+  survey.classes = chosen(set.class_names, classes);
+  return survey;
+}
+
+Result<Survey> merge(std::span<const Survey> surveys) {
+  if (const auto fixed = std::ranges::find_if(surveys, &Survey::is_fixed); fixed != surveys.end())
+    return *fixed;
+  if (surveys.empty()) return fail("there is no survey to found the features on");
+  Survey sum = surveys.front();
+  for (const Survey& other : surveys.subspan(1)) TRY_DO(merge_into(sum, other));
+  sum.is_fixed = true;
+  if (sum.rows == 0) return fail("no survey has a sample to found the features on");
+  TRY_DO(check_size(sum));
+  return sum;
+}
+
+Result<void> check_size(const Survey& survey) {
+  const std::size_t bytes = encode(survey).size();
+  if (bytes <= kSurveyBytesLimit) return {};
+  const auto size = [](const ColumnSurvey& column) {
+    std::size_t sum = 0;
+    for (const std::string& word : column.words) sum += word.size();
+    return sum;
+  };
+  const auto largest = std::ranges::max_element(survey.columns, {}, size);
+  return fail(
+      "what the nodes must tell each other of this table has {} bytes, expected at most {}; most "
+      "of it are the {} words of column {}: leave it out with data.ignore = {}, or set data.words "
+      "= "
+      "hash:8",
+      with_commas(bytes), with_commas(kSurveyBytesLimit), with_commas(largest->words.size()),
+      largest->name, largest->name);
+}
+
+}  // namespace starling::models

@@ -1,0 +1,180 @@
+// The text form of a survey.
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/text.h"
+#include "models/data/csv.h"
+#include "models/data/survey.h"
+
+namespace starling::models {
+namespace {
+
+constexpr std::string_view kFormat = "starling-survey-2";
+
+class Writer {
+ public:
+  void put(std::string_view word) {
+    fmt::format_to(std::back_inserter(text_), "{}:{}", word.size(), word);
+  }
+  void put(std::size_t number) { put(std::string_view(fmt::to_string(number))); }
+  void put(const std::vector<std::string>& words) {
+    put(words.size());
+    for (const std::string& word : words) put(std::string_view(word));
+  }
+  void put(const Moments& moments) {
+    for (const double number : {moments.count, moments.mean, moments.squares})
+      put(std::string_view(fmt::to_string(number)));
+  }
+  std::string finish() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// Every size is checked against a limit and against what is left of the text.
+class Taker {
+ public:
+  explicit Taker(std::string_view text) : rest_(text) {}
+
+  Result<std::string_view> word() {
+    constexpr std::size_t kLengthDigits = 4;  // of the largest length, kWordBytesLimit
+    const std::size_t colon = rest_.substr(0, kLengthDigits + 1).find(':');
+    const auto size = parse_integer(rest_.substr(0, std::min(colon, rest_.size())));
+    if (colon == std::string_view::npos || !size || *size < 0 ||
+        static_cast<std::size_t>(*size) > std::min(kWordBytesLimit, rest_.size() - colon - 1))
+      return fail("a survey breaks off, or holds a word of more than {} bytes", kWordBytesLimit);
+    const std::string_view word = rest_.substr(colon + 1, static_cast<std::size_t>(*size));
+    rest_.remove_prefix(colon + 1 + word.size());
+    return word;
+  }
+
+  Result<double> number() {
+    TRY(const std::string_view text, word());
+    const auto value = parse_number(text);
+    if (!value) return fail("a survey holds \"{}\", expected a finite number", text.substr(0, 40));
+    return *value;
+  }
+
+  Result<std::size_t> size(std::size_t limit) {
+    TRY(const double value, number());
+    if (!(value >= 0 && value <= static_cast<double>(limit)) || value != std::floor(value))
+      return fail("a survey holds a count of {}, expected 0 to {}", value, limit);
+    return static_cast<std::size_t>(value);
+  }
+
+  Result<std::vector<std::string>> words(std::size_t limit) {
+    TRY(const std::size_t count, size(limit));
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < count; ++i) {
+      TRY(const std::string_view next, word());
+      words.emplace_back(next);
+    }
+    return words;
+  }
+
+  // Of which none stands twice.
+  Result<std::vector<std::string>> ascending(std::size_t limit) {
+    TRY(auto found, words(limit));
+    if (!std::ranges::is_sorted(found, std::ranges::less_equal()))
+      return fail("a survey repeats or misorders its words");
+    return found;
+  }
+
+  Result<Moments> moments() {
+    constexpr double kMeanLimit = 1e100;  // so that no merger of surveys overflows
+    constexpr double kSquaresLimit = 1e200;
+    Moments result;
+    TRY(const std::size_t count, size(kRowsMergedLimit));
+    result.count = static_cast<double>(count);
+    TRY(result.mean, number());
+    TRY(result.squares, number());
+    if (std::abs(result.mean) > kMeanLimit ||
+        !(result.squares >= 0 && result.squares <= kSquaresLimit))
+      return fail("a survey holds a mean of {} and squares of {}, expected at most {} and 0 to {}",
+                  result.mean, result.squares, kMeanLimit, kSquaresLimit);
+    return result;
+  }
+
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+Result<ColumnSurvey> take_column(Taker& taker) {
+  ColumnSurvey column;
+  TRY(const std::string_view name, taker.word());
+  column.name = name;
+  TRY(const std::size_t kind, taker.size(2));
+  column.kind = static_cast<ColumnKind>(kind);
+  if (column.kind == ColumnKind::numbers) {
+    TRY(column.moments, taker.moments());
+  } else if (column.kind == ColumnKind::words) {
+    TRY(column.words, taker.ascending(kWordsLimit));
+  }
+  return column;
+}
+
+}  // namespace
+
+std::string encode(const Survey& survey) {
+  Writer writer;
+  writer.put(kFormat);
+  writer.put(std::size_t{survey.is_fixed});
+  writer.put(std::size_t{survey.hash_bits});
+  writer.put(static_cast<std::size_t>(survey.rows));
+  writer.put(survey.columns.size());
+  for (const ColumnSurvey& column : survey.columns) {
+    writer.put(std::string_view(column.name));
+    writer.put(static_cast<std::size_t>(column.kind));
+    if (column.kind == ColumnKind::numbers) writer.put(column.moments);
+    if (column.kind == ColumnKind::words) writer.put(column.words);
+  }
+  writer.put(std::string_view(survey.target));
+  writer.put(std::size_t{survey.classifies});
+  if (survey.classifies)
+    writer.put(survey.classes);
+  else
+    writer.put(survey.amounts);
+  return writer.finish();
+}
+
+Result<Survey> decode_survey(std::string_view text) {
+  if (text.size() > kSurveyBytesLimit)
+    return fail("a survey has {} bytes, expected at most {}", text.size(), kSurveyBytesLimit);
+  Taker taker(text);
+  TRY(const std::string_view format, taker.word());
+  if (format != kFormat) return fail("a survey does not begin with {}", kFormat);
+  Survey survey;
+  TRY(const std::size_t is_fixed, taker.size(1));
+  survey.is_fixed = is_fixed == 1;
+  TRY(const std::size_t bits, taker.size(kHashBitsLimit));
+  survey.hash_bits = static_cast<unsigned>(bits);
+  TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
+  survey.rows = static_cast<double>(rows);
+  TRY(const std::size_t columns, taker.size(kTableColumnsLimit));
+  for (std::size_t c = 0; c < columns; ++c) {
+    TRY(ColumnSurvey column, take_column(taker));
+    if (column.moments.count > survey.rows)
+      return fail("a survey of {} rows counts {} in column {}", survey.rows, column.moments.count,
+                  column.name);
+    survey.columns.push_back(std::move(column));
+  }
+  TRY(const std::string_view target, taker.word());
+  survey.target = target;
+  TRY(const std::size_t classifies, taker.size(1));
+  survey.classifies = classifies == 1;
+  if (survey.classifies) {
+    TRY(survey.classes, taker.ascending(kClassesLimit));
+  } else {
+    TRY(survey.amounts, taker.moments());
+  }
+  if (survey.amounts.count > survey.rows)
+    return fail("a survey of {} rows counts {} targets", survey.rows, survey.amounts.count);
+  if (!taker.at_end()) return fail("a survey holds bytes after its end");
+  return survey;
+}
+
+}  // namespace starling::models

@@ -1,0 +1,40 @@
+// TableBuilder: from cells to a data set, or to two that share their words and classes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "models/data/dataset.h"
+#include "models/data/table_layout.h"
+
+namespace starling::models {
+
+class TableBuilder {
+ public:
+  explicit TableBuilder(TableLayout layout);
+
+  const TableLayout& layout() const { return layout_; }
+  // Adds a row to `set`: the cells of the layout's columns, in their order, and that of the target
+  // behind them if there is one. A missing number becomes NaN, a missing word an empty one. The
+  // error names the column and the cell; `set` then must not be used. REQUIRES a target that is not
+  // missing.
+  Result<void> add(std::span<const std::string> cells, Dataset& set);
+  // Names the columns and the classes of a data set; once for each, after the last row of all.
+  void finish(Dataset& set) const;
+
+ private:
+  using Codes = std::unordered_map<std::string, std::uint32_t>;  // by order of appearance
+
+  static Result<std::uint32_t> code_of(Codes& codes, const std::string& word, std::size_t limit);
+  Result<void> add_target(const std::string& cell, Dataset& set);
+
+  TableLayout layout_;
+  std::vector<Codes> words_;  // by slot
+  Codes classes_;
+};
+
+}  // namespace starling::models

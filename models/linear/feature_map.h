@@ -1,0 +1,78 @@
+// FeatureMap: from a row as it was read to the numbers a model sees. For a table these are, for the
+// columns in the order of the merged survey,
+//   (number - mean) / deviation           of a column of numbers; 0 for a missing one
+//   1 at the row's own word, 0 elsewhere  of a column of words; all 0 for a word that no founder
+//   saw
+// where words are hashed a column of words has 2^bits features, and the word is at its hash.
+// Amounts to predict are scaled like numbers. For every other data set they are the row's own
+// numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "models/data/dataset.h"
+#include "models/data/survey.h"
+
+namespace starling::models {
+
+class FeatureMap {
+ public:
+  // Width 0 for a table until it is founded, the data set's columns otherwise.
+  explicit FeatureMap(const Dataset& set);
+  // Of the rows of `set`, a table, by the survey of a model; the error names a column that the
+  // table lacks, or holds otherwise.
+  static Result<FeatureMap> found(const Dataset& set, const Survey& survey);
+
+  std::size_t width() const { return width_; }
+  // What one unit of a scaled target is in units of the target, and what 0 is.
+  double target_unit() const { return target_unit_; }
+  double target_mean() const { return target_mean_; }
+  // By the table's own label: that of the model, -1 for a class that the model does not know. Empty
+  // where they are the same.
+  const std::vector<std::int32_t>& classes() const { return classes_; }
+  // Of everything that decides what a feature means.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  // Writes rows.size() x width() numbers, row-major. REQUIRES a founded map, and the data set that
+  // it was founded for or another with the same words.
+  template <class S>
+  void gather(const Dataset& set, std::span<const std::uint32_t> rows, S* out) const;
+  // Writes rows.size() targets.
+  template <class S>
+  void gather_targets(const Dataset& set, std::span<const std::uint32_t> rows, S* out) const;
+
+  static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
+  // By the code of a word in column `slot` of words: its feature, or kUnknown.
+  const std::vector<std::uint32_t>& places(std::size_t slot) const { return places_[slot]; }
+
+ private:
+  struct Number {
+    std::size_t slot = 0, place = 0;
+    double mean = 0;
+    double factor = 1;  // one over the deviation; 0 for a constant column
+  };
+
+  template <class S>
+  void gather_table(const TableFeatures& table, std::span<const std::uint32_t> rows, S* out) const;
+  Result<void> adopt(const ColumnSurvey& column, unsigned hash_bits, const TableFeatures& table);
+  // Of a word of the column that begins at the feature width_.
+  std::uint32_t place_of(const ColumnSurvey& column, unsigned hash_bits,
+                         const std::string& word) const;
+  void adopt_target(const Dataset& set, const Survey& survey);
+
+  std::size_t width_ = 0;
+  std::uint64_t fingerprint_ = 0;
+  double target_mean_ = 0;
+  double target_unit_ = 1;
+  std::vector<Number> numbers_;
+  std::vector<std::vector<std::uint32_t>> places_;  // by slot; empty for a column left out
+  std::vector<std::size_t> always_;  // features of words that are missing in every row
+  std::vector<std::int32_t> classes_;
+};
+
+}  // namespace starling::models

@@ -1,0 +1,59 @@
+// WeightedObjective: makes the mean over the nodes a mean over the samples of all nodes,
+//   F_i' = w_i F_i,  w_i = m_i / m,  so that  (1/n) sum_i F_i' = sum_i m_i F_i / sum_i m_i
+// where node i holds m_i samples, and m is the mean of m_j over the n founders j, which their
+// surveys tell. Terms that all nodes share, such as l2, keep their weight. Any exact algorithm
+// stays exact.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "optim/local/objective.h"
+
+namespace starling::models {
+
+template <class S>
+class WeightedObjective final : public optim::Objective<S> {
+ public:
+  explicit WeightedObjective(std::unique_ptr<optim::Objective<S>> inner);
+
+  // The number of samples and a colon, before the survey of the inner objective; of a foundation
+  // the mean number.
+  std::string survey() const override;
+  Result<void> found(std::span<const std::string> surveys) override;
+  std::string foundation() const override;
+  void assign(const optim::Shard& shard) override { inner_->assign(shard); }
+
+  std::size_t dimension() const override { return mean_samples_ > 0 ? inner_->dimension() : 0; }
+  std::size_t samples() const override { return inner_->samples(); }
+  std::string shard_description() const override;
+  std::string schema() const override { return inner_->schema() + ", weighted by samples"; }
+  std::vector<std::string> notes() const override { return inner_->notes(); }
+
+  void initialize(std::span<S> x, std::uint64_t seed) const override {
+    inner_->initialize(x, seed);
+  }
+  // The gradient is of F_i'; the loss is F_i, as evaluate() gives it: that of this node's samples,
+  // by which people judge it and the guard its steps.
+  double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                           std::span<S> gradient) override;
+  bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
+  optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
+    return inner_->evaluate(x, limit);
+  }
+
+ private:
+  double weight() const;
+
+  std::unique_ptr<optim::Objective<S>> inner_;
+  double mean_samples_ = 0;  // of the founders; 0 until founded
+};
+
+extern template class WeightedObjective<float>;
+extern template class WeightedObjective<double>;
+
+// The surveys of the inner objectives, for whoever looks into a foundation.
+Result<std::vector<std::string>> without_weights(std::span<const std::string> surveys);
+
+}  // namespace starling::models

@@ -1,0 +1,53 @@
+// ModelCard: everything that a model's numbers mean, so that whoever has both can predict.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "models/data/data_options.h"
+#include "models/data/dataset.h"
+#include "models/data/survey.h"
+#include "models/nets/model_options.h"
+#include "models/nets/network.h"
+
+namespace starling::models {
+
+struct ModelCard {
+  ModelKind kind = ModelKind::linear;
+  NetworkShape shape;
+  Source source = Source::csv;
+  std::size_t classes = 0;      // 0 for regression
+  std::optional<Survey> table;  // of a table: what its features, target and classes are
+};
+
+// A model that exists: its parameters are shape's, in the order of Network.
+struct TrainedModel {
+  ModelCard card;
+  std::vector<double> parameters;
+};
+
+// Of a kind, not auto, on features of that width; 0 classes for regression.
+NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t width,
+                      std::size_t classes);
+
+// Numbers in x.
+std::size_t dimension(const NetworkShape& shape);
+
+// A tensor's name, its shape, and where it begins in x.
+struct TensorPlace {
+  std::string name;
+  std::vector<std::size_t> extents;  // weights: inputs, outputs; biases: outputs
+  std::size_t offset = 0;
+
+  std::size_t size() const;
+};
+std::vector<TensorPlace> tensors(const NetworkShape& shape);
+
+// The surveys of all founders, as they came, made one.
+Result<Survey> merge_texts(std::span<const std::string> surveys);
+
+}  // namespace starling::models

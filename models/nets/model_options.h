@@ -1,0 +1,43 @@
+// ModelOptions: section `model` of the settings, read and checked.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/settings.h"
+
+namespace starling::models {
+
+inline constexpr std::size_t kParametersLimit = std::size_t{1} << 30;
+
+enum class ModelKind { automatic, linear, logistic, softmax, mlp };
+enum class Precision { f32, f64 };
+
+struct TrainedModel;
+
+struct ModelOptions {
+  ModelKind kind = ModelKind::automatic;
+  std::vector<std::size_t> hidden{64};
+  double l2 = 0;
+  // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
+  // optimum.
+  double weight_decay = 0;
+  Precision precision = Precision::f32;
+  std::string from = {};  // the file of a model to start from; empty: none
+  std::shared_ptr<const TrainedModel> start = nullptr;  // what it holds
+};
+
+void describe_model(Schema& schema);
+ModelOptions read_model_options(Reader& reader);
+
+// As a user writes it: "auto", "mlp".
+std::string_view to_string(ModelKind kind);
+
+// Whether a model of that kind on features of that width is of a size that a node may hold; 0
+// classes for regression.
+Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes);
+
+}  // namespace starling::models

@@ -1,0 +1,242 @@
+#include "models/nets/network_objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "models/linear/gemm.h"
+#include "models/linear/least_squares.h"
+
+namespace starling::models {
+namespace {
+
+// Enough rows to keep gemm busy, few enough to stay in cache; fewer where rows are long.
+constexpr std::size_t kBlockRows = 256;
+constexpr std::size_t kBlockNumbers = std::size_t{1} << 20;
+constexpr std::size_t kLeastBlockRows = 16;
+
+// A closed form of d parameters costs d^2 numbers of memory and d^3 / 3 operations.
+constexpr std::size_t kClosedFormLimit = 1024;
+
+std::size_t block_rows(std::size_t width) {
+  return std::clamp(kBlockNumbers / width, kLeastBlockRows, kBlockRows);
+}
+
+template <class T>
+T* grown(std::vector<T>& buffer, std::size_t size) {
+  if (buffer.size() < size) buffer.resize(size);
+  return buffer.data();
+}
+
+// What only the survey of all founders tells.
+Result<void> check_founded(const ModelOptions& model, const Survey& survey, std::size_t width) {
+  const std::size_t classes = survey.classes.size();
+  if (survey.classifies && classes < 2)
+    return fail("target {} has one class, \"{}\", at all nodes together; expected at least two",
+                survey.target, fmt::join(survey.classes, ""));
+  if (model.kind == ModelKind::logistic && classes != 2)
+    return fail(
+        "model.kind = logistic tells two classes apart, and target {} has {} ({}); expected "
+        "softmax or mlp",
+        survey.target, classes, fmt::join(survey.classes, ", "));
+  return check_size(model, width, classes);
+}
+
+// What one node's rows have that the model has not, or the other way round.
+std::vector<std::string> founding_notes(const Dataset& train, const Survey& survey,
+                                        const FeatureMap& map) {
+  std::vector<std::string> notes;
+  const auto& table = std::get<TableFeatures>(train.features);
+  if (survey.classifies)
+    notes.push_back(fmt::format("classes of {} over all nodes: {}", survey.target,
+                                fmt::join(survey.classes, ", ")));
+  for (std::size_t c = 0; c < map.classes().size(); ++c)
+    if (map.classes()[c] < 0)
+      notes.push_back(fmt::format("rows of class {} are left out: the model was founded without it",
+                                  train.class_names[c]));
+  for (const auto& column : table.columns) {
+    if (!survey.find(column.name))
+      notes.push_back(fmt::format("column {} is not in the model, and left out", column.name));
+    if (column.kind != ColumnKind::words) continue;
+    const auto& places = map.places(column.slot);
+    if (const auto unknown = std::ranges::count(places, FeatureMap::kUnknown); unknown > 0)
+      notes.push_back(fmt::format(
+          "column {}: {} of {} words are unknown to the model, and count as none of its words",
+          column.name, unknown, places.size()));
+  }
+  return notes;
+}
+
+}  // namespace
+
+template <class S>
+NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
+    : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
+  if (!is_table()) network_.emplace(shape());
+}
+
+template <class S>
+bool NetworkObjective<S>::is_table() const {
+  return std::holds_alternative<TableFeatures>(share_.train().features);
+}
+
+template <class S>
+std::size_t NetworkObjective<S>::classes() const {
+  return survey_ ? survey_->classes.size() : share_.train().classes;
+}
+
+template <class S>
+NetworkShape NetworkObjective<S>::shape() const {
+  return shape_of(model_, share_.options().source, map_.width(), classes());
+}
+
+template <class S>
+std::string NetworkObjective<S>::survey() const {
+  if (!is_table()) return {};
+  if (model_.start) return encode(*model_.start->card.table);
+  return encode(make_survey(share_.train(), share_.rows(), share_.options().hash_bits));
+}
+
+template <class S>
+Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
+  if (!is_table()) return {};
+  TRY(Survey survey, merge_texts(surveys));
+  TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
+  TRY_DO(check_founded(model_, survey, map.width()));
+  map_ = std::move(map);
+  survey_ = std::move(survey);
+  notes_ = founding_notes(share_.train(), *survey_, map_);
+  network_.emplace(shape());
+  std::vector<bool> left_out;
+  for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);
+  if (std::ranges::count(left_out, true) > 0) share_.leave_out(std::move(left_out));
+  return {};
+}
+
+template <class S>
+void NetworkObjective<S>::assign(const optim::Shard& shard) {
+  // A newcomer waits for its model now.
+  if constexpr (std::is_same_v<S, float>) prepare_gemm();
+  const Assignment assignment = share_.assign(shard);
+  const Source source = share_.options().source;
+  optimum_.clear();
+  equations_.reset();
+  if (model_.kind != ModelKind::linear || (source != Source::houses && source != Source::reference))
+    return;
+  const std::vector<double> best = least_squares(
+      share_.train(), assignment.parts,
+      {.bias = network_->shape().bias, .l2 = model_.l2, .weight_decay = model_.weight_decay});
+  for (const double value : best) optimum_.push_back(static_cast<S>(value));
+}
+
+template <class S>
+std::string NetworkObjective<S>::schema() const {
+  if (!network_)
+    return fmt::format("{} of {}, not founded", to_string(model_.kind),
+                       to_string(share_.options().source));
+  return fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
+                     fmt::join(network_->shape().sizes, "-"),
+                     network_->shape().bias ? "" : " without bias",
+                     sizeof(S) == sizeof(float) ? "f32" : "f64", to_string(share_.options().source),
+                     map_.fingerprint());
+}
+
+template <class S>
+void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
+  ENSURE(network_ && x.size() == dimension(), "a model is initialized once it is founded");
+  if (!model_.start) return network_->initialize(x, seed);
+  std::ranges::transform(model_.start->parameters, x.begin(),
+                         [](double value) { return static_cast<S>(value); });
+}
+
+template <class S>
+template <class Visit>
+void NetworkObjective<S>::for_each_block(const Selection& selection, Visit visit) {
+  const Dataset& set = *selection.set;
+  const std::size_t most = block_rows(map_.width());
+  for (std::size_t start = 0; start < selection.rows.size(); start += most) {
+    const auto rows = selection.rows.subspan(start, std::min(most, selection.rows.size() - start));
+    Block<S> block{
+        .rows = rows.size(), .inputs = grown(inputs_, rows.size() * map_.width()), .truth = {}};
+    map_.gather(set, rows, inputs_.data());
+    if (set.classes > 0) {
+      block.truth.labels = grown(labels_, rows.size());
+      const std::vector<std::int32_t>& agreed = map_.classes();
+      std::ranges::transform(rows, labels_.begin(), [&](std::uint32_t r) {
+        return agreed.empty() ? set.labels[r] : agreed[static_cast<std::size_t>(set.labels[r])];
+      });
+    } else {
+      block.truth.targets = grown(targets_, rows.size());
+      map_.gather_targets(set, rows, targets_.data());
+    }
+    visit(block, start == 0);
+  }
+}
+
+template <class S>
+double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
+                                              std::span<const std::uint32_t> batch,
+                                              std::span<S> gradient) {
+  ENSURE(network_ && x.size() == dimension() && gradient.size() == dimension(),
+         "a gradient is as long as the parameters");
+  ENSURE(samples() > 0, "a gradient needs samples");
+  const Selection selection = share_.batch(batch);
+  const double count = static_cast<double>(selection.rows.size());
+  Score score;
+  for_each_block(selection, [&](const Block<S>& block, bool first) {
+    score += network_->add_gradient(x, block, static_cast<S>(1 / count), first, gradient);
+  });
+  return score.loss / count + network_->add_penalty(x, model_.l2, gradient);
+}
+
+template <class S>
+NormalEquations NetworkObjective<S>::normal_equations() {
+  const std::size_t width = map_.width();
+  NormalEquations equations(dimension());
+  Eigen::VectorXd row = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(dimension()));
+  for_each_block(share_.batch({}), [&](const Block<S>& block, bool) {
+    for (std::size_t r = 0; r < block.rows; ++r) {
+      const S* const values = block.inputs + r * width;
+      std::copy(values, values + width, row.begin());
+      equations.add(row, static_cast<double>(block.truth.targets[r]));
+    }
+  });
+  equations.finish(model_.l2, width);
+  return equations;
+}
+
+template <class S>
+bool NetworkObjective<S>::minimize(std::span<const S> c, double mu, std::span<S> x) {
+  if (model_.kind != ModelKind::linear || dimension() > kClosedFormLimit) return false;
+  if (!equations_) equations_ = normal_equations();
+  const auto size = static_cast<Eigen::Index>(c.size());
+  const Eigen::VectorXd linear =
+      Eigen::Map<const Eigen::Vector<S, Eigen::Dynamic>>(c.data(), size).template cast<double>();
+  Eigen::VectorXd best;
+  if (!equations_->minimize(linear, mu, best)) return false;
+  std::ranges::transform(best, x.begin(), [](double value) { return static_cast<S>(value); });
+  return true;
+}
+
+template <class S>
+optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_t limit) {
+  ENSURE(network_ && x.size() == dimension(), "a model is evaluated once it is founded");
+  const Selection selection = share_.evaluation(limit);
+  const double count = static_cast<double>(selection.rows.size());
+  Score score;
+  for_each_block(selection,
+                 [&](const Block<S>& block, bool) { score += network_->score(x, block); });
+  optim::Evaluation evaluation;
+  evaluation.loss = score.loss / count;
+  if (selection.set->classes > 0)
+    // Rows of a class that the model does not know are wrong, whatever it says.
+    evaluation.accuracy = static_cast<double>(score.correct) / count * selection.usable;
+  else
+    evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();
+  return evaluation;
+}
+
+template class NetworkObjective<float>;
+template class NetworkObjective<double>;
+
+}  // namespace starling::models

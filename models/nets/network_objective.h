@@ -1,0 +1,71 @@
+// NetworkObjective: a Network on a node's share of any data set: linear, logistic and softmax
+// regression and the mlp. A batch is gathered into a dense block, and large ones go block by block.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/data/share.h"
+#include "models/linear/feature_map.h"
+#include "models/linear/normal_equations.h"
+#include "models/nets/model_card.h"
+#include "models/nets/model_options.h"
+#include "models/nets/network.h"
+#include "optim/local/objective.h"
+
+namespace starling::models {
+
+template <class S>
+class NetworkObjective final : public optim::Objective<S> {
+ public:
+  // REQUIRES a kind, not auto, that fits the data.
+  NetworkObjective(ModelOptions model, Share share);
+
+  std::string survey() const override;
+  Result<void> found(std::span<const std::string> surveys) override;
+  std::string foundation() const override { return survey_ ? encode(*survey_) : std::string(); }
+  void assign(const optim::Shard& shard) override;
+
+  std::size_t dimension() const override { return network_ ? network_->dimension() : 0; }
+  std::size_t samples() const override { return share_.rows().size(); }
+  std::string shard_description() const override { return share_.description(); }
+  std::string schema() const override;
+  std::vector<std::string> notes() const override { return notes_; }
+
+  void initialize(std::span<S> x, std::uint64_t seed) const override;
+  double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
+                           std::span<S> gradient) override;
+  // Of linear models, up to kClosedFormLimit parameters.
+  bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
+  optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
+  // Of linear models on data drawn by the program, over what all members hold now.
+  std::span<const S> optimum() const override { return optimum_; }
+
+ private:
+  bool is_table() const;
+  std::size_t classes() const;
+  NetworkShape shape() const;
+  NormalEquations normal_equations();
+  // Calls visit(block, is_first) for every block of the selection.
+  template <class Visit>
+  void for_each_block(const Selection& selection, Visit visit);
+
+  ModelOptions model_;
+  Share share_;
+  FeatureMap map_;
+  std::optional<Survey> survey_;  // of all founders, of a table
+  std::vector<std::string> notes_;
+  std::optional<Network<S>> network_;  // once the features are known
+  std::vector<S> optimum_;
+  std::optional<NormalEquations> equations_;  // of the samples of now; when asked for
+  std::vector<S> inputs_;                     // buffers of one block
+  std::vector<S> targets_;
+  std::vector<std::int32_t> labels_;
+};
+
+extern template class NetworkObjective<float>;
+extern template class NetworkObjective<double>;
+
+}  // namespace starling::models

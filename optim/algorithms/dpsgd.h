@@ -1,0 +1,75 @@
+// Decentralised parallel SGD (Lian et al., Can decentralized algorithms outperform centralized
+// algorithms?, 2017), in both orders of the two halves of a round:
+//   dpsgd, adapt then combine:            s = x + u(g(x)) ;  x+ = s + sum_j w_ij (s_j - s)
+//   dpsgd-pipelined, combine then adapt:  x+ = x + sum_j w_ij (x_j - x) + u(g(x))
+// With tau local steps, u is the sum of tau steps taken one after another.
+// The pipelined form keeps u beside x, for x is under way meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "optim/algorithms/strategy.h"
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+
+template <class S>
+class Dpsgd final : public Strategy<S> {
+ public:
+  Dpsgd(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
+      : x_(x, std::move(pool)), u_(x.size()), local_steps_(local_steps) {}
+
+  std::span<const S> model() const override { return x_.values(); }
+  bool local(LocalStep<S>& step) override {
+    for (std::size_t k = 0; k < local_steps_; ++k) {
+      if (!step.direction(x_.values(), u_)) return false;
+      axpy(S{1}, std::span<const S>(u_), x_.edit());
+    }
+    return true;
+  }
+  SharedVector<S>& offered() override { return x_; }
+  void absorbed() override {}
+  void adopt(std::span<const S> x) override { std::ranges::copy(x, x_.edit().begin()); }
+
+ private:
+  SharedVector<S> x_;
+  std::vector<S> u_;
+  std::size_t local_steps_;
+};
+
+template <class S>
+class DpsgdPipelined final : public Strategy<S> {
+ public:
+  DpsgdPipelined(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
+      : x_(x, std::move(pool)), u_(x.size()), step_(x.size()), local_steps_(local_steps) {}
+
+  std::span<const S> model() const override { return x_.values(); }
+  bool local(LocalStep<S>& step) override {
+    std::ranges::fill(u_, S{0});
+    if (local_steps_ > 1) moved_.assign(x_.values().begin(), x_.values().end());
+    for (std::size_t k = 0; k < local_steps_; ++k) {
+      if (!step.direction(k == 0 ? x_.values() : moved_, step_)) return false;
+      axpy(S{1}, std::span<const S>(step_), std::span<S>(u_));
+      if (k + 1 < local_steps_) axpy(S{1}, std::span<const S>(step_), std::span<S>(moved_));
+    }
+    return true;
+  }
+  SharedVector<S>& offered() override { return x_; }
+  void absorbed() override {
+    axpy(S{1}, std::span<const S>(u_), x_.edit());
+    std::ranges::fill(u_, S{0});
+  }
+  void adopt(std::span<const S> x) override {
+    std::ranges::copy(x, x_.edit().begin());
+    std::ranges::fill(u_, S{0});
+  }
+
+ private:
+  SharedVector<S> x_;
+  std::vector<S> u_, step_, moved_;
+  std::size_t local_steps_;
+};
+
+}  // namespace starling::optim

@@ -1,0 +1,66 @@
+// Gradient tracking (Di Lorenzo, Scutari, NEXT: in-network nonconvex optimization, 2016), x and y
+// in one message [x + u(y), y]:
+//   x+ = W (x + u(y)) ;  y+ = W y + g(x+) - g(x) ,  y = g(x) at first.
+// y is kept as y_i = g_i + sum_j F_ij, F_ij being what came of y over the edges (flows.h, c = 1),
+// so that the y of all nodes add up to the sum of the gradients whoever comes, goes or crashes. u
+// is the local optimizer's step for y: any of them ends in the optimum.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "optim/algorithms/strategy.h"
+#include "optim/combine/flows.h"
+
+namespace starling::optim {
+
+template <class S>
+class GradientTracking final : public Strategy<S> {
+ public:
+  GradientTracking(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
+      : size_(x.size()),
+        offered_(with_room(x), std::move(pool)),
+        y_(x.size()),
+        u_(x.size()),
+        flows_(x.size()),
+        local_steps_(local_steps) {}
+
+  std::span<const S> model() const override { return offered_.values().first(size_); }
+  bool local(LocalStep<S>& step) override {
+    bool is_taken = true;
+    // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
+    for (std::size_t k = 0; k < local_steps_; ++k) {
+      is_taken &= step.gradient(model(), y_);
+      flows_.add_to(y_);
+      std::ranges::copy(y_, u_.begin());
+      is_taken &= step.turn(model(), u_);
+      const std::span<S> s = offered_.edit();
+      axpy(S{1}, std::span<const S>(u_), s.first(size_));
+      std::ranges::copy(y_, s.subspan(size_).begin());
+    }
+    return is_taken;
+  }
+  SharedVector<S>& offered() override { return offered_; }
+  void absorbed() override {}
+  void adopt(std::span<const S> x) override {
+    std::ranges::copy(x, offered_.edit().begin());
+    flows_.clear();
+  }
+  Flows<S>* flows() override { return &flows_; }
+
+ private:
+  static std::vector<S> with_room(std::span<const S> x) {
+    std::vector<S> both(x.begin(), x.end());
+    both.resize(2 * x.size());
+    return both;
+  }
+
+  std::size_t size_;
+  SharedVector<S> offered_;  // x and y; between absorbed() and local() the y half is of no use
+  std::vector<S> y_, u_;
+  Flows<S> flows_;
+  std::size_t local_steps_;
+};
+
+}  // namespace starling::optim

@@ -1,0 +1,66 @@
+// Quasi-global momentum (Lin et al., Quasi-global momentum: accelerating decentralized deep
+// learning on heterogeneous data, 2021): the momentum follows how far the model moved in a round,
+// averaging included, and not the node's own gradients alone.
+//   s = x - gamma (beta m + g(x)) ;  x+ = s + sum_j w_ij (s_j - s) ;
+//   m+ = beta m + (1 - beta) (x - x+) / gamma
+// With tau local steps m stays during them, and the last line divides by tau gamma.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "optim/algorithms/strategy.h"
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+
+template <class S>
+class QuasiGlobal final : public Strategy<S> {
+ public:
+  QuasiGlobal(std::span<const S> x, std::shared_ptr<BufferPool> pool, double momentum,
+              std::size_t local_steps)
+      : x_(x, std::move(pool)),
+        before_(x.size()),
+        g_(x.size()),
+        m_(x.size()),
+        beta_(static_cast<S>(momentum)),
+        local_steps_(local_steps) {}
+
+  std::span<const S> model() const override { return x_.values(); }
+  bool local(LocalStep<S>& step) override {
+    std::ranges::copy(x_.values(), before_.begin());
+    gamma_ = static_cast<S>(step.learning_rate());
+    for (std::size_t k = 0; k < local_steps_; ++k) {
+      if (!step.gradient(x_.values(), g_)) return false;
+      axpy(beta_, std::span<const S>(m_), std::span<S>(g_));
+      if (!step.accepts(x_.values(), g_, -gamma_)) return false;
+      axpy(-gamma_, std::span<const S>(g_), x_.edit());
+    }
+    return true;
+  }
+  SharedVector<S>& offered() override { return x_; }
+  void absorbed() override {
+    if (!(gamma_ > 0)) return;
+    const S rate = (1 - beta_) / (gamma_ * static_cast<S>(local_steps_));
+    const std::span<const S> x = x_.values();
+    for (std::size_t k = 0; k < m_.size(); ++k) m_[k] = beta_ * m_[k] + rate * (before_[k] - x[k]);
+    gamma_ = 0;
+  }
+  void adopt(std::span<const S> x) override {
+    std::ranges::copy(x, x_.edit().begin());
+    std::ranges::fill(m_, S{0});
+    gamma_ = 0;
+  }
+  State<S> save() const override { return {.vectors = {m_}}; }
+  void load(const State<S>& state) override { std::ranges::copy(state.vectors[0], m_.begin()); }
+
+ private:
+  SharedVector<S> x_;
+  std::vector<S> before_, g_, m_;
+  S beta_;
+  S gamma_ = 0;  // of the step that was offered; 0: none
+  std::size_t local_steps_;
+};
+
+}  // namespace starling::optim

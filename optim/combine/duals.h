@@ -1,0 +1,48 @@
+// Duals: the z_ij of relaxed ADMM, one vector for each edge at each of its ends, and the q_ij by
+// which they follow each other:
+//   q_ij = 2 rho x_i - z_ij   is what i tells j ;   z_ji+ = (1 - alpha) z_ji + alpha q_ij .
+// Where nothing moves any more, z_ij + z_ji = 2 rho x_i = 2 rho x_j: whatever was lost, late, out
+// of order or told twice on the way there, the limit does not know of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "optim/codec/codec.h"
+#include "optim/job.h"
+#include "optim/vector/buffer_pool.h"
+
+namespace starling::optim {
+
+template <class S>
+class Duals {
+ public:
+  // Each of `size` numbers. REQUIRES penalty > 0 and relaxation in (0, 1].
+  Duals(std::size_t size, double penalty, double relaxation)
+      : size_(size), rho_(static_cast<S>(penalty)), alpha_(static_cast<S>(relaxation)) {}
+
+  std::size_t count() const { return z_.size(); }
+  // These are the edges from now on; a new one begins with z = rho x.
+  void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
+  void clear() { z_.clear(); }
+  // v += factor sum_j z_ij
+  void add_to(std::span<S> v, S factor) const;
+
+  // What each neighbour is told.
+  std::vector<std::pair<std::uint64_t, Payload>> tell(std::span<const S> x, Codec codec,
+                                                      BufferPool& pool) const;
+  // What neighbours told. Terms of edges that are not kept are passed over; a vector of the wrong
+  // size or with a number that is not finite is rejected, and its z stays.
+  std::vector<Rejection> hear(std::span<const MixTerm> terms, Codec codec);
+
+ private:
+  std::size_t size_;
+  S rho_, alpha_;
+  std::map<std::uint64_t, std::vector<S>> z_;
+};
+
+}  // namespace starling::optim

@@ -1,0 +1,130 @@
+#include "optim/combine/mixer.h"
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/planted.h"
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+namespace {
+
+// Numbers of x, own and theirs that lie in the first-level cache together with what comes next.
+constexpr std::size_t kMixTile = 1024;
+static_assert(kMixTile <= kTile);
+
+// Results of at least this size are stored past the caches, which would not keep them anyway.
+constexpr std::size_t kLargeBytes = 4 << 20;
+
+// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each. `sent` is
+// null where x itself is what was sent. A term with a vector of its own pulls twice,
+//   w (theirs - own) = w (theirs - s) - w (own - s) .
+// REQUIRES terms.
+template <class S>
+std::vector<double> pass(std::span<const S> x, const Payload* sent,
+                         const std::vector<const MixTerm*>& terms, Codec codec, std::span<S> out) {
+  std::vector<VectorReader<S>> readers;
+  PullSources<S> from;
+  for (const MixTerm* term : terms) {
+    readers.emplace_back(codec, term->theirs);
+    from.weights.push_back(static_cast<S>(term->weight));
+  }
+  for (const MixTerm* term : terms) {
+    if (term->own.empty()) continue;
+    readers.emplace_back(codec, term->own);
+    from.weights.push_back(static_cast<S>(-term->weight));
+  }
+  const std::size_t count = readers.size();
+  std::vector<double> squared(count);
+  from.theirs.resize(count);
+  if (PLANTED(weight_twice) && count > 0) from.weights.front() *= 2;
+  std::optional<VectorReader<S>> own_reader;
+  if (sent) own_reader.emplace(codec, *sent);
+  std::vector<S> scratch((count + 1) * kMixTile);
+  const bool is_large = out.size_bytes() >= kLargeBytes;
+  for (std::size_t start = 0; start < x.size(); start += kMixTile) {
+    const std::size_t size = std::min(kMixTile, x.size() - start);
+    const auto read = [&](VectorReader<S>& reader, std::size_t place) -> std::span<const S> {
+      return reader.next(std::span(scratch).subspan(place * kMixTile, size));
+    };
+    from.x = x.subspan(start, size);
+    from.own = own_reader ? read(*own_reader, count) : from.x;
+    for (std::size_t j = 0; j < count; ++j) from.theirs[j] = read(readers[j], j);
+    const std::span<S> to = out.subspan(start, size);
+    for (std::size_t first = 0; first < count; first += kPullLimit) {
+      pull(from, first, std::min(kPullLimit, count - first), to, is_large && count <= kPullLimit,
+           squared);
+      from.x = to;
+    }
+  }
+  squared.resize(terms.size());
+  return squared;
+}
+
+// Drops the terms with a number that is not finite; returns how many.
+std::size_t drop_not_finite(std::vector<const MixTerm*>& terms, const std::vector<double>& squared,
+                            std::vector<Rejection>& rejections) {
+  std::vector<const MixTerm*> kept;
+  for (std::size_t j = 0; j < terms.size(); ++j) {
+    if (std::isfinite(squared[j]))
+      kept.push_back(terms[j]);
+    else
+      rejections.push_back({terms[j]->peer, "not finite"});
+  }
+  std::swap(terms, kept);
+  return kept.size() - terms.size();
+}
+
+}  // namespace
+
+template <class S>
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
+              Codec codec) {
+  ENSURE(is_vector(codec, sent, x.size()), "what was sent has the size of the model");
+  MixResult result;
+  std::vector<const MixTerm*> sound;
+  for (const MixTerm& term : terms) {
+    if (is_vector(codec, term.theirs, x.size()) &&
+        (term.own.empty() || is_vector(codec, term.own, x.size())))
+      sound.push_back(&term);
+    else
+      result.rejections.push_back({term.peer, "size"});
+  }
+  const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
+  std::vector<double> squared;
+  // Again, and rarely, without those who sent numbers that are not finite.
+  bool is_mixed = false;
+  while (!sound.empty() && !is_mixed)
+    is_mixed = x.replace([&](std::span<const S> from, std::span<S> to) {
+      squared = pass(from, own, sound, codec, to);
+      return drop_not_finite(sound, squared, result.rejections) == 0;
+    });
+  for (std::size_t j = 0; j < sound.size(); ++j)
+    result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
+  result.mixed = std::move(sound);
+  return result;
+}
+
+template <class S>
+void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec) {
+  const Payload& own = term.own.empty() ? sent : term.own;
+  const std::size_t skipped = own.size() / bytes_per_number(codec) - flow.size();
+  std::array<S, kMixTile> mine, theirs;
+  const S weight = static_cast<S>(term.weight);
+  for (std::size_t start = 0; start < flow.size(); start += kMixTile) {
+    const std::size_t size = std::min(kMixTile, flow.size() - start);
+    decode(codec, own, skipped + start, std::span(mine).first(size));
+    decode(codec, term.theirs, skipped + start, std::span(theirs).first(size));
+    for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - mine[k]);
+  }
+}
+
+template void accumulate(std::span<float>, const MixTerm&, const Payload&, Codec);
+template void accumulate(std::span<double>, const MixTerm&, const Payload&, Codec);
+template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>, Codec);
+template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>, Codec);
+
+}  // namespace starling::optim

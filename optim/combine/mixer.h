@@ -1,0 +1,33 @@
+// mix: x_i = s_i + sum_j w_ij (s_j - s_i), the one primitive of decentralised averaging, in one
+// pass over memory: a tile of x stays in the first-level cache while every neighbour's is added.
+// What was sent stays as it is: the sum goes to another buffer, and x shows that one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/codec/codec.h"
+#include "optim/job.h"
+#include "optim/vector/shared_vector.h"
+
+namespace starling::optim {
+
+struct MixResult {
+  std::vector<NeighborDistance> distances;  // of the vectors that were mixed, in their order
+  std::vector<const MixTerm*> mixed;        // those, of the caller
+  std::vector<Rejection> rejections;        // of those that were not
+};
+
+// `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not
+// the exact value, is what conserves the mean under rounding. A vector of the wrong size or with a
+// number that is not finite is left out, so that its weight stays with self.
+template <class S>
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+
+// flow += w (theirs - own) of the last flow.size() numbers, as mix() added it. REQUIRES a term that
+// mix() took, with `sent` as there.
+template <class S>
+void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec);
+
+}  // namespace starling::optim

@@ -1,0 +1,122 @@
+#include "optim/local/local_optimizer.h"
+
+#include <Eigen/Core>
+
+namespace starling::optim {
+namespace {
+
+template <class S>
+using Array = Eigen::Array<S, Eigen::Dynamic, 1>;
+template <class S>
+using View = Eigen::Map<Array<S>>;
+
+template <class S>
+View<S> view(std::span<S> values) {
+  return View<S>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+template <class S>
+std::span<const S> numbers(const Array<S>& values) {
+  return {values.data(), static_cast<std::size_t>(values.size())};
+}
+
+template <class S>
+void assign(Array<S>& to, std::span<const S> from) {
+  to = Eigen::Map<const Array<S>>(from.data(), static_cast<Eigen::Index>(from.size()));
+}
+
+template <class S>
+class Sgd final : public LocalOptimizer<S> {
+ public:
+  void step(std::span<S> g, S gamma) override { view(g) *= -gamma; }
+  void reset() override {}
+};
+
+template <class S>
+class Momentum final : public LocalOptimizer<S> {
+ public:
+  Momentum(double beta, std::size_t dimension, bool nesterov)
+      : beta_(static_cast<S>(beta)), nesterov_(nesterov), m_(static_cast<Eigen::Index>(dimension)) {
+    m_.setZero();
+  }
+  void step(std::span<S> g, S gamma) override {
+    m_ = beta_ * m_ + view(g);
+    if (nesterov_)
+      view(g) = -gamma * (view(g) + beta_ * m_);
+    else
+      view(g) = -gamma * m_;
+  }
+  void reset() override { m_.setZero(); }
+  State<S> save() const override { return {{numbers(m_)}, {}}; }
+  void load(const State<S>& state) override { assign(m_, state.vectors.at(0)); }
+
+ private:
+  S beta_;
+  bool nesterov_;
+  Array<S> m_;
+};
+
+template <class S>
+class Adam final : public LocalOptimizer<S> {
+ public:
+  Adam(double beta, std::size_t dimension)
+      : beta_(beta),
+        m_(static_cast<Eigen::Index>(dimension)),
+        v_(static_cast<Eigen::Index>(dimension)) {
+    reset();
+  }
+  void step(std::span<S> g, S gamma) override {
+    const S b1 = static_cast<S>(beta_), b2 = static_cast<S>(kBeta2);
+    m_ = b1 * m_ + (1 - b1) * view(g);
+    v_ = b2 * v_ + (1 - b2) * view(g).square();
+    power1_ *= beta_;
+    power2_ *= kBeta2;
+    const S scale = static_cast<S>(static_cast<double>(gamma) / (1 - power1_));
+    const S root = static_cast<S>(1 / std::sqrt(1 - power2_));
+    view(g) = -scale * m_ / (v_.sqrt() * root + static_cast<S>(1e-8));
+  }
+  void reset() override {
+    m_.setZero();
+    v_.setZero();
+    power1_ = power2_ = 1;
+  }
+  // The powers stand for the number of steps, and are exact where a power of that would not be.
+  State<S> save() const override { return {{numbers(m_), numbers(v_)}, {power1_, power2_}}; }
+  void load(const State<S>& state) override {
+    assign(m_, state.vectors.at(0));
+    assign(v_, state.vectors.at(1));
+    power1_ = state.numbers.at(0);
+    power2_ = state.numbers.at(1);
+  }
+
+ private:
+  static constexpr double kBeta2 = 0.999;
+  double beta_;
+  double power1_ = 1, power2_ = 1;  // beta^t, beta2^t
+  Array<S> m_, v_;
+};
+
+}  // namespace
+
+template <class S>
+std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(LocalOptimizerKind kind, double momentum,
+                                                        std::size_t dimension) {
+  switch (kind) {
+    case LocalOptimizerKind::sgd:
+      return std::make_unique<Sgd<S>>();
+    case LocalOptimizerKind::momentum:
+      return std::make_unique<Momentum<S>>(momentum, dimension, false);
+    case LocalOptimizerKind::nesterov:
+      return std::make_unique<Momentum<S>>(momentum, dimension, true);
+    case LocalOptimizerKind::adam:
+      return std::make_unique<Adam<S>>(momentum, dimension);
+  }
+  return nullptr;
+}
+
+template std::unique_ptr<LocalOptimizer<float>> make_local_optimizer(LocalOptimizerKind, double,
+                                                                     std::size_t);
+template std::unique_ptr<LocalOptimizer<double>> make_local_optimizer(LocalOptimizerKind, double,
+                                                                      std::size_t);
+
+}  // namespace starling::optim
