@@ -121,7 +121,7 @@ def adult(folder):
     words = ["workclass", "education", "marital-status", "occupation", "sex", "native-country"]
     numbers = [name for name in ADULT[:-1] if name not in words]
     return Table("adult", "income", train, test, True, words, numbers,
-                 says=["column workclass", "\"?\"", "a category of their own",
+                 says=["workclass 1,8", "(\"?\")", "a category of its own",
                        "target income holds 2 different words: classification"])
 
 
@@ -159,7 +159,7 @@ def titanic(folder):
     return Table("titanic", "Survived", train, test, True, ["Sex", "Embarked"],
                  ["Pclass", "Age", "SibSp", "Parch", "Fare"],
                  ignore=["PassengerId", "Name", "Ticket", "Cabin"],
-                 says=["column Age", "cells are missing (empty)",
+                 says=["Age 1", "(empty)", "the mean over all nodes stands for a number",
                        "target Survived holds 2 different whole numbers, 0 to 1: classification"])
 
 
@@ -281,7 +281,7 @@ def taxis(folder, rows=1_000_000):
     words = ["color", "payment", "pickup_zone", "dropoff_zone", "pickup_borough"]
     return Table("taxis", "fare", train, test, False, words, ["passengers", "distance", "tolls"],
                  ignore=["pickup", "dropoff"],
-                 says=["column passengers", "\"NA\"", "target fare holds amounts: regression"])
+                 says=["passengers ", "(\"NA\")", "target fare holds amounts: regression"])
 
 
 # ---- 200 columns, of which a few matter.

@@ -74,7 +74,7 @@ def check_up(table):
     ignore = [f"--data.ignore={','.join(table.ignore)}"] if table.ignore else []
     done = subprocess.run(
         [PROGRAM, "up", "-n", "2", "--data.source=csv", f"--data.path={table.train}", *ignore,
-         f"--data.target={table.target}", *table.keys, "--stop.rounds=1",
+         f"--data.target={table.target}", *table.keys, "--stop.rounds=1", "--optim.learning-rate=0.01",
          "--listen.http=127.0.0.1:0", f"--output={table.train}.safetensors"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     unsaid = [words for words in table.says if words not in done.stdout]

@@ -49,7 +49,7 @@ std::string table(std::size_t rows, std::uint64_t seed, const std::string& kind)
     const std::size_t job = prng.below(4);
     const double score = 0.05 * age - 0.1 * hours + static_cast<double>(job) + prng.normal();
     const std::string target = kind == "amount" ? fmt::format("{:.3f}", 100 + 20 * score)
-                               : kind == "two"  ? (score > 1 ? "yes" : "no")
+                               : kind == "two"  ? (score > 1 ? "\"yes, all\"" : "no")
                                                 : fmt::format("c{}", std::clamp(int(score), 0, 2));
     text += fmt::format("{},{},{},{}\n", r % 7 == 0 ? "NA" : fmt::format("{:.2f}", age), jobs[job],
                         hours, target);
