@@ -90,6 +90,8 @@ class Membership {
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
   bool has_seeds() const { return !seeds_.empty(); }
+  // A seed that a person named may still tell of other members.
+  bool awaits_seed() const;
   // What a person can mend: seeds that give no members, members that do not reach each other.
   std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }

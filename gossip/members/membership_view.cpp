@@ -105,6 +105,10 @@ void Membership::resolved(Time now, const Resolved& name) {
   next_ask_ = now;
 }
 
+bool Membership::awaits_seed() const {
+  return seeds_.is_awaited([this](const Endpoint& at) { return knows_endpoint(at); });
+}
+
 std::vector<std::string> Membership::warnings(Time now) const {
   std::vector<std::string> warnings = seeds_.reasons(now, connected_);
   for (const auto& [id, entry] : others_) {

@@ -44,6 +44,14 @@ void Seeds::ask(Time now, const Known& is_known, const Member& self, Outbox& out
   }
 }
 
+bool Seeds::is_awaited(const Known& is_known) const {
+  return std::ranges::any_of(seeds_, [&](const Seed& seed) {
+    const bool is_settled =
+        seed.has_told || !seed.finding.empty() || is_known(seed.address) || is_known(seed.endpoint);
+    return seed.is_named && !is_settled;
+  });
+}
+
 void Seeds::hurry(Time now) {
   for (Seed& seed : seeds_) seed.next = now;
 }

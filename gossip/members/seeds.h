@@ -26,6 +26,9 @@ class Seeds {
   using Known = std::function<bool(const Endpoint&)>;
   // Asks those whose time has come and at whose address no member is known.
   void ask(Time now, const Known& is_known, const Member& self, Outbox& out);
+  // One that a person named may still tell of members: no member is known at its address, and
+  // nothing was found out about it.
+  bool is_awaited(const Known& is_known) const;
   // Asks all at the next occasion.
   void hurry(Time now);
 

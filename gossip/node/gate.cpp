@@ -1,5 +1,6 @@
 #include "gossip/node/gate.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
@@ -43,7 +44,7 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
     count(reason, kind_of(header->body));
     return note_stray(*header, received.plane), std::nullopt;
   }
-  const bool is_known = known(header->envelope.sender) == header->envelope.incarnation;
+  const std::optional<std::uint64_t> incarnation = known(header->envelope.sender);
   const std::size_t bytes = received.body.size();
   const NodeId sender = header->envelope.sender;
   const std::string_view kind = kind_of(header->body);
@@ -54,7 +55,7 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
   }
   received_bytes_ += bytes;
   if (!*message) return std::nullopt;
-  if (!is_new(**message, is_known) && !PLANTED(duplicate_applied))
+  if (!is_new(**message, incarnation) && !PLANTED(duplicate_applied))
     return count("repeated", kind), std::nullopt;
   return std::move(*message);
 }
@@ -66,17 +67,25 @@ void Gate::note_stray(Header& header, Plane plane) {
     stray_ = Stray{std::move(*join), is_on_bulk};
 }
 
-bool Gate::is_new(const Message& message, bool is_known) {
-  const Envelope& envelope = message.envelope;
-  const auto key = std::pair(envelope.sender, plane_of(message.body));
+Gate::Window& Gate::window_of(const Message& message, std::optional<std::uint64_t> known) {
+  const std::uint64_t incarnation = message.envelope.incarnation;
+  const auto key = std::pair(message.envelope.sender, plane_of(message.body));
   if (!windows_.contains(key) && windows_.size() >= kWindowsLimit) windows_.clear();
-  Windows& windows = windows_[key];
-  // What was known is the other one when membership learns of another life.
-  if (is_known && windows.known.incarnation != envelope.incarnation)
-    std::swap(windows.known, windows.other);
-  const bool is_first = is_known || windows.known.incarnation == envelope.incarnation;
-  Window& window = is_first ? windows.known : windows.other;
-  if (envelope.incarnation != window.incarnation) window = {envelope.incarnation, 0, {}, 0, 0};
+  std::vector<Window>& lives = windows_[key];
+  const auto found = std::ranges::find(lives, incarnation, &Window::incarnation);
+  if (found != lives.end()) {
+    std::rotate(found, found + 1, lives.end());
+    return lives.back();
+  }
+  if (lives.size() >= kLivesLimit)
+    lives.erase(
+        std::ranges::find_if(lives, [&](const Window& life) { return life.incarnation != known; }));
+  return lives.emplace_back(Window{incarnation, 0, {}, 0, 0});
+}
+
+bool Gate::is_new(const Message& message, std::optional<std::uint64_t> known) {
+  const Envelope& envelope = message.envelope;
+  Window& window = window_of(message, known);
   if (window.highest > 0 && envelope.sequence > window.highest + kSequenceStep) return false;
   if (envelope.sequence > window.highest) {
     const std::uint64_t ahead = envelope.sequence - window.highest;

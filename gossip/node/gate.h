@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "gossip/io.h"
@@ -49,7 +50,7 @@ class Gate {
   std::uint64_t received_bytes() const { return received_bytes_; }
 
  private:
-  // The sequence numbers seen lately from one sender on one plane.
+  // The sequence numbers seen lately from one life of a sender on one plane.
   struct Window {
     std::uint64_t incarnation = 0;
     std::uint64_t highest = 0;
@@ -60,13 +61,10 @@ class Gate {
   };
   // Why a message of this header is not for this node; null: it is.
   const char* objection(const Header& header, Plane plane, const Known& known) const;
-  // Of the incarnation in which membership knows the sender, and of the last other one, which may
-  // be about to be known and must not move the first.
-  struct Windows {
-    Window known, other;
-  };
   void note_stray(Header& header, Plane plane);
-  bool is_new(const Message& message, bool is_known);
+  // `known`: the incarnation in which membership knows the sender.
+  Window& window_of(const Message& message, std::optional<std::uint64_t> known);
+  bool is_new(const Message& message, std::optional<std::uint64_t> known);
   static bool begins_anew(Window& window, const Envelope& envelope);
 
   static constexpr std::size_t kReasonsLimit = 64;
@@ -74,12 +72,17 @@ class Gate {
   static constexpr std::uint64_t kSequenceStep = 1ULL << 32;
   // Larger: a sender in whose name a wrong number was said is mute for longer.
   static constexpr std::uint64_t kBehindLimit = 8;
+  // Incarnations of a sender whose windows are kept. Its messages of that many lives may be under
+  // way at once. Smaller: a late copy of a message of a forgotten life is heard again. At least 2,
+  // so that another incarnation never displaces the one that membership knows.
+  static constexpr std::size_t kLivesLimit = 4;
   static constexpr std::size_t kWindowsLimit = 2 * kMembersLimit;
 
   std::uint64_t cluster_;
   NodeId self_;
   Assembler assembler_;
-  std::map<std::pair<NodeId, Plane>, Windows> windows_;
+  // One for each incarnation, the one heard last at the end.
+  std::map<std::pair<NodeId, Plane>, std::vector<Window>> windows_;
   std::optional<Stray> stray_;
   std::optional<NodeId> oversized_;
   std::map<std::string, std::uint64_t> rejected_;

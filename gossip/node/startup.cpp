@@ -109,7 +109,9 @@ bool Startup::gathered(Time now, const Membership& members) const {
   if (members.identity().is_contested()) return false;
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now, known_at_);
-  return !members.has_seeds() || members.connected() || now - started_ >= kSeedPatience;
+  if (!members.has_seeds() || now - started_ >= kSeedPatience) return true;
+  // Who answered may be a newcomer as well, and know nobody: another seed may know who trains.
+  return members.connected() && (!donors(members).empty() || !members.awaits_seed());
 }
 
 void Startup::assign(Time now, const Membership& members, Outbox& out) {

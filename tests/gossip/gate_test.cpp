@@ -101,6 +101,54 @@ TEST_CASE("A message passes once") {
   CHECK(door.refused("repeated") == 1);
 }
 
+// Chaos with exchange.schedule=async, seed 3098: a node crashed twice within a fifth of a second,
+// and a second copy of the Join of the life between came after the Join of the last.
+TEST_CASE("A copy that comes after the sender began another life is refused") {
+  Door door;
+  Speaker speaker;
+  const auto join = [&](std::uint64_t incarnation) {
+    speaker.incarnation = incarnation;
+    speaker.sequence = 0;
+    return speaker.say(Join{sample_member("a")}).front();
+  };
+  const Frame first = join(1), second = join(2), third = join(3);
+  CHECK(door.hear(first, Plane::control));
+  CHECK(door.hear(second, Plane::control));  // by it the members learn of that life
+  door.known = 2;
+  CHECK(door.hear(third, Plane::control));
+  door.known = 3;
+  for (const Frame& copy : {second, third, first, second})
+    CHECK_FALSE(door.hear(copy, Plane::control));
+  CHECK(door.refused("repeated") == 4);
+}
+
+TEST_CASE("A life that was learned from others is remembered beside those before") {
+  Door door;
+  Speaker speaker;
+  const auto first = speaker.say(Join{sample_member("a")}).front();
+  speaker.incarnation = 2;
+  const auto second = speaker.say(Join{sample_member("a")}).front();
+  speaker.incarnation = 3;
+  const auto third = speaker.say(Join{sample_member("a")}).front();
+  CHECK(door.hear(first, Plane::control));
+  CHECK(door.hear(second, Plane::control));
+  door.known = 3;  // by a rumor
+  CHECK(door.hear(third, Plane::control));
+  CHECK_FALSE(door.hear(second, Plane::control));
+  CHECK(door.refused("repeated") == 1);
+}
+
+TEST_CASE("Many incarnations that the members do not know displace no known one") {
+  Door door;
+  Speaker forger, speaker;
+  const auto known = speaker.say(Join{sample_member("a")}).front();
+  CHECK(door.hear(known, Plane::control));
+  for (forger.incarnation = 2; forger.incarnation < 20; ++forger.incarnation)
+    CHECK(door.hear(forger.say(Join{sample_member("a")}).front(), Plane::control));
+  CHECK_FALSE(door.hear(known, Plane::control));
+  CHECK(door.refused("repeated") == 1);
+}
+
 TEST_CASE("Messages out of order pass and an older life does not") {
   Door door;
   Speaker speaker;
