@@ -126,6 +126,7 @@ Verdict Trial::judge() {
   verdict_.distance = consensus_distance(world_);
   verdict_.events = world_.events();
   verdict_.event_hash = world_.event_hash();
+  verdict_.behavior_hash = world_.behavior_hash();
   if (timeline_)
     for (const Violation& violation : verdict_.violations)
       timeline_->add(violation.at, fmt::format("node-{}", violation.node),

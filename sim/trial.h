@@ -25,6 +25,7 @@ struct Verdict {
   double distance = 0;                        // from the mean, at the end
   std::uint64_t rounds = 0;                   // that nodes completed, all together
   std::uint64_t events = 0, event_hash = 0;
+  std::uint64_t behavior_hash = 0;  // see World
 
   bool passed() const { return violations.empty(); }
 };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "base/check.h"
@@ -25,6 +27,30 @@ constexpr Duration kLookPatience = 1500ms;
 std::string host_of(std::size_t node) {
   const std::size_t number = node + 1;
   return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
+}
+
+void mix_in(std::uint64_t& hash, std::initializer_list<std::uint64_t> words) {
+  for (const std::uint64_t word : words) hash = mix64(hash ^ word);
+}
+
+// What a message says, whatever its encoding.
+std::uint64_t meaning_of(std::size_t from, const gossip::Body& body) {
+  std::uint64_t hash = stable_hash(gossip::kind_of(body));
+  mix_in(hash, {from});
+  if (const auto* snapshot = std::get_if<gossip::Snapshot>(&body)) mix_in(hash, {snapshot->round});
+  if (const auto* round = std::get_if<gossip::Round>(&body))
+    mix_in(hash, {round->round, round->index, round->asks, round->closes});
+  return hash;
+}
+
+// What a node has its trainer do. Weights count to one part in a million.
+std::uint64_t meaning_of(const optim::Job& job) {
+  std::uint64_t hash = job.round;
+  mix_in(hash, {job.adopt.has_value(), job.absorb, job.local, job.offer, job.evaluate, job.snapshot,
+                job.foundation != nullptr, job.shard != nullptr});
+  for (const optim::MixTerm& term : job.mix)
+    mix_in(hash, {term.peer.value, static_cast<std::uint64_t>(std::llround(term.weight * 1e6))});
+  return hash;
 }
 
 }  // namespace
@@ -143,9 +169,13 @@ void World::next_event() {
 // One number for the whole history: whatever happens differs in it, or nothing does.
 void World::note(std::uint64_t kind, std::size_t node, std::uint64_t content) {
   ++events_;
-  for (std::uint64_t word : {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
-                             static_cast<std::uint64_t>(node), content})
-    hash_ = mix64(hash_ ^ word);
+  mix_in(hash_, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
+                 static_cast<std::uint64_t>(node), content});
+}
+
+void World::note_behavior(std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
+  mix_in(behavior_hash_, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
+                          static_cast<std::uint64_t>(node), meaning});
 }
 
 template <class What>
@@ -180,6 +210,7 @@ void World::happen(Delivery& delivery) {
   const gossip::Frame& frame = delivery.carried->frame;
   // The header holds the hash of the body.
   note(2, delivery.to, XXH3_64bits(frame.header.data(), frame.header.size()));
+  note_behavior(2, delivery.to, delivery.carried->meaning);
   if (!self.core) return;
   tally(self, *delivery.carried);
   step(delivery.to,
@@ -197,6 +228,7 @@ void World::happen(JobDone& job) {
   if (!self.core || self.life != job.life || waits(job.node, job)) return;
   --self.jobs_in_flight;
   note(3, job.node, std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
+  note_behavior(3, job.node, job.done->round);
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
@@ -212,6 +244,7 @@ void World::happen(Look& look) {
     queue_.push(std::min(now_ + kLookEvery, look.until), std::move(look));
   } else if (!waits(look.node, look)) {
     note(6, look.node, stable_hash(to_string(look.at)));
+    note_behavior(6, look.node, stable_hash(to_string(look.at)));
     step(look.node, gossip::Unanswered{look.at});
   }
 }
@@ -220,6 +253,7 @@ void World::happen(Refusal& refusal) {
   if (!runs(refusal.node) || nodes_[refusal.node].life != refusal.life) return;
   if (waits(refusal.node, refusal)) return;
   note(5, refusal.node, stable_hash(to_string(refusal.at)));
+  note_behavior(5, refusal.node, stable_hash(to_string(refusal.at)));
   step(refusal.node, gossip::Refused{refusal.at});
 }
 
@@ -264,12 +298,13 @@ void World::carry(std::size_t node, gossip::Send send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
   const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
+  const std::uint64_t meaning = meaning_of(node, send.message.body);
   for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
     const Damage::Done damage = damage_.meet(frame);
     if (damage == Damage::Done::forged) forged_.insert(std::minmax(hop.from, hop.to));
-    const auto carried = std::make_shared<Carried>(Carried{std::move(frame), damage});
+    const auto carried = std::make_shared<Carried>(Carried{std::move(frame), meaning, damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }
@@ -278,6 +313,7 @@ void World::carry(std::size_t node, gossip::Send send) {
 // The numbers are there at once; the node learns of them when the job would have ended.
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
+  note_behavior(7, node, meaning_of(job));
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
   if (done->stats.steps > 0) self.learning_rate = done->stats.learning_rate;

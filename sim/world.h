@@ -88,7 +88,12 @@ class World {
   gossip::Options node_options(std::size_t node) const;
   // Where node-<index> of any world listens for control messages.
   static Endpoint control_of(std::size_t index);
+  // Of every event with all its bytes and numbers: two runs of one program.
   std::uint64_t event_hash() const { return hash_; }
+  // Of what nodes do: who hears which kind of message from whom and of which round, who averages
+  // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
+  // that builds and encodings of messages may differ.
+  std::uint64_t behavior_hash() const { return behavior_hash_; }
   std::uint64_t events() const { return events_; }
 
  private:
@@ -113,6 +118,7 @@ class World {
   };
   struct Carried {
     gossip::Frame frame;
+    std::uint64_t meaning = 0;  // see behavior_hash()
     Damage::Done damage = Damage::Done::nothing;
     std::uint64_t heard_by = 0;  // the life of the receiver that got it; 0: none yet
   };
@@ -163,6 +169,7 @@ class World {
   void carry(std::size_t node, gossip::Send send);
   void train(std::size_t node, const optim::Job& job);
   void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
+  void note_behavior(std::uint64_t kind, std::size_t node, std::uint64_t meaning);
 
   Options options_;
   TrainerFactory make_trainer_;
@@ -175,7 +182,7 @@ class World {
   std::vector<Observer> observers_;
   Time now_{};
   FaultCounts counts_;  // of nodes
-  std::uint64_t hash_ = 0;
+  std::uint64_t hash_ = 0, behavior_hash_ = 0;
   std::uint64_t events_ = 0;
 };
 

@@ -1,0 +1,249 @@
+// The one verb of a node: direct tests of step, deadline and status.
+#include "gossip/node.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "tests/gossip/few_nodes.h"
+#include "tests/gossip/party.h"
+#include "tests/gossip/samples.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+// A message as it comes from outside; keeps the bytes.
+struct Mail {
+  Mail(const std::string& sender, Body body, const std::string& cluster = "starling",
+       std::uint64_t sequence = 1)
+      : plane(plane_of(body)),
+        frame(Cutter()
+                  .cut({{stable_hash(cluster), node_id(sender), 1, sequence}, std::move(body), {}})
+                  .next()) {}
+  Received received() const { return {plane, std::as_bytes(std::span(frame.header)), frame.body}; }
+
+  Plane plane;
+  Frame frame;
+};
+
+struct One {
+  explicit One(const Options& given = party_options(1)) : node(given, Time{}) {}
+
+  Outputs step(Input input) {
+    Outputs out;
+    node.step(now, std::move(input), out);
+    return out;
+  }
+
+  Time now{};
+  Node node;
+};
+
+template <class What>
+std::vector<What> all(const Outputs& outputs) {
+  std::vector<What> found;
+  for (const Output& output : outputs)
+    if (const auto* what = std::get_if<What>(&output)) found.push_back(*what);
+  return found;
+}
+
+Member neighbor() {
+  Member member = sample_member("node-2");
+  member.incarnation = 1;
+  return member;
+}
+
+}  // namespace
+
+TEST_CASE("A message of another cluster is refused and counted and changes no member") {
+  One one;
+  one.step(Tick{});
+  one.step(Mail("node-2", Gossip{{{neighbor()}}}, "another").received());
+  const Status status = one.node.status(one.now);
+  CHECK(status.rejected.at("cluster") == 1);
+  CHECK(status.rejected_kinds.at("cluster").at("gossip") == 1);
+  CHECK(status.members.size() == 1);
+}
+
+TEST_CASE("Bytes that are no message are counted and answered by nothing") {
+  One one;
+  one.step(Tick{});
+  Prng prng(1);
+  for (std::uint64_t k = 1; k <= 200; ++k) {
+    std::string bytes(prng.below(64), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(prng.below(256));
+    const auto plane = prng.chance(0.5) ? Plane::control : Plane::bulk;
+    CHECK(one.step(Received{plane, std::as_bytes(std::span(bytes)), {}}).empty());
+  }
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : one.node.status(one.now).rejected) refused += count;
+  CHECK(refused == 200);
+}
+
+TEST_CASE("A message of the bulk plane is not heard on the other") {
+  One one;
+  one.step(Tick{});
+  const Mail mail("node-2", Gossip{{{neighbor()}}});
+  CHECK(one.step(Received{Plane::bulk, mail.received().header, {}}).empty());
+  CHECK(one.node.status(one.now).rejected.at("plane") == 1);
+}
+
+TEST_CASE("A message that came before is refused and changes nothing") {
+  One one;
+  one.step(Tick{});
+  const Mail mail("node-2", Join{neighbor()});
+  CHECK(all<Event>(one.step(mail.received())).size() == 1);
+  CHECK(one.node.status(one.now).members.size() == 2);
+  CHECK(one.step(mail.received()).empty());
+  CHECK(one.node.status(one.now).rejected.at("repeated") == 1);
+}
+
+TEST_CASE("A tick before the deadline does nothing") {
+  One one;
+  one.step(Tick{});
+  for (int k = 0; k < 100; ++k) {
+    CHECK(one.step(Tick{}).empty());
+    const Time deadline = one.node.deadline();
+    if (deadline == kNever) break;
+    REQUIRE(deadline >= one.now);
+    one.now = std::max(one.now, deadline - 1ns);
+    if (one.now < deadline) CHECK(one.step(Tick{}).empty());
+    one.now = deadline;
+    one.step(Tick{});
+  }
+}
+
+TEST_CASE("After a tick the deadline lies ahead whatever has happened") {
+  std::uint64_t steps = 0, behind = 0;
+  FewNodes* all_nodes = nullptr;
+  FewNodes nodes({.saw_output = [](const std::string&, const Output&, const std::string&) {},
+                  .stepped =
+                      [&](const std::string& name) {
+                        ++steps;
+                        behind += all_nodes->find(name)->deadline() < all_nodes->now();
+                      }});
+  all_nodes = &nodes;
+  const auto start = [&](const std::string& name, std::uint64_t incarnation) {
+    Options options = party_options(1, incarnation);
+    if (name != "node-1") options.seeds = {FewNodes::control_of("node-1")};
+    nodes.start(name, options, {});
+  };
+  for (const std::string name : {"node-1", "node-2", "node-3"}) start(name, 1);
+  nodes.run(3s);
+  nodes.cut("node-1", "node-2");
+  nodes.hold("node-1", "node-3", 2s);
+  nodes.run(12s);
+  nodes.heal();
+  nodes.kill("node-2");
+  nodes.run(5s);
+  start("node-2", 2);
+  nodes.run(3s);
+  nodes.step("node-3", LeaveCommand{});
+  nodes.run(5s);
+  CHECK(steps > 1000);
+  CHECK(behind == 0);
+}
+
+TEST_CASE("Every message bears the envelope of its node and a number of its own") {
+  Options options = party_options(1, 7);
+  options.seeds = {{"10.0.0.2", 7600}};
+  One one(options);
+  std::uint64_t sequence = 0;
+  for (; one.now < Time(10s); one.now += 50ms)
+    for (const Send& send : all<Send>(one.step(Tick{}))) {
+      CHECK(send.message.envelope.cluster == stable_hash("starling"));
+      CHECK(send.message.envelope.sender == node_id("node-1"));
+      CHECK(send.message.envelope.incarnation == 7);
+      CHECK(send.message.envelope.sequence > sequence);
+      sequence = send.message.envelope.sequence;
+    }
+  CHECK(sequence > 3);
+}
+
+TEST_CASE("The same inputs give the same outputs byte for byte") {
+  const auto play = [] {
+    Options options = party_options(1);
+    options.seeds = {{"10.0.0.2", 7600}};
+    One one(options);
+    std::string said;
+    for (std::uint64_t k = 1; one.now < Time(20s); one.now += 50ms, ++k) {
+      const Mail mail("node-2", Gossip{{{neighbor()}}}, "starling", k);
+      for (const Send& send : all<Send>(k % 7 == 0 ? one.step(mail.received()) : one.step(Tick{})))
+        said += Cutter().cut(send.message).next().header;
+    }
+    return said;
+  };
+  const std::string once = play();
+  CHECK(once.size() > 1000);
+  CHECK(play() == once);
+}
+
+TEST_CASE("A node that leaves tells its members and stops and does nothing after that") {
+  One one;
+  one.step(Tick{});
+  one.step(Mail("node-2", Join{neighbor()}).received());
+  Outputs outputs = one.step(LeaveCommand{});
+  REQUIRE(all<Stopped>(outputs).size() == 1);
+  CHECK(all<Stopped>(outputs).front().error.empty());
+  const std::vector<Send> sends = all<Send>(outputs);
+  CHECK(std::ranges::any_of(sends, [](const Send& send) {
+    const auto* gossip = std::get_if<Gossip>(&send.message.body);
+    return gossip && std::ranges::any_of(gossip->rumors, [](const Rumor& rumor) {
+             return rumor.member.name == "node-1" && rumor.liveness == Liveness::left;
+           });
+  }));
+  one.now += 10s;
+  CHECK(one.node.deadline() == kNever);
+  CHECK(one.step(Tick{}).empty());
+  CHECK(one.step(Mail("node-2", Join{neighbor()}, "starling", 2).received()).empty());
+  CHECK(one.step(LeaveCommand{}).empty());
+}
+
+TEST_CASE("A node whose trainer does not answer leaves after three seconds") {
+  One one;
+  one.step(Tick{});
+  optim::Done prepared;
+  prepared.workload.emplace().schema_hash = 1;
+  one.step(Trained{prepared});
+  one.now += 1s;
+  one.step(Tick{});
+  one.now += 1s;
+  one.step(Tick{});
+  REQUIRE(one.node.status(one.now).state == State::training);
+  const Time asked = one.now;
+  CHECK(all<Stopped>(one.step(LeaveCommand{})).empty());
+  CHECK(one.node.status(one.now).state == State::leaving);
+  bool has_stopped = false;
+  while (!has_stopped && one.now < asked + 10s) {
+    one.now = one.node.deadline();
+    has_stopped = !all<Stopped>(one.step(Tick{})).empty();
+  }
+  CHECK(one.now == asked + 3s);
+}
+
+TEST_CASE("Warnings are those of the status") {
+  Options options = party_options(1);
+  options.expect = 3;
+  One one(options);
+  for (; one.now < Time(5s); one.now += 500ms) one.step(Tick{});
+  CHECK(one.node.warnings(one.now).size() == 1);
+  CHECK(one.node.warnings(one.now) == one.node.status(one.now).warnings);
+}
+
+TEST_CASE("A vector of one that is no neighbour is not averaged with") {
+  One one;
+  one.step(Tick{});
+  one.step(Mail("node-2", Join{neighbor()}).received());
+  const Outputs outputs =
+      one.step(Mail("node-2", Round{.epoch = 1, .echo = 1, .round = 1, .index = 1}, "starling", 2)
+                   .received());
+  CHECK(outputs.empty());
+  CHECK(one.node.status(one.now).edges.empty());
+}

@@ -1,0 +1,260 @@
+// What one edge's conversation promises, whatever is lost: direct tests of Sessions.
+#include "gossip/sessions.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gossip/transfer.h"
+#include "tests/gossip/party.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+constexpr Sessions::Waits kWaits{.usual = 200ms, .idle = 400ms};
+
+// One end of an edge.
+struct End : Party {
+  explicit End(int index) : Party(party_options(index)) {}
+
+  void want(const End& peer, Time now) {
+    membership.receive(now, Gossip{{{*peer.membership.find(peer.membership.self())}}}, outbox);
+    links.open(1);
+    links.want(now, {{peer.membership.self()}}, membership, outbox);
+  }
+  const Link& link() const { return links.all().begin()->second; }
+  // Sends what Exchange would send. Returns whether that holds a vector.
+  bool offer(std::uint64_t round, Time now, bool sits_out = false) {
+    const std::string vector(7, 'v');
+    const Payload payload = Payload::copy_of(std::as_bytes(std::span(vector)));
+    Round message;
+    message.round = round;
+    const bool takes_part =
+        sessions.offer(now, link(), {round, 1, 0, payload}, sits_out, kWaits, message);
+    outbox.send(link().bulk, message, takes_part ? payload : Payload());
+    return takes_part;
+  }
+  std::vector<Sessions::Heard> take(Time now, const std::vector<Send>& sends,
+                                    bool is_idle = false) {
+    std::vector<Sessions::Heard> heard;
+    for (const Send& send : sends) {
+      hear(now, send.message);
+      if (const auto* round = std::get_if<Round>(&send.message.body))
+        heard.push_back(sessions.receive(now, send.message.envelope, *round, send.message.payload,
+                                         links, is_idle, outbox));
+    }
+    return heard;
+  }
+  // The numbers of the whole pairs that were not given before.
+  std::vector<std::uint64_t> pairs() {
+    std::vector<std::uint64_t> numbers;
+    for (const Sessions::Mixable& mixable : sessions.take()) numbers.push_back(mixable.pair.index);
+    return numbers;
+  }
+
+  Sessions sessions;
+};
+
+std::size_t vectors(const std::vector<Send>& sends) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sends, [](const Send& send) { return !send.message.payload.empty(); }));
+}
+
+struct Edge {
+  Edge() {
+    a.want(b, now), b.want(a, now);
+    b.links.tick(now, b.outbox);
+    for (int k = 0; k < 4; ++k) pass();
+    REQUIRE(a.link().active);
+    REQUIRE(b.link().active);
+  }
+  // What both have said arrives.
+  void pass() {
+    a.take(now, b.said());
+    b.take(now, a.said());
+  }
+  // Until nobody has anything to say.
+  void talk(Duration duration) {
+    for (const Time end = now + duration; now < end; now += 10ms) {
+      a.sessions.tick(now, a.outbox);
+      b.sessions.tick(now, b.outbox);
+      pass();
+    }
+  }
+
+  Time now{1s};
+  End a{1}, b{2};
+};
+
+using Numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("Vectors of the same number make one pair that each end is given once") {
+  Edge edge;
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    CHECK(edge.a.offer(round, edge.now));
+    CHECK(edge.a.pairs().empty());
+    CHECK(edge.b.offer(round, edge.now));
+    edge.pass();
+    CHECK(edge.a.pairs() == Numbers{round});
+    CHECK(edge.b.pairs() == Numbers{round});
+    CHECK_FALSE(edge.a.sessions.has_pairs());
+  }
+}
+
+TEST_CASE("A vector that comes again is known and makes no second pair") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.b.offer(1, edge.now);
+  const std::vector<Send> sends = edge.a.said();
+  CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::fresh});
+  CHECK(edge.b.pairs() == Numbers{1});
+  CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::known});
+  CHECK(edge.b.pairs().empty());
+}
+
+TEST_CASE("Of another life of the edge nothing is kept") {
+  Edge edge;
+  edge.b.offer(1, edge.now);
+  edge.a.offer(1, edge.now);
+  std::vector<Send> sends = edge.a.said();
+  ++std::get<Round>(sends.front().message.body).epoch;
+  CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::foreign});
+  CHECK(edge.b.pairs().empty());
+}
+
+TEST_CASE("Who sits a round out says which and sends no vector") {
+  Edge edge;
+  CHECK_FALSE(edge.a.offer(4, edge.now, true));
+  const std::vector<Send> sends = edge.a.said();
+  REQUIRE(sends.size() == 1);
+  const auto& message = std::get<Round>(sends.front().message.body);
+  CHECK(message.round == 4);
+  CHECK(message.index == 0);
+  CHECK(message.offered == 0);
+  CHECK(vectors(sends) == 0);
+}
+
+TEST_CASE("At most one pair waits for the other end when the next vector is offered") {
+  Edge edge;
+  std::uint64_t round = 0, sent = 0;
+  while (round < 10) sent += edge.a.offer(++round, edge.now);
+  CHECK(sent == EdgeLedger::kLateLimit + 1);
+  CHECK(edge.a.sessions.is_waiting(edge.b.membership.self()));
+  edge.a.said();  // and is lost
+}
+
+TEST_CASE("A vector that came in part is sent from there on") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  const std::vector<Send> first = edge.a.said();
+  const auto& lost = std::get<Round>(first.front().message.body);
+  edge.b.offer(1, edge.now);
+  edge.b.said();
+  const Envelope& from = first.front().message.envelope;
+  edge.b.sessions.hear_part(edge.now, from.sender,
+                            transfer_of(from.incarnation, lost.epoch, lost.index), 3);
+  edge.a.offer(2, edge.now);  // shows that the rest of the first is lost
+  edge.b.take(edge.now, edge.a.said(), true);
+  edge.a.take(edge.now, edge.b.said());
+  const std::vector<Send> again = edge.a.said();
+  REQUIRE(vectors(again) == 1);
+  CHECK(std::get<Round>(again.front().message.body).index == 1);
+  CHECK(again.front().from == 3);
+  CHECK(edge.a.sessions.repeated_bytes(edge.b.membership.self()) == 4);
+}
+
+TEST_CASE("Questions grow rarer up to a limit while no answer comes") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.a.said();
+  edge.a.sessions.go_on(edge.now);
+  std::vector<Duration> pauses;
+  for (int k = 0; k < 40; ++k) {
+    const Time next = edge.a.sessions.deadline();
+    REQUIRE(next > edge.now);
+    pauses.push_back(next - edge.now);
+    edge.now = next;
+    edge.a.sessions.tick(edge.now, edge.a.outbox);
+    const std::vector<Send> asked = edge.a.said();
+    REQUIRE(asked.size() == 1);
+    CHECK(std::get<Round>(asked.front().message.body).asks);
+    CHECK(vectors(asked) == 0);
+  }
+  CHECK(std::ranges::is_sorted(pauses));
+  CHECK(pauses.back() == kPauseLimit);
+}
+
+TEST_CASE("A settled edge asks nothing") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.b.offer(1, edge.now);
+  edge.pass();
+  CHECK(edge.a.pairs() == Numbers{1});
+  CHECK(edge.b.pairs() == Numbers{1});
+  edge.a.sessions.close_all(edge.now, edge.a.outbox);
+  edge.b.sessions.close_all(edge.now, edge.b.outbox);
+  edge.talk(2s);
+  CHECK(edge.a.sessions.is_settled());
+  CHECK(edge.b.sessions.is_settled());
+  CHECK(edge.a.sessions.deadline() == kNever);
+  CHECK(edge.b.sessions.deadline() == kNever);
+}
+
+TEST_CASE("A pair that was open when the edge closed is mixed at both ends") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.b.offer(1, edge.now);
+  edge.a.said(), edge.b.said();  // both vectors are lost
+  edge.a.sessions.close_all(edge.now, edge.a.outbox);
+  edge.b.sessions.close_all(edge.now, edge.b.outbox);
+  CHECK_FALSE(edge.a.sessions.is_settled());
+  CHECK(edge.a.sessions.unsettled() == 1);
+  edge.talk(2s);
+  CHECK(edge.a.pairs() == Numbers{1});
+  CHECK(edge.b.pairs() == Numbers{1});
+  edge.talk(2s);
+  CHECK(edge.a.sessions.is_settled());
+  CHECK(edge.b.sessions.is_settled());
+}
+
+TEST_CASE("A vector that the other end never answered is no debt when the edge closes") {
+  Edge edge;
+  edge.a.offer(1, edge.now);
+  edge.pass();
+  edge.a.sessions.close_all(edge.now, edge.a.outbox);
+  edge.b.sessions.close_all(edge.now, edge.b.outbox);
+  edge.talk(2s);
+  CHECK(edge.a.pairs().empty());
+  CHECK(edge.b.pairs().empty());
+  CHECK(edge.a.sessions.is_settled());
+  CHECK(edge.b.sessions.is_settled());
+}
+
+TEST_CASE("Sessions that close without an end are given up when they are too many") {
+  Edge edge;
+  std::uint64_t lives = 0;
+  while (edge.a.sessions.abandoned() == 0 && lives < 200) {
+    ++lives;
+    edge.a.offer(lives, edge.now);
+    edge.a.said();
+    edge.a.sessions.close_all(edge.now, edge.a.outbox);
+    edge.a.links.restart(edge.now, edge.b.membership.self(), "test", edge.a.outbox);
+    edge.a.links.tick(edge.now, edge.a.outbox);
+    for (int k = 0; k < 3; ++k) {
+      edge.b.take(edge.now, edge.a.said());
+      for (const Send& send : edge.b.said())
+        if (!std::holds_alternative<Round>(send.message.body)) edge.a.hear(edge.now, send.message);
+    }
+    REQUIRE(edge.a.link().active);
+  }
+  CHECK(edge.a.sessions.unsettled() == 64);
+  CHECK(lives == 65);
+}

@@ -1,0 +1,360 @@
+// From nothing to a model: direct tests of Startup, its trainer answered by hand.
+#include "gossip/startup.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/gossip/party.h"
+#include "tests/gossip/samples.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+struct Newcomer : Party {
+  explicit Newcomer(const Options& given) : Party(given), startup(options, Time{}) {}
+
+  void meet(const std::string& name, Phase phase, std::uint64_t round = 0) {
+    Member member = sample_member(name);
+    member.phase = phase;
+    member.round = round;
+    member.control.host = "10.0.1." + name.substr(name.find('-') + 1);
+    membership.receive(now, Gossip{{{member}}}, outbox);
+    said();
+  }
+  void set_ready(const std::string& name) {
+    Member ready = *membership.find(node_id(name));
+    ++ready.version;
+    ready.phase = Phase::training;
+    membership.receive(now, Gossip{{{ready}}}, outbox);
+  }
+  void tick_at(Time time) {
+    now = time;
+    startup.tick(now, membership, outbox);
+  }
+  // To the next deadline.
+  void go_on() { tick_at(std::max(now, startup.deadline())); }
+  void trained(std::string survey = {}, std::optional<std::string> problem = {}) {
+    optim::Done done;
+    done.workload.emplace().survey = std::move(survey);
+    done.trouble = std::move(problem);
+    startup.trained(now, done, outbox);
+  }
+  void hear_snapshot(const std::string& from, std::uint64_t round) {
+    const std::string model = "model";
+    startup.receive(Snapshot{.round = round, .foundation = {}},
+                    Payload::copy_of(std::as_bytes(std::span(model))),
+                    Envelope{.sender = node_id(from)}, membership, outbox);
+  }
+  void hear_survey(const std::string& from, const std::string& of, const std::string& text) {
+    startup.receive(Surveys{{}, {{node_id(of), text}}}, Envelope{.sender = node_id(from)},
+                    membership, outbox);
+  }
+  // What was said and asked since the last call.
+  struct Done {
+    std::vector<optim::Job> jobs;
+    std::vector<std::string> donors;  // by the host that was asked
+    std::size_t surveys = 0;
+  };
+  Done done() {
+    Done done;
+    for (const Output& output : std::exchange(out, {})) {
+      if (const auto* train = std::get_if<Train>(&output)) done.jobs.push_back(train->job);
+      const auto* send = std::get_if<Send>(&output);
+      if (send && std::holds_alternative<SnapshotRequest>(send->message.body))
+        done.donors.push_back(send->to.host);
+      done.surveys += send && std::holds_alternative<Surveys>(send->message.body);
+    }
+    return done;
+  }
+
+  Time now{};
+  Startup startup;
+};
+
+Options newcomer(std::size_t expect = 0) {
+  Options options = party_options(9);
+  options.expect = expect;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Who has nobody to ask prepares its data at once and is ready") {
+  Newcomer node(newcomer());
+  node.go_on();
+  const auto jobs = node.done().jobs;
+  REQUIRE(jobs.size() == 1);
+  REQUIRE(jobs.front().shard);
+  CHECK(jobs.front().shard->members == std::vector{node.membership.self()});
+  CHECK(node.startup.deadline() == kNever);
+  CHECK(node.startup.is_joining());
+  node.trained();
+  node.go_on();
+  CHECK(node.startup.is_ready());
+  CHECK(node.startup.is_founding());
+  CHECK(node.startup.round() == 0);
+}
+
+TEST_CASE("A seed that does not answer is waited for two seconds") {
+  Options options = newcomer();
+  options.seeds = {{"10.0.1.1", 7600}};
+  Newcomer node(options);
+  node.tick_at(Time(2s) - 1ms);
+  CHECK(node.done().jobs.empty());
+  CHECK(node.startup.reason() == "waiting for an answer from cluster.join");
+  node.tick_at(Time(2s));
+  CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("Expected members that do not come are waited for once and named") {
+  Newcomer node(newcomer(3));
+  node.meet("node-1", Phase::joining);
+  node.tick_at(Time{});
+  node.tick_at(Time(10s) - 1ms);
+  CHECK(node.done().jobs.empty());
+  CHECK(node.startup.reason() == "waiting for members: 2 of 3 expected");
+  CHECK(node.startup.warnings(node.now).size() == 1);
+  node.tick_at(Time(10s));
+  REQUIRE(node.done().jobs.size() == 1);
+  node.trained();
+  node.go_on();
+  node.set_ready("node-1");
+  node.membership.set_self(Phase::training, 0, 0);
+  node.go_on();
+  CHECK(node.startup.is_expected());
+  const std::vector<std::string> told = node.startup.warnings(node.now);
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().find("2 of 3 expected members came") == 0);
+}
+
+TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
+  Newcomer node(newcomer(2));
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained();
+  node.go_on();
+  node.membership.set_self(Phase::training, 0, 0);
+  node.go_on();
+  CHECK(node.startup.is_ready());
+  CHECK_FALSE(node.startup.is_expected());
+  node.startup.begin(node.now, node.membership, node.links);
+  CHECK_FALSE(node.startup.done());
+  node.set_ready("node-1");
+  node.go_on();
+  CHECK(node.startup.is_expected());
+  node.startup.begin(node.now, node.membership, node.links);
+  CHECK(node.startup.done());
+}
+
+TEST_CASE("A newcomer asks one that trains and goes on from its model") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.meet("node-2", Phase::joining);
+  node.go_on();
+  auto done = node.done();
+  CHECK(done.jobs.size() == 1);
+  CHECK(done.donors == std::vector<std::string>{"10.0.1.1"});
+  CHECK(node.startup.donor() == node_id("node-1"));
+  node.trained();
+  CHECK_FALSE(node.startup.is_ready());
+  node.hear_snapshot("node-1", 6);
+  done = node.done();
+  REQUIRE(done.jobs.size() == 1);
+  CHECK(done.jobs.front().adopt.has_value());
+  CHECK_FALSE(node.startup.donor().has_value());
+  node.trained();
+  CHECK(node.startup.is_ready());
+  CHECK_FALSE(node.startup.is_founding());
+  CHECK(node.startup.round() == 6);
+}
+
+TEST_CASE("A model that comes before the data are prepared is adopted too") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.done();
+  node.hear_snapshot("node-1", 6);
+  CHECK(node.done().jobs.size() == 1);
+  node.trained();  // the answer to the job that assigned the data
+  CHECK_FALSE(node.startup.is_ready());
+  node.trained();
+  CHECK(node.startup.is_ready());
+  CHECK(node.startup.round() == 6);
+}
+
+TEST_CASE("A model of one that was not asked is not adopted nor is a second one") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.meet("node-2", Phase::joining);
+  node.go_on();
+  node.trained();
+  node.done();
+  node.hear_snapshot("node-2", 6);
+  CHECK(node.done().jobs.empty());
+  node.hear_snapshot("node-1", 6);
+  node.hear_snapshot("node-1", 7);
+  CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("A round of a model is believed up to twice that of its donor and a thousand") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  node.hear_snapshot("node-1", 1'000'000);
+  CHECK(node.startup.round() == 1010);
+}
+
+TEST_CASE("A donor that is silent or does not fit is given up for another") {
+  for (const bool is_silent : {true, false}) {
+    CAPTURE(is_silent);
+    Newcomer node(newcomer());
+    node.meet("node-1", Phase::training, 5);
+    node.meet("node-2", Phase::training, 5);
+    node.go_on();
+    node.trained();
+    const std::vector<std::string> first = node.done().donors;
+    REQUIRE(first.size() == 1);
+    if (!is_silent) {
+      node.hear_snapshot(first.front() == "10.0.1.1" ? "node-1" : "node-2", 6);
+      node.trained({}, "it has other features");
+      CHECK(node.startup.round() == 0);
+      CHECK(node.startup.warnings(node.now).front().find("does not fit") != std::string::npos);
+      node.done();
+    }
+    node.go_on();
+    const std::vector<std::string> second = node.done().donors;
+    REQUIRE(second.size() == 1);
+    CHECK(second != first);
+  }
+}
+
+TEST_CASE("A donor that sends chunks is waited for") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  const Time before = node.startup.deadline();
+  node.startup.hears_chunk(node.now + 900ms);
+  CHECK(node.startup.deadline() == node.now + 2900ms);
+  CHECK(node.startup.deadline() > before);
+}
+
+TEST_CASE("Whom no donor serves asks eight times with more patience and begins alone") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  std::size_t asked = node.done().donors.size();
+  Duration patience{};
+  for (int k = 0; k < 20 && !node.startup.is_ready(); ++k) {
+    const Duration next = node.startup.deadline() - node.now;
+    CHECK(next >= patience);
+    patience = next;
+    node.go_on();
+    asked += node.done().donors.size();
+  }
+  CHECK(asked == 8);
+  CHECK(node.startup.is_ready());
+  CHECK(node.startup.round() == 0);
+}
+
+TEST_CASE("A donor that is gone is not waited for") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  node.done();
+  node.membership.receive(
+      node.now, Gossip{{{*node.membership.find(node_id("node-1")), Liveness::left}}}, node.outbox);
+  node.tick_at(node.now + 1ms);
+  CHECK(node.startup.is_ready());
+}
+
+TEST_CASE("Founders lay the foundation when they have the surveys of all and in their order") {
+  Newcomer node(newcomer(3));
+  node.meet("node-1", Phase::joining);
+  node.meet("node-2", Phase::joining);
+  node.go_on();
+  node.trained("of node-9");
+  node.go_on();
+  CHECK(node.startup.reason() == "waiting for the data statistics of the other founders");
+  node.hear_survey("node-2", "node-2", "of node-2");
+  node.go_on();
+  Newcomer::Done done = node.done();
+  CHECK(done.surveys > 0);
+  CHECK(done.jobs.size() == 1);  // that of the data
+  node.hear_survey("node-1", "node-1", "of node-1");
+  node.go_on();
+  done = node.done();
+  REQUIRE(done.jobs.size() == 1);
+  REQUIRE(done.jobs.front().foundation);
+  std::vector<std::string> expected;
+  for (const Member* member : node.membership.present()) expected.push_back("of " + member->name);
+  CHECK(*done.jobs.front().foundation == expected);
+}
+
+TEST_CASE("Only its own node says that a survey has changed") {
+  Newcomer node(newcomer(3));
+  node.meet("node-1", Phase::joining);
+  node.meet("node-2", Phase::joining);
+  node.go_on();
+  node.trained("own");
+  node.go_on();
+  node.done();
+  node.hear_survey("node-1", "node-2", "as node-1 relays it");
+  node.hear_survey("node-1", "node-2", "a lie");
+  node.hear_survey("node-1", "node-1", "first");
+  node.hear_survey("node-1", "node-1", "second");
+  node.go_on();
+  const auto jobs = node.done().jobs;
+  REQUIRE(jobs.size() == 1);
+  const std::vector<std::string>& surveys = *jobs.front().foundation;
+  CHECK(std::ranges::count(surveys, "as node-1 relays it") == 1);
+  CHECK(std::ranges::count(surveys, "second") == 1);
+}
+
+TEST_CASE("A survey that does not come holds the foundation up for ten seconds") {
+  Newcomer node(newcomer(2));
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained("own");
+  node.go_on();
+  node.done();
+  const Time began = node.now;
+  while (node.now < began + 1min && node.done().jobs.empty()) node.go_on();
+  CHECK(node.now >= began + 10s);
+  CHECK(node.now < began + 11s);
+}
+
+TEST_CASE("Data that do not go together are told once and tried again") {
+  Newcomer node(newcomer());
+  node.go_on();
+  node.trained("own");
+  node.go_on();
+  const auto told = [&] {
+    return std::ranges::count_if(node.out, [](const Output& output) {
+      const auto* event = std::get_if<Event>(&output);
+      return event && event->kind == Event::Kind::trouble;
+    });
+  };
+  node.out.clear();
+  node.trained("own", "columns differ");
+  CHECK(told() == 1);
+  CHECK(node.startup.reason() == "cannot train with these nodes: columns differ");
+  node.tick_at(node.now + 10s);
+  CHECK(node.done().jobs.size() == 1);
+  node.trained("own", "columns differ");
+  CHECK(told() == 0);
+  node.tick_at(node.now + 10s);
+  node.trained();
+  node.go_on();
+  CHECK(node.startup.is_ready());
+}

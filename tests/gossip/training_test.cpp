@@ -1,0 +1,299 @@
+// The order of jobs: direct tests of Training, of a node without neighbours.
+#include "gossip/training.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/gossip/party.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+
+namespace {
+
+struct Trainee : Party {
+  explicit Trainee(const Options& given = party_options(1))
+      : Party(given), exchange(options), training(options) {}
+
+  void start(std::uint64_t round = 0) { training.start(now, round, exchange, links, outbox); }
+  // What was asked of the trainer since the last call.
+  std::vector<optim::Job> jobs() {
+    std::vector<optim::Job> jobs;
+    for (const Output& output : std::exchange(out, {})) {
+      if (const auto* train = std::get_if<Train>(&output)) jobs.push_back(train->job);
+      if (const auto* event = std::get_if<Event>(&output)) events.push_back(*event);
+      if (const auto* progress = std::get_if<Progress>(&output)) rounds.push_back(progress->round);
+    }
+    return jobs;
+  }
+  // REQUIRES that there is exactly one.
+  optim::Job job() {
+    const std::vector<optim::Job> all = jobs();
+    REQUIRE(all.size() == 1);
+    return all.front();
+  }
+  static optim::Done answer(const optim::Job& job) {
+    optim::Done done;
+    done.round = job.round;
+    done.is_offer = job.offer;
+    done.stats.steps = job.local ? 1 : 0;
+    done.stats.loss = 0.5;
+    if (job.evaluate) done.evaluation.emplace().round = job.round - 1;
+    return done;
+  }
+  void trained(optim::Done done) {
+    training.trained(now, std::move(done), exchange, links, outbox);
+  }
+  void advance() { training.advance(now, exchange, links, outbox); }
+  // Answers jobs until `round` is the one under way; returns its job.
+  optim::Job go_on_to(std::uint64_t round) {
+    optim::Job next = job();
+    while (next.round < round) {
+      trained(answer(next));
+      advance();
+      next = job();
+    }
+    return next;
+  }
+
+  Time now{1s};
+  Exchange exchange;
+  Training training;
+  std::vector<Event> events;
+  std::vector<std::uint64_t> rounds;  // of the points of progress
+};
+
+Options options_with(const Goal& goal) {
+  Options options = party_options(1);
+  options.goal = goal;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("The first round absorbs nothing and every later one absorbs and steps and offers") {
+  Trainee node;
+  node.start();
+  optim::Job job = node.job();
+  CHECK(job.round == 1);
+  CHECK_FALSE(job.absorb);
+  CHECK(job.local);
+  CHECK(job.offer);
+  node.trained(Trainee::answer(job));
+  node.advance();
+  job = node.job();
+  CHECK(job.round == 2);
+  CHECK(job.absorb);
+  CHECK(job.local);
+  CHECK(job.offer);
+}
+
+TEST_CASE("No job is given while one is under way") {
+  Trainee node;
+  node.start();
+  const optim::Job job = node.job();
+  node.advance();
+  node.advance();
+  CHECK(node.jobs().empty());
+  node.trained(Trainee::answer(job));
+  node.advance();
+  node.advance();
+  CHECK(node.jobs().size() == 1);
+}
+
+TEST_CASE("Where the algorithm overlaps the offer is a job of its own before the step") {
+  Options options = party_options(1);
+  options.traits.overlaps = true;
+  Trainee node(options);
+  node.start();
+  const std::vector<optim::Job> jobs = node.jobs();
+  REQUIRE(jobs.size() == 2);
+  CHECK(jobs[0].offer);
+  CHECK_FALSE(jobs[0].local);
+  CHECK(jobs[1].local);
+  CHECK_FALSE(jobs[1].offer);
+  node.trained(Trainee::answer(jobs[0]));
+  node.advance();
+  CHECK(node.jobs().empty());
+  node.trained(Trainee::answer(jobs[1]));
+  node.advance();
+  CHECK(node.jobs().size() == 2);
+}
+
+TEST_CASE("A model of another is gone on from and not judged again at once") {
+  Trainee node;
+  node.start(7);
+  const optim::Job job = node.job();
+  CHECK(job.round == 8);
+  CHECK_FALSE(job.evaluate);
+  CHECK(node.training.run().round == 7);
+}
+
+TEST_CASE("Every tenth round is judged and so are the first and the last") {
+  Trainee node(options_with({.rounds = 14}));
+  node.start();
+  std::vector<std::uint64_t> judged;
+  for (std::uint64_t round = 1; round <= 15; ++round) {
+    const optim::Job job = node.job();
+    REQUIRE(job.round == round);
+    if (job.evaluate) judged.push_back(round - 1);
+    node.trained(Trainee::answer(job));
+    node.advance();
+  }
+  CHECK(judged == std::vector<std::uint64_t>{0, 10, 14});
+}
+
+TEST_CASE("The last round absorbs and neither steps nor offers") {
+  Trainee node(options_with({.rounds = 3}));
+  node.start();
+  const optim::Job job = node.go_on_to(4);
+  CHECK(job.absorb);
+  CHECK_FALSE(job.local);
+  CHECK_FALSE(job.offer);
+  node.trained(Trainee::answer(job));
+  CHECK(node.training.finished());
+  CHECK(node.training.run().round == 3);
+  node.advance();
+  CHECK(node.jobs().empty());
+  CHECK(node.training.deadline(node.exchange, node.links) == kNever);
+}
+
+TEST_CASE("Each whole round makes one point of progress") {
+  Trainee node(options_with({.rounds = 4}));
+  node.start();
+  node.trained(Trainee::answer(node.go_on_to(5)));
+  node.jobs();
+  CHECK(node.rounds == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("A goal that an evaluation reaches ends the training and a miss is named") {
+  for (const double loss : {0.1, 0.9}) {
+    CAPTURE(loss);
+    Trainee node(options_with({.rounds = 1, .loss = 0.2}));
+    node.start();
+    const optim::Job first = node.job();
+    REQUIRE(first.evaluate);
+    optim::Done done = Trainee::answer(first);
+    done.evaluation->loss = loss;
+    node.trained(std::move(done));
+    const bool is_reached = loss < 0.2;
+    CHECK(node.training.finished() == is_reached);
+    if (!is_reached) {
+      node.advance();
+      optim::Done last = Trainee::answer(node.job());
+      last.evaluation->loss = loss;
+      node.trained(std::move(last));
+    }
+    REQUIRE(node.training.finished());
+    CHECK(node.training.run().goal_reached == is_reached);
+    CHECK(node.training.run().shortfall == (is_reached ? "" : "loss 0.9 is above stop.loss = 0.2"));
+  }
+}
+
+TEST_CASE("A refused step is told once and stays a problem until a step is taken") {
+  Trainee node;
+  node.start();
+  optim::Job job = node.job();
+  const auto answer = [&](std::uint64_t steps, const char* problem) {
+    optim::Done done = Trainee::answer(job);
+    done.stats.steps = steps;
+    if (problem) done.trouble = problem;
+    node.trained(std::move(done));
+    node.advance();
+    job = node.job();
+  };
+  const auto told = [&] {
+    std::size_t count = 0;
+    for (const Event& event : node.events) count += event.kind == Event::Kind::trouble;
+    return count;
+  };
+  answer(0, "the loss is no number");
+  answer(0, "the loss is no number");
+  CHECK(told() == 1);
+  CHECK(node.training.trouble() == "the loss is no number");
+  answer(0, nullptr);
+  CHECK(node.training.trouble().has_value());
+  answer(1, nullptr);
+  CHECK_FALSE(node.training.trouble().has_value());
+  answer(0, "again");
+  CHECK(told() == 2);
+}
+
+TEST_CASE("The data that were dealt anew come with the next job and once") {
+  Trainee node;
+  node.start();
+  optim::Job job = node.job();
+  const auto shard = std::make_shared<const optim::Shard>();
+  node.training.reassign(shard);
+  node.trained(Trainee::answer(job));
+  node.advance();
+  job = node.job();
+  CHECK(job.shard == shard);
+  node.trained(Trainee::answer(job));
+  node.advance();
+  CHECK_FALSE(node.job().shard);
+}
+
+TEST_CASE("A wanted snapshot comes with the next job and after the end with one of its own") {
+  for (const bool is_over : {false, true}) {
+    CAPTURE(is_over);
+    Trainee node(options_with({.rounds = 1}));
+    node.start();
+    optim::Job job = node.job();
+    if (is_over) {
+      node.trained(Trainee::answer(job));
+      node.advance();
+      node.trained(Trainee::answer(node.job()));
+      REQUIRE(node.training.finished());
+      node.jobs();
+    }
+    Donor donor;
+    donor.asked(node.now, node_id("node-2"), node.membership, node.outbox);
+    node.training.want_snapshot(donor, node.exchange, node.outbox);
+    if (!is_over) {
+      CHECK(node.jobs().empty());
+      node.trained(Trainee::answer(job));
+      node.advance();
+    }
+    job = node.job();
+    CHECK(job.snapshot);
+    CHECK(job.absorb == !is_over);
+    node.training.want_snapshot(donor, node.exchange, node.outbox);
+    CHECK(node.jobs().empty());
+  }
+}
+
+TEST_CASE("Who winds up begins no round and waits for the job under way") {
+  Trainee node;
+  node.start();
+  const optim::Job job = node.job();
+  CHECK_FALSE(node.training.wind_up(node.exchange, node.outbox));
+  node.trained(Trainee::answer(job));
+  node.jobs();
+  CHECK(node.training.wind_up(node.exchange, node.outbox));
+  CHECK(node.jobs().empty());
+}
+
+TEST_CASE("An answer that nobody waits for changes nothing") {
+  Trainee node;
+  node.start();
+  const optim::Job job = node.job();
+  node.trained(Trainee::answer(job));
+  const std::uint64_t steps = node.training.run().steps;
+  node.jobs();
+  node.trained(Trainee::answer(job));
+  CHECK(node.jobs().empty());
+  CHECK(node.training.run().steps == steps);
+}
+
+TEST_CASE("The number of whole rounds never goes back") {
+  Trainee node;
+  node.start(5);
+  optim::Done done = Trainee::answer(node.job());
+  done.round = 2;
+  node.trained(std::move(done));
+  CHECK(node.training.run().round == 5);
+}
