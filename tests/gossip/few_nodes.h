@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "gossip/node.h"
-#include "gossip/transfer.h"
+#include "gossip/node/node.h"
+#include "gossip/wire/transfer.h"
 
 namespace starling::test {
 

@@ -1,5 +1,5 @@
 // The one verb of a node: direct tests of step, deadline and status.
-#include "gossip/node.h"
+#include "gossip/node/node.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What one edge's conversation promises, whatever is lost: direct tests of Sessions.
-#include "gossip/sessions.h"
+#include "gossip/edges/sessions.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gossip/transfer.h"
+#include "gossip/wire/transfer.h"
 #include "tests/gossip/party.h"
 
 using namespace starling;

@@ -1,5 +1,5 @@
 // From nothing to a model: direct tests of Startup, its trainer answered by hand.
-#include "gossip/startup.h"
+#include "gossip/node/startup.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // The order of jobs: direct tests of Training, of a node without neighbours.
-#include "gossip/training.h"
+#include "gossip/node/training.h"
 
 #include <doctest/doctest.h>
 
