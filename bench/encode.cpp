@@ -28,7 +28,7 @@ double message_seconds(const std::vector<float>& x) {
     ++round;
     frames.clear();
     const gossip::Message message{{1, NodeId{2}, 3, round},
-                                  gossip::Round{.epoch = 4, .round = round, .degree = 2},
+                                  gossip::Round{.epoch = 4, .round = round, .share = 0.25},
                                   optim::encode<float>(optim::Codec::f32, x, pool)};
     frames = cutter.cut(message).all();
   });

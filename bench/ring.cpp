@@ -83,7 +83,7 @@ class Process {
     if (order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
     for (const auto& [peer, endpoint] : neighbors_) {
       const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_},
-                                    gossip::Round{.epoch = 1, .round = round_, .degree = 2},
+                                    gossip::Round{.epoch = 1, .round = round_, .share = 0.25},
                                     sent_};
       transport_->send(endpoint, gossip::Plane::bulk, cutter_.cut(message));
     }

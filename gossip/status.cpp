@@ -34,4 +34,18 @@ std::string_view name(Liveness liveness) {
   return "";
 }
 
+std::string_view name(EdgeState state) {
+  switch (state) {
+    case EdgeState::opening:
+      return "opening";
+    case EdgeState::active:
+      return "active";
+    case EdgeState::late:
+      return "late";
+    case EdgeState::refused:
+      return "refused";
+  }
+  return "";
+}
+
 }  // namespace starling::gossip

@@ -28,10 +28,14 @@ struct MemberStatus {
   bool self = false;
 };
 
+enum class EdgeState { opening, active, late, refused };
+std::string_view name(EdgeState state);
+
 struct EdgeStatus {
   NodeId id;
   std::string name;
-  std::string state;  // "opening", "active", "late", "refused: …"
+  EdgeState state = EdgeState::opening;
+  std::string refusal{};  // why the peers do not fit, where it is refused
   double weight = 0;
   std::uint64_t round = 0;      // of the newest vector from there
   std::uint64_t staleness = 0;  // rounds it is behind

@@ -225,7 +225,8 @@ void Checker::expect_step() {
     rounds[world_->node_options(node).name] = world_->status(node).run.round;
   for (std::size_t node : world_->running())
     for (const gossip::EdgeStatus& edge : world_->status(node).edges) {
-      if (edge.state != "active" && edge.state != "late") continue;
+      if (edge.state != gossip::EdgeState::active && edge.state != gossip::EdgeState::late)
+        continue;
       const std::uint64_t own = rounds[world_->node_options(node).name], other = rounds[edge.name];
       if (own > other + kRoundsInStep)
         violated("neighbours stay in step", node,

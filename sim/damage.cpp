@@ -108,7 +108,7 @@ struct BodyFields {
          {&round.epoch, &round.echo, &round.round, &round.index, &round.received, &round.beyond,
           &round.partial, &round.offered, &round.order, &round.seen, &round.sent})
       fields.add(*number);
-    fields.add(round.degree);
+    fields.add(round.share);
     fields.add(round.span);
     fields.add(round.closes);
     fields.add(round.asks);

@@ -164,12 +164,18 @@ json members_json(const Snapshot& snapshot) {
   return {{"members", std::move(members)}};
 }
 
+// "refused: model.kind is mlp there and softmax here"
+std::string edge_state(const gossip::EdgeStatus& edge) {
+  const std::string state(name(edge.state));
+  return edge.refusal.empty() ? state : state + ": " + edge.refusal;
+}
+
 json neighbors_json(const Snapshot& snapshot) {
   json neighbors = json::array();
   for (const gossip::EdgeStatus& edge : snapshot.status.edges) {
     json object = {{"id", to_string(edge.id)},
                    {"name", edge.name},
-                   {"state", edge.state},
+                   {"state", edge_state(edge)},
                    {"round", edge.round},
                    {"staleness", edge.staleness},
                    {"sent_bytes", edge.sent_bytes},

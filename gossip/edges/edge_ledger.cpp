@@ -14,8 +14,8 @@ constexpr std::uint64_t kWindow = 64;
 }  // namespace
 
 double EdgeLedger::Pair::weight() const {
-  if (PLANTED(weight_one_sided)) return 1.0 / (1.0 + own.degree);
-  return 1.0 / (1.0 + std::max(own.degree, theirs.degree));
+  if (PLANTED(weight_one_sided)) return own.share;
+  return std::min(own.share, theirs.share);
 }
 
 double EdgeLedger::Pair::span() const {

@@ -1,8 +1,8 @@
 // EdgeLedger: which vectors the two ends of an edge average with each other, so that the mean of
 // the network stays under loss, repetition and reordering. Each end numbers the vectors it offers
 // on the edge 1, 2, ...; the k-th of one end is paired with the k-th of the other, and each end
-// mixes every pair exactly once, early or late, s being the vectors and d the degrees of pair k:
-//   x_i += w (s_j - s_i) ,   x_j += w (s_i - s_j) ,   w = 1 / (1 + max(d_i, d_j)) .
+// mixes every pair exactly once, early or late, s being the vectors and h the shares of pair k:
+//   x_i += w (s_j - s_i) ,   x_j += w (s_i - s_j) ,   w = min(h_i, h_j) .
 // What i gains is what j loses. A vector is kept until the other end has said that it has it and
 // the pair is mixed. When an edge closes, each end says the number of its last vector; the pairs
 // that both have offered are still mixed, and then the ledger is settled.
@@ -27,8 +27,8 @@ class EdgeLedger {
 
   struct Vector {
     std::uint64_t round = 0;
-    std::uint32_t degree = 0;  // of the end that offers it, in that round
-    double span = 0;           // of its steps since the one before; see optim::MixTerm
+    double share = 0;  // that the end which offers it allows; see Round
+    double span = 0;   // of its steps since the one before; see optim::MixTerm
     Payload payload = {};
   };
   struct Pair {

@@ -23,16 +23,15 @@ constexpr Duration kRecordAge = std::chrono::seconds(5);
 bool Exchange::is_likely(Time now, const Round& message, NodeId peer,
                          const Membership& members) const {
   std::uint64_t known = round_;
-  for (const auto& [id, neighbor] : neighbors_)
-    if (neighbor.latest) known = std::max(known, neighbor.latest->round);
+  for (const auto& [id, neighbor] : neighbors_) known = std::max(known, neighbor.round);
   if (message.round <= known + kRoundsAhead || PLANTED(believes_any_round)) return true;
   const auto found = neighbors_.find(peer);
-  const bool was_heard = found != neighbors_.end() && found->second.latest;
+  const bool was_heard = found != neighbors_.end() && found->second.round > 0;
   if (const Member* member = members.find(peer); member && !was_heard)
     known = std::max(known, member->round);
-  const Duration age = was_heard ? now - found->second.last_heard : kRecordAge;
+  const Duration age = was_heard ? now - found->second.heard : kRecordAge;
   const Duration shortest =
-      round_times_.is_measured() ? round_times_.least() / kRoundShare : kRoundLeast;
+      waits_.rounds().is_measured() ? waits_.rounds().least() / kRoundShare : kRoundLeast;
   return message.round <=
          known + kRoundsAhead + static_cast<std::uint64_t>(age / std::max(shortest, kRoundLeast));
 }

@@ -16,7 +16,17 @@ void Exchange::note(const optim::Done& done) {
       ++found->second.rejected[item.reason];
 }
 
-std::vector<EdgeStatus> Exchange::status(const Links& links) const {
+void Exchange::describe(Time now, const Links& links, Status& status) const {
+  status.edges = edge_statuses(links);
+  status.unsettled_edges = sessions_.unsettled();
+  status.late_edges = sessions_.late();
+  status.abandoned_edges = sessions_.abandoned();
+  status.wait = waits_.waited();
+  status.network_wait = waits_.waited_for_network();
+  add_reasons(now, links, status);
+}
+
+std::vector<EdgeStatus> Exchange::edge_statuses(const Links& links) const {
   static const Neighbor kNobody;
   std::vector<EdgeStatus> edges;
   for (const auto& [peer, link] : links.all()) {
@@ -25,12 +35,13 @@ std::vector<EdgeStatus> Exchange::status(const Links& links) const {
     EdgeStatus edge;
     edge.id = peer;
     edge.name = link.name;
-    edge.state = !link.refusal.empty() ? "refused: " + link.refusal
-                 : !link.active        ? "opening"
-                 : neighbor.late       ? "late"
-                                       : "active";
+    edge.state = !link.refusal.empty() ? EdgeState::refused
+                 : !link.active        ? EdgeState::opening
+                 : neighbor.late       ? EdgeState::late
+                                       : EdgeState::active;
+    edge.refusal = link.refusal;
     edge.weight = link.active ? neighbor.weight : 0;
-    edge.round = neighbor.latest ? neighbor.latest->round : 0;
+    edge.round = neighbor.round;
     edge.staleness = round_ > edge.round ? round_ - edge.round : 0;
     edge.rtt_s = link.rtt_s;
     edge.patience_s = seconds(
@@ -52,29 +63,28 @@ std::vector<EdgeStatus> Exchange::status(const Links& links) const {
 // Where it is the network that a node waits for most of the time.
 std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const {
   constexpr double kMostly = 0.5, kWorthSaying = 0.005;
-  if (network_share_.value() < kMostly || network_share_.per_round() < kWorthSaying) return {};
+  if (waits_.network_share().value() < kMostly || waits_.network_share().per_round() < kWorthSaying)
+    return {};
   const auto edge = std::ranges::find(edges, slowest_, &EdgeStatus::id);
   if (edge == edges.end()) return {};
   return fmt::format(
       "waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
-      100 * network_share_.value(), static_cast<double>(offer_.size()) / 1e6,
+      100 * waits_.network_share().value(), static_cast<double>(offer_.size()) / 1e6,
       edge->receive_rate / 1e6, edge->name);
 }
 
-std::vector<std::string> Exchange::reasons(Time now, const Links& links) const {
-  std::vector<std::string> reasons;
-  const std::vector<EdgeStatus> edges = status(links);
-  if (std::string network = network_reason(edges); !network.empty()) reasons.push_back(network);
-  for (const EdgeStatus& edge : edges) {
-    if (edge.state.starts_with("refused"))
-      reasons.push_back(fmt::format("no edge to {}: {}", edge.name, edge.state.substr(9)));
-    if (edge.state != "late") continue;
+void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
+  if (std::string network = network_reason(status.edges); !network.empty())
+    status.reasons.push_back(network);
+  const char* without =
+      scheduler_->is_far_ahead(turn(), views(links)) ? "far ahead of" : "going on without";
+  for (const EdgeStatus& edge : status.edges) {
+    if (edge.state != EdgeState::late) continue;
     const Neighbor& neighbor = neighbors_.at(edge.id);
-    reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
-                                  is_far_ahead(links) ? "far ahead of" : "going on without",
-                                  edge.name, seconds(now - neighbor.last_heard), edge.patience_s));
+    status.reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
+                                         without, edge.name, seconds(now - neighbor.heard),
+                                         edge.patience_s));
   }
-  return reasons;
 }
 
 }  // namespace starling::gossip

@@ -214,6 +214,13 @@ void Links::close_all(Outbox& out) {
   ++version_;
 }
 
+std::vector<std::uint64_t> Links::lives() const {
+  std::vector<std::uint64_t> lives;
+  for (const auto& [peer, link] : links_)
+    if (link.active) lives.push_back(link.life());
+  return lives;
+}
+
 const Link* Links::active(NodeId peer) const {
   const auto found = links_.find(peer);
   return found != links_.end() && found->second.active ? &found->second : nullptr;

@@ -69,6 +69,8 @@ class Links {
   // By peer. Changes only in want() and receive().
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
+  // The lives of the active edges, for optim::Job::edges.
+  std::vector<std::uint64_t> lives() const;
   // "no edge to …: …", one for each neighbour that does not fit.
   std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed.

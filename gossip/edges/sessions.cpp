@@ -125,15 +125,15 @@ void Sessions::write(Session& session, Round& message) const {
   message.seen = session.heard;
 }
 
-bool Sessions::has_gap(NodeId peer) const {
+Sessions::PairState Sessions::pairs(NodeId peer) const {
   const auto found = open_.find(peer);
-  return found != open_.end() && !found->second.ledger.is_closed() &&
-         found->second.ledger.has_gap();
-}
-
-std::uint64_t Sessions::round_of_next(NodeId peer) const {
-  const auto found = open_.find(peer);
-  return found == open_.end() ? 0 : found->second.ledger.round_of_next();
+  if (found == open_.end()) return {};
+  const EdgeLedger& ledger = found->second.ledger;
+  const bool is_open = !ledger.is_closed();
+  return {.has_gap = is_open && ledger.has_gap(),
+          .is_waiting = ledger.is_waiting(),
+          .is_asked = is_open && ledger.is_asked(),
+          .next_round = ledger.round_of_next()};
 }
 
 std::vector<Sessions::Mixable> Sessions::take() {
@@ -145,17 +145,6 @@ std::vector<Sessions::Mixable> Sessions::take() {
     }
   });
   return mixables;
-}
-
-bool Sessions::is_waiting(NodeId peer) const {
-  const auto found = open_.find(peer);
-  return found != open_.end() && found->second.ledger.is_waiting();
-}
-
-bool Sessions::is_asked(NodeId peer) const {
-  const auto found = open_.find(peer);
-  return found != open_.end() && !found->second.ledger.is_closed() &&
-         found->second.ledger.is_asked();
 }
 
 bool Sessions::has_pairs() const {
@@ -204,7 +193,7 @@ bool Sessions::take_in(Session& session, const Round& message, Payload payload) 
   bool is_known = false;
   if (message.index > 0)
     is_known = !ledger.receive(message.index,
-                               {message.round, message.degree, message.span, std::move(payload)});
+                               {message.round, message.share, message.span, std::move(payload)});
   if (ledger.received() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);
@@ -260,7 +249,7 @@ void Sessions::send_lost(Session& session, const Round& received, Outbox& out) c
     Round message;
     write(session, message);
     message.round = own.round;
-    message.degree = own.degree;
+    message.share = own.share;
     message.span = own.span;
     message.index = index;
     const std::size_t from = came_in_part ? received.partial : 0;

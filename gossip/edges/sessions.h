@@ -56,15 +56,16 @@ class Sessions {
              Round& message);
   // The round waits for nobody any more.
   void go_on(Time now);
-  // Whether a vector of the other end was lost or overtaken: a later one has come.
-  bool has_gap(NodeId peer) const;
-  // EdgeLedger::round_of_next() of an open session; 0 where there is none.
-  std::uint64_t round_of_next(NodeId peer) const;
+  // The pairs of the open session with that peer; all zero where there is none.
+  struct PairState {
+    bool has_gap = false;     // a vector of the other end was lost or overtaken: a later one came
+    bool is_waiting = false;  // this end's half of a pair waits for the other end's
+    bool is_asked = false;    // the other end's half waits for this end's
+    std::uint64_t next_round = 0;  // EdgeLedger::round_of_next()
+  };
+  PairState pairs(NodeId peer) const;
   // Whole pairs of all sessions, each given once.
   std::vector<Mixable> take();
-  // Whether an open session waits for the other end's half of a pair, or that one for this end's.
-  bool is_waiting(NodeId peer) const;
-  bool is_asked(NodeId peer) const;
   // Whether take() would give any.
   bool has_pairs() const;
 

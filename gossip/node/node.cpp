@@ -166,7 +166,7 @@ void Node::Parts::on(Time now, Received& received) {
   std::optional<Message> message = gate.admit(now, received, known_incarnation);
   if (const auto part = gate.take_part()) {
     membership.heard_from(now, part->sender, part->incarnation);
-    exchange.hear_part(now, part->sender, part->transfer, part->bytes);
+    exchange.sessions().hear_part(now, part->sender, part->transfer, part->bytes);
   }
   if (const auto sender = gate.take_oversized(); sender && sender == startup.donor())
     startup.hears_oversized(now);
@@ -252,12 +252,12 @@ void Node::Parts::settle(Time now) {
     training.start(now, startup.round(), exchange, links, outbox);
   }
   exchange.links_changed(now, links, membership, outbox);
-  exchange.tick(now, links, outbox);
-  for (NodeId peer : exchange.take_broken())
+  const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
+  for (NodeId peer : exchange.sessions().take_broken())
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
-  for (NodeId slow : exchange.take_doubted()) {
+  for (NodeId slow : doubted) {
     membership.doubt(now, slow);
     if (const Link* link = links.active(slow)) outbox.put(Knock{link->control});
   }
@@ -270,7 +270,6 @@ void Node::Parts::follow_members(Time now) {
   const std::vector<const Member*> ready = membership.ready();
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
-  exchange.set_degree(static_cast<std::uint32_t>(std::ranges::count_if(wanted, &Wish::brings)));
   // Else they learn from the news that it is ready, and answer its hello no sooner.
   if (!std::exchange(was_introduced, true))
     for (const Wish& wish : wanted) membership.introduce(wish.peer, outbox);
@@ -371,24 +370,18 @@ Status Node::status(Time now) const {
   status.warnings = warnings(now);
   for (const std::string& warning : status.warnings) add(warning);
   add(parts.membership.health());
-  for (std::string& reason : parts.exchange.reasons(now, parts.links)) add(std::move(reason));
+  parts.exchange.describe(now, parts.links, status);
   status.run = parts.training.run();
   status.run.trouble = parts.training.trouble();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.membership.status(now);
-  status.edges = parts.exchange.status(parts.links);
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
-  status.unsettled_edges = parts.exchange.sessions().unsettled();
-  status.late_edges = parts.exchange.sessions().late();
-  status.abandoned_edges = parts.exchange.sessions().abandoned();
   status.topology = parts.topology;
   status.sent_bytes = parts.outbox.sent_bytes();
   status.received_bytes = parts.gate.received_bytes();
   status.compute = parts.training.compute();
-  status.wait = parts.exchange.waited();
-  status.network_wait = parts.exchange.waited_for_network();
   status.mix = parts.training.mix();
   status.rejected = parts.gate.rejected();
   for (const auto& [reason, kinds] : parts.gate.rejected_kinds())

@@ -53,7 +53,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.round = exchange.round();
   job.absorb = absorb;
   job.mix = std::move(mix);
-  job.edges = exchange.edges(links);
+  job.edges = links.lives();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
@@ -81,7 +81,7 @@ void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out)
   job.round = exchange.round();
   job.absorb = true;
   job.mix = exchange.take_pairs();
-  job.edges = exchange.edges(links);
+  job.edges = links.lives();
   job.offer = true;
   answers_ = true;
   jobs_in_flight_ = 1;
@@ -188,7 +188,7 @@ void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox&
 bool Training::wind_up(Exchange& exchange, Outbox& out) {
   if (!started_ || finished_) return true;
   if (jobs_in_flight_ > 0) return false;
-  if (!exchange.has_pairs()) return exchange.is_settled();
+  if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled();
   optim::Job job;
   job.round = exchange.round() + 1;
   job.absorb = true;

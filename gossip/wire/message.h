@@ -125,9 +125,11 @@ struct Round {
   std::uint64_t epoch = 0;  // the sender's, of this edge
   std::uint64_t echo = 0;   // the receiver's; 0: vectors are not numbered
   std::uint64_t round = 0;
-  std::uint32_t degree = 0;  // the sender's in-degree in this round, for the weight at both ends
-  std::uint64_t index = 0;   // of the vector on this edge, from 1; 0: none
-  double span = 0;           // sum of the learning rates of the sender's steps since the one before
+  // Of the pair's difference, the part that the sender allows, above 0, at most 1/2: the weight at
+  // both ends is the smaller of their two shares.
+  double share = 0;
+  std::uint64_t index = 0;  // of the vector on this edge, from 1; 0: none
+  double span = 0;          // sum of the learning rates of the sender's steps since the one before
   std::uint64_t received = 0;  // all vectors of the receiver up to this one have come
   std::uint64_t beyond = 0;    // bit k: so has number received + 1 + k
   std::uint64_t partial = 0;   // so many bytes of number received + 1 have come

@@ -142,7 +142,7 @@ struct BodyWriter {
     out.number(round.epoch);
     out.number(round.echo);
     out.number(round.round);
-    out.number(round.degree);
+    out.real(round.share);
     out.number(round.index);
     out.real(round.span);
     out.number(round.received);
@@ -206,9 +206,9 @@ class Fields {
     return field ? field->via.f64 : 0;
   }
   // Finite and not below 0.
-  double amount() {
+  double amount(double limit = std::numeric_limits<double>::max()) {
     const double value = real();
-    sound_ = sound_ && std::isfinite(value) && value >= 0;
+    sound_ = sound_ && value >= 0 && value <= limit;
     return sound_ ? value : 0;
   }
   std::string text(std::size_t limit) {
@@ -391,7 +391,7 @@ Body read_body(std::uint64_t kind, Fields in) {
       round.epoch = in.number();
       round.echo = in.number();
       round.round = in.number(kRoundLimit);
-      round.degree = static_cast<std::uint32_t>(in.number(kMembersLimit));
+      round.share = in.amount(kShareLimit);
       round.index = in.number(kRoundLimit);
       round.span = in.amount();
       round.received = in.number(kRoundLimit);

@@ -14,7 +14,7 @@
 
 namespace starling::gossip {
 
-inline constexpr std::uint64_t kProtocolVersion = 2;
+inline constexpr std::uint64_t kProtocolVersion = 3;
 inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message
@@ -25,6 +25,8 @@ inline constexpr std::size_t kReasonBytesLimit = 256;
 inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;
 inline constexpr std::size_t kEstimateLimit = 256;  // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
+// Of Round::share: no end gives away more than half of a difference.
+inline constexpr double kShareLimit = 0.5;
 // Incarnations and versions are below these. Neither milliseconds of a clock that is wrong by years
 // nor counting comes near, and there is room above whatever a wrong one claims.
 inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;

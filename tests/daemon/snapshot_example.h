@@ -56,7 +56,7 @@ inline Snapshot example_snapshot() {
   status.members.front().self = true;
   status.edges = {{.id = node_id("node-1"),
                    .name = "node-1",
-                   .state = "active",
+                   .state = gossip::EdgeState::active,
                    .weight = 1.0 / 3,
                    .round = 41,
                    .staleness = 1,

@@ -29,7 +29,7 @@ gossip::Message message(std::size_t bytes) {
   Prng prng(3);
   for (std::byte& value : values) value = static_cast<std::byte>(prng.next());
   return {{1, NodeId{2}, 3, 4},
-          gossip::Round{.epoch = 1, .round = 2, .degree = 3},
+          gossip::Round{.epoch = 1, .round = 2, .share = 0.25},
           Payload::copy_of(values)};
 }
 

@@ -12,6 +12,10 @@
 namespace starling::test {
 namespace {
 
+std::string text_of(const gossip::EdgeStatus& edge) {
+  return std::string(name(edge.state)) + (edge.refusal.empty() ? "" : ": " + edge.refusal);
+}
+
 // Incarnations are the milliseconds of a node's clock, which shows this at the beginning.
 constexpr std::int64_t kClock = 100'000;
 
@@ -237,7 +241,7 @@ void Conversation::compare(const std::string& node) {
   });
   for (const gossip::EdgeStatus& edge : status.edges) {
     Edge& before = told.edges[edge.name];
-    change(before.state, edge.state, "edge to " + edge.name);
+    change(before.state, text_of(edge), "edge to " + edge.name);
     for (const auto& [reason, count] : edge.rejected)
       if (before.rejected[reason] < count)
         tell(fmt::format("{}  does not use what {} sent: {}", node, edge.name, reason));
@@ -274,7 +278,7 @@ void Conversation::tell_status() {
     const gossip::Status status = nodes_.find(node)->status(nodes_.now());
     std::string text = fmt::format("{}  {}, round {}", node, name(status.state), status.run.round);
     for (const gossip::EdgeStatus& edge : status.edges)
-      text += fmt::format(", {} {} weight {:.4g}", edge.name, edge.state, edge.weight);
+      text += fmt::format(", {} {} weight {:.4g}", edge.name, text_of(edge), edge.weight);
     for (const gossip::MemberStatus& member : status.members)
       if (member.liveness != gossip::Liveness::alive)
         text += fmt::format(", {} {}", member.member.name, name(member.liveness));

@@ -16,14 +16,14 @@ using namespace starling::gossip;
 
 namespace {
 
-EdgeLedger::Vector vector_of(std::uint64_t round, std::uint32_t degree = 2) {
-  return {.round = round, .degree = degree};
+EdgeLedger::Vector vector_of(std::uint64_t round, double share = 0.25) {
+  return {.round = round, .share = share};
 }
 
 // What one end says to the other.
 struct Word {
   std::uint64_t index = 0;
-  std::uint32_t degree = 0;
+  double share = 0;
   std::uint64_t received = 0;
   std::uint64_t beyond = 0;
   std::uint64_t offered = 0;
@@ -71,9 +71,9 @@ class Edge {
   void round(std::size_t end) {
     mix(end);
     if (!ends_[end].takes_part()) return;
-    const auto degree = static_cast<std::uint32_t>(1 + prng_.below(4));
-    degrees_[end].push_back(degree);
-    say(end, ends_[end].offer(vector_of(++rounds_[end], degree)));
+    const double share = 1.0 / static_cast<double>(2 + prng_.below(4));
+    shares_[end].push_back(share);
+    say(end, ends_[end].offer(vector_of(++rounds_[end], share)));
   }
   void mix(std::size_t end) {
     for (const EdgeLedger::Pair& pair : ends_[end].take())
@@ -87,7 +87,7 @@ class Edge {
   }
   void say(std::size_t end, std::uint64_t index) {
     const EdgeLedger& self = ends_[end];
-    Word word{.index = index, .degree = index > 0 ? degrees_[end][index - 1] : 0};
+    Word word{.index = index, .share = index > 0 ? shares_[end][index - 1] : 0};
     if (index > 0) ends_[end].sent(index, ++order_), sent_[order_] = index;
     word.received = self.received();
     word.beyond = self.beyond();
@@ -103,7 +103,7 @@ class Edge {
     const Word word = *at;
     wire.erase(at);
     ends_[end].acknowledge(word.received, word.beyond);
-    if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.degree));
+    if (word.index > 0) ends_[end].receive(word.index, vector_of(0, word.share));
     ends_[end].announced(word.offered);
     if (word.closes) ends_[end].closed_at(word.offered);
   }
@@ -113,7 +113,7 @@ class Edge {
   std::map<std::uint64_t, std::uint64_t> sent_;  // the number of the vector, by order
   std::array<EdgeLedger, 2> ends_;
   std::array<std::deque<Word>, 2> wires_;  // to each end
-  std::array<std::vector<std::uint32_t>, 2> degrees_;
+  std::array<std::vector<double>, 2> shares_;
   std::array<std::vector<Mixed>, 2> mixed_;
   std::array<std::uint64_t, 2> rounds_{};
 };

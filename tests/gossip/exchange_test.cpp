@@ -29,6 +29,11 @@ struct Trader : Party {
     links.open(1);
     links.want(now, {{peer.membership.self()}}, membership, outbox);
   }
+  EdgeStatus edge() const {
+    Status status;
+    exchange.describe({}, links, status);
+    return status.edges.front();
+  }
   void offer(std::uint64_t round, Time now, std::size_t bytes = 7) {
     exchange.start_from(round);
     const std::string vector(bytes, 'v');
@@ -200,7 +205,7 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   for (Send& send : sends) std::get<Round>(send.message.body).round = 1'000'000'000;
   b.take(now, std::move(sends));
   CHECK_FALSE(b.exchange.complete(now, b.links));
-  CHECK(b.exchange.status(b.links).front().rejected.at("round") == 1);
+  CHECK(b.edge().rejected.at("round") == 1);
 }
 
 TEST_CASE("A round that nobody could expect is believed when the next message is of it too") {
@@ -210,12 +215,12 @@ TEST_CASE("A round that nobody could expect is believed when the next message is
   const auto expect_rejected = [&](std::uint64_t round, std::uint64_t count) {
     a.offer(round, now);
     b.take(now, a.said());
-    CHECK(b.exchange.status(b.links).front().rejected["round"] == count);
+    CHECK(b.edge().rejected["round"] == count);
   };
   expect_rejected(100'000, 1);
   expect_rejected(100'065, 2);  // a wrong number that follows another
   expect_rejected(100'067, 2);
-  CHECK(b.exchange.status(b.links).front().round == 100'067);
+  CHECK(b.edge().round == 100'067);
   b.exchange.finish_round(now, b.links, b.outbox);
   CHECK(b.exchange.round() == 100'067);
 }
@@ -280,14 +285,14 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     a.exchange.finish_round(now, a.links, a.outbox);
     a.offer(2, now);
     a.said();
-    CHECK(a.exchange.take_broken().empty());
+    CHECK(a.exchange.sessions().take_broken().empty());
     ++sends.front().message.envelope.sequence;
     Round& round = std::get<Round>(sends.front().message.body);
     ++round.order;
     forge(round);
     a.take(now, sends);
     a.exchange.tick(now + 2s, a.links, a.outbox);
-    REQUIRE(a.exchange.take_broken() == std::vector{b.membership.self()});
+    REQUIRE(a.exchange.sessions().take_broken() == std::vector{b.membership.self()});
     const std::uint64_t before = a.links.active(b.membership.self())->life();
     a.links.restart(now, b.membership.self(), "test", a.outbox);
     a.links.tick(now, a.outbox);
@@ -295,8 +300,8 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     CHECK(a.links.active(b.membership.self())->life() != before);
     b.exchange.tick(now + 5s, b.links, b.outbox);
     a.exchange.tick(now + 5s, a.links, a.outbox);
-    CHECK(a.exchange.take_broken().empty());
-    CHECK(b.exchange.take_broken().empty());
+    CHECK(a.exchange.sessions().take_broken().empty());
+    CHECK(b.exchange.sessions().take_broken().empty());
   }
 }
 

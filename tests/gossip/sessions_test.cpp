@@ -147,7 +147,7 @@ TEST_CASE("At most one pair waits for the other end when the next vector is offe
   std::uint64_t round = 0, sent = 0;
   while (round < 10) sent += edge.a.offer(++round, edge.now);
   CHECK(sent == EdgeLedger::kLateLimit + 1);
-  CHECK(edge.a.sessions.is_waiting(edge.b.membership.self()));
+  CHECK(edge.a.sessions.pairs(edge.b.membership.self()).is_waiting);
   edge.a.said();  // and is lost
 }
 

@@ -28,7 +28,7 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 
 Message message_with(Payload payload, std::uint64_t sequence = 1) {
   return {{1, node_id("a"), 1, sequence},
-          Round{.epoch = 3, .round = 7, .degree = 2},
+          Round{.epoch = 3, .round = 7, .share = 0.25},
           std::move(payload)};
 }
 

@@ -97,7 +97,8 @@ std::string Wording::of(const std::string& from, const std::string& to, const Ro
                         bool has_payload) {
   std::string text = has_payload ? "vector" : round.round > 0 ? "no vector" : "account";
   text += epoch(from, to, round.epoch, "epoch") + epoch(to, from, round.echo, "echo");
-  text += field("round", round.round) + field("degree", round.degree);
+  text += field("round", round.round) +
+          (round.share > 0 ? fmt::format(" share={:.4g}", round.share) : "");
   text += field("index", round.index) + field("received", round.received);
   text += field("beyond", round.beyond) + flag("in part", round.partial > 0);
   text += field("offered", round.offered) + field("order", round.order);

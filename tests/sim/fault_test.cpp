@@ -208,7 +208,7 @@ TEST_CASE("A node that starts again before it was missed is taken for the same o
   cluster.world.run_until(Time(12s));
   CHECK(cluster.round_spread() <= 2);
   for (const gossip::EdgeStatus& edge : cluster.world.status(3).edges)
-    CHECK(edge.state == "active");
+    CHECK(edge.state == gossip::EdgeState::active);
   expect_sound(cluster);
 }
 
@@ -389,7 +389,8 @@ TEST_CASE("After any chaos all agree and train in step") {
     world.run_until(world.now() + 10s);
     CHECK(cluster.round_spread() <= 2);
     for (std::size_t node = 0; node < kNodes; ++node)
-      for (const gossip::EdgeStatus& edge : world.status(node).edges) CHECK(edge.state == "active");
+      for (const gossip::EdgeStatus& edge : world.status(node).edges)
+        CHECK(edge.state == gossip::EdgeState::active);
     expect_sound(cluster);
   }
 }

@@ -21,7 +21,8 @@ std::map<std::pair<NodeId, NodeId>, double> weights_of(const Cluster& cluster) {
   for (std::size_t node : cluster.world.running()) {
     const NodeId self = node_id(cluster.world.node_options(node).name);
     for (const gossip::EdgeStatus& edge : cluster.world.status(node).edges)
-      if (edge.state == "active" && edge.weight > 0) weights[{self, edge.id}] = edge.weight;
+      if (edge.state == gossip::EdgeState::active && edge.weight > 0)
+        weights[{self, edge.id}] = edge.weight;
   }
   return weights;
 }

@@ -1,0 +1,192 @@
+// Exchange: the messages of the edges.
+#include <algorithm>
+
+#include "base/planted.h"
+#include "gossip/edges/exchange.h"
+
+namespace starling::gossip {
+
+// ---------------------------------------------------------------- what is said
+
+Payload Exchange::offer_for(const Link& link) const {
+  if (!link.wish.takes) return {};
+  const auto found = edge_offers_.find(link.life());
+  return found == edge_offers_.end() ? offer_ : found->second;
+}
+
+void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
+  Round message;
+  message.epoch = link.epoch;
+  message.round = offered_round_;
+  message.share = offered_share_;
+  if (aggregate_.has_value()) {
+    message.flow = aggregate_.flow(link.wish.peer);
+    message.estimate = aggregate_.estimate();
+  }
+  const auto [item, is_new] = neighbors_.try_emplace(link.wish.peer);
+  Neighbor& neighbor = item->second;
+  if (is_new) neighbor.offered_path = path_before_;
+  message.span = neighbor.span = span_of(neighbor);
+  message.sent = stamp_of(now);
+  message.rate = neighbor.meter.rate();
+  Payload payload = offer_for(link);
+  if (is_paired(link)) {
+    if (!offer_pair(now, link, neighbor, payload, message)) payload = {};
+  } else {
+    neighbor.newest.number(link, true, message);
+    neighbor.newest.wait(now, link, neighbor.patience.usual());
+    next_ask_ = std::min(next_ask_, neighbor.newest.ask_at());
+  }
+  if (!payload.empty()) neighbor.offered_path = path_;
+  neighbor.sent_bytes += payload.size();
+  neighbor.offered_epoch = link.epoch;
+  out.send(link.bulk, std::move(message), payload);
+}
+
+// Returns whether the edge takes a vector in this round.
+bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
+                          const Payload& payload, Round& message) {
+  const Timing& timing = options_.timing;
+  const Sessions::Waits waits{
+      neighbor.patience.usual(),
+      2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
+  // An edge that is younger than the job was offered nothing.
+  const bool skips = (link.wish.takes && payload.empty()) ||
+                     scheduler_->skips_round(view_of(link), offered_round_);
+  return sessions_.offer(now, link, {offered_round_, offered_share_, message.span, payload}, skips,
+                         waits, message);
+}
+
+// Where answers are given between rounds, pairs take their time, and what comes of one acts on all
+// steps until the next: the longest span of late counts, so that a long wait behind a short one
+// does not overshoot.
+double Exchange::span_of(const Neighbor& neighbor) const {
+  constexpr double kFade = 0.95;
+  const double span = path_ - neighbor.offered_path;
+  return scheduler_->rules().answers ? std::max(span, kFade * neighbor.span) : span;
+}
+
+std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
+  std::vector<NodeId> doubted;
+  sessions_.tick(now, out);
+  if (now >= next_doubt_) doubt(now, links, doubted);
+  if (now >= next_ask_) ask(now, links, out);
+  return doubted;
+}
+
+// A vector that this round waits for may be lost.
+void Exchange::ask(Time now, const Links& links, Outbox& out) {
+  const bool far_ahead = scheduler_->is_far_ahead(turn(), views(links));
+  next_ask_ = kNever;
+  for (const auto& [peer, link] : links.all()) {
+    const auto found = neighbors_.find(peer);
+    if (is_paired(link) || found == neighbors_.end()) continue;
+    NewestStream& stream = found->second.newest;
+    const bool waits =
+        link.active && now < scheduler_->waits_until(turn(), view_of(link), far_ahead);
+    if (!waits)
+      stream.stop_asking();
+    else if (now >= stream.ask_at())
+      stream.ask(now, link, out);
+    next_ask_ = std::min(next_ask_, stream.ask_at());
+  }
+}
+
+// A neighbour that is waited for longer than usual may be dead: that is to be found out at once.
+void Exchange::doubt(Time now, const Links& links, std::vector<NodeId>& doubted) {
+  next_doubt_ = kNever;
+  const std::vector<StreamView> streams = views(links);
+  const bool far_ahead = scheduler_->is_far_ahead(turn(), streams);
+  const Duration least = options_.timing.doubt_least;
+  for (const StreamView& stream : streams) {
+    if (now >= scheduler_->waits_until(turn(), stream, far_ahead)) continue;
+    Neighbor& neighbor = neighbors_.at(stream.peer);
+    if (neighbor.is_doubted) continue;
+    const Time at = waits_.since() + neighbor.patience.doubt(least, least);
+    if (now < at) {
+      next_doubt_ = std::min(next_doubt_, at);
+      continue;
+    }
+    neighbor.is_doubted = true;
+    doubted.push_back(stream.peer);
+  }
+}
+
+// ---------------------------------------------------------------- what is heard
+
+// Whether the message is of this life of the edge, and of its delivery.
+bool Exchange::is_current(const Envelope& from, const Round& message, const Link& link) const {
+  return link.peer_epoch == message.epoch && link.peer_incarnation == from.incarnation &&
+         (message.echo != 0) == is_paired(link);
+}
+
+void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
+                       const Links& links, const Membership& members, Outbox& out) {
+  if (!believes(now, message, from.sender, members)) return;
+  const std::size_t bytes = payload.size();
+  auto heard = Sessions::Heard::fresh;
+  // An answer is not answered again.
+  const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
+  if (message.echo != 0)
+    heard = sessions_.receive(now, from, message, std::move(payload), links,
+                              is_resting_ || is_answer, out);
+  const auto found = links.all().find(from.sender);
+  if (found == links.all().end()) return;
+  const Link& link = found->second;
+  Neighbor& neighbor = neighbors_[from.sender];
+  if (is_answer && neighbor.offered > Time{} && !sessions_.pairs(from.sender).is_waiting)
+    pair_times_.add(now - neighbor.offered);
+  neighbor.received_bytes += bytes;
+  // The other end is active a moment before this one: its epoch is what counts.
+  if (!is_current(from, message, link)) {
+    if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
+    return;
+  }
+  measure(now, link, neighbor, message, bytes);
+  if (message.echo == 0) hear_newest(now, link, neighbor, message, out);
+  if (message.round == 0) return;  // only says what came
+  const bool is_new = message.round > neighbor.round;
+  if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
+    ++neighbor.rejected["repeated"];
+  if (!is_new) return;
+  neighbor.round = message.round;
+  neighbor.heard = now;
+  neighbor.patience.arrived(now);
+  neighbor.rests = false;
+  if (!PLANTED(never_waits_again)) neighbor.late = false;
+  aggregate_.receive(from.sender, message.flow, message.estimate);
+  if (message.echo == 0)
+    neighbor.newest.receive({message.round, message.share, std::move(payload)});
+}
+
+void Exchange::hear_newest(Time now, const Link& link, Neighbor& neighbor, const Round& message,
+                           Outbox& out) {
+  if (!link.active) return;
+  const bool is_lost = neighbor.newest.hear(link, message, offered_round_);
+  if (is_lost) send_again(link, neighbor.newest, out);
+  neighbor.newest.answer(now, link, message, offered_round_, out);
+}
+
+void Exchange::send_again(const Link& link, NewestStream& stream, Outbox& out) {
+  const Payload payload = offer_for(link);
+  if (payload.empty()) return;
+  Round again;
+  again.epoch = link.epoch;
+  again.round = offered_round_;
+  again.share = offered_share_;
+  again.span = path_ - path_before_;
+  stream.number(link, true, again);
+  neighbors_.at(link.wish.peer).sent_bytes += payload.size();
+  out.send(link.bulk, std::move(again), payload);
+}
+
+void Exchange::measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
+                       std::size_t bytes) {
+  if (message.rate > 0) neighbor.send_rate = message.rate;
+  const auto transit = link.clock.since(now, message.sent);
+  if (bytes == 0 || !transit) return;
+  neighbor.came = now;
+  neighbor.meter.came(bytes, *transit - link.clock.round_trip().value_or(Duration{}) / 2);
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,68 @@
+#include "gossip/edges/scheduler.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace starling::gossip {
+
+// Each in a file of its own in schedules/.
+std::unique_ptr<Scheduler> make_rounds(const Options& options);
+std::unique_ptr<Scheduler> make_ssp(const Options& options);
+std::unique_ptr<Scheduler> make_async(const Options& options);
+std::unique_ptr<Scheduler> make_pairwise(const Options& options);
+
+namespace {
+
+// Between two rounds of a node none of whose neighbours is in step. Smaller: it trains on towards
+// its own optimum while all its links are down and nobody is found dead.
+constexpr Duration kAlonePatience = std::chrono::seconds(60);
+
+struct Row {
+  Schedule schedule;
+  std::unique_ptr<Scheduler> (*make)(const Options& options);
+};
+constexpr Row kRows[] = {{Schedule::rounds, make_rounds},
+                         {Schedule::ssp, make_ssp},
+                         {Schedule::async, make_async},
+                         {Schedule::pairwise, make_pairwise}};
+
+}  // namespace
+
+std::uint64_t furthest_round(Streams streams) {
+  std::uint64_t furthest = 0;
+  for (const StreamView& stream : streams) furthest = std::max(furthest, stream.round);
+  return furthest;
+}
+
+std::uint64_t Scheduler::next_round(std::uint64_t round, Streams streams) const {
+  const std::uint64_t furthest = furthest_round(streams);
+  const bool jumps = rules_.rounds_in_step > 0 && furthest > round + rules_.rounds_in_step;
+  return jumps ? furthest : round + 1;
+}
+
+bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
+  if (rules_.rounds_in_step == 0) return false;
+  std::uint64_t furthest = 0;
+  for (const StreamView& stream : streams)
+    if (stream.brings && !stream.rests) furthest = std::max(furthest, stream.round);
+  return furthest > 0 && turn.round > furthest + rules_.rounds_in_step;
+}
+
+// A peer that this round's vector did not go to waits itself, where it is behind: its edge is
+// younger than the offer. A peer that catches up is heard on the way.
+Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const {
+  const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
+  if (!stream.brings || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};
+  const Duration patience =
+      is_far_ahead ? std::max(stream.patience, kAlonePatience) : stream.patience;
+  return std::max(turn.since, stream.heard) + patience;
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
+  const auto row = std::ranges::find(kRows, options.schedule, &Row::schedule);
+  ENSURE(row != std::end(kRows), "every schedule has a row");
+  return row->make(options);
+}
+
+}  // namespace starling::gossip

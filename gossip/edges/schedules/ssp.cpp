@@ -1,0 +1,36 @@
+// Schedule `ssp` (stale synchronous parallel; Ho, Cipar, Cui et al. 2013): as `rounds`, but a
+// neighbour's vector may be `staleness` rounds old.
+#include "gossip/edges/schedules/waiting.h"
+
+namespace starling::gossip {
+namespace {
+
+// Beyond the staleness; as in `rounds`.
+constexpr std::uint64_t kRoundsInStep = 8;
+constexpr double kAll = 1;
+
+class Ssp : public WaitingScheduler {
+ public:
+  explicit Ssp(const Options& options)
+      : WaitingScheduler({.rounds_in_step = kRoundsInStep + options.staleness}, kAll,
+                         pull_of(options)),
+        staleness_(options.staleness) {}
+
+  bool skips_round(const StreamView& stream, std::uint64_t) const override {
+    return stream.is_waiting;
+  }
+  bool lacks(const StreamView& stream, std::uint64_t round) const override {
+    return stream.round == 0 || stream.round + staleness_ < round || stream.has_gap;
+  }
+
+ private:
+  const std::uint64_t staleness_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_ssp(const Options& options) {
+  return std::make_unique<Ssp>(options);
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,52 @@
+#include "gossip/edges/schedules/waiting.h"
+
+#include <algorithm>
+
+namespace starling::gossip {
+
+double pull_of(const Options& options) {
+  return mixes_rounds(options) && counts_pairs(options) ? 0.5 : 1;
+}
+
+// A node without neighbours may get one before its next offer.
+double WaitingScheduler::share(std::size_t degree) const {
+  return pull_ / (1.0 + static_cast<double>(std::max<std::size_t>(degree, 1)));
+}
+
+std::vector<NodeId> WaitingScheduler::choose(Streams streams) {
+  std::vector<NodeId> peers;
+  for (const StreamView& stream : streams) peers.push_back(stream.peer);
+  return peers;
+}
+
+bool WaitingScheduler::may_finish(Time now, const Turn& turn, Streams streams) const {
+  if (has_quorum(turn, streams)) return true;
+  const bool far_ahead = is_far_ahead(turn, streams);
+  return std::ranges::none_of(streams, [&](const StreamView& stream) {
+    return now < waits_until(turn, stream, far_ahead);
+  });
+}
+
+// Whether enough of those that were offered to have spoken.
+bool WaitingScheduler::has_quorum(const Turn& turn, Streams streams) const {
+  if (quorum_ >= 1) return false;
+  std::size_t asked = 0, spoke = 0;
+  for (const StreamView& stream : streams) {
+    if (!stream.brings || !stream.was_offered) continue;
+    ++asked;
+    spoke += !lacks(stream, turn.round);
+  }
+  if (quorum_ == 0) return spoke > 0;
+  return static_cast<double>(spoke) >= quorum_ * static_cast<double>(asked);
+}
+
+Time WaitingScheduler::deadline(const Turn& turn, Streams streams) const {
+  const bool far_ahead = is_far_ahead(turn, streams);
+  Time next = kNever;
+  for (const StreamView& stream : streams)
+    if (const Time until = waits_until(turn, stream, far_ahead); turn.since < until)
+      next = std::min(next, until);
+  return next;
+}
+
+}  // namespace starling::gossip

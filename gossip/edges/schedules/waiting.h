@@ -1,0 +1,35 @@
+// WaitingScheduler: what the schedules share that offer to all neighbours and wait for some of
+// them.
+#pragma once
+
+#include <vector>
+
+#include "gossip/edges/scheduler.h"
+
+namespace starling::gossip {
+
+class WaitingScheduler : public Scheduler {
+ public:
+  // pull / (1 + max(degree, 1)): the shares of all neighbours add up to less than one.
+  double share(std::size_t degree) const override;
+  std::vector<NodeId> choose(Streams streams) override;
+  // No edge waits any more, or enough peers have spoken.
+  bool may_finish(Time now, const Turn& turn, Streams streams) const override;
+  Time deadline(const Turn& turn, Streams streams) const override;
+
+ protected:
+  // `quorum`: the part of the neighbours that is enough, 1: all, 0: any one. `pull`: see pull_of().
+  WaitingScheduler(Rules rules, double quorum, double pull)
+      : Scheduler(rules), quorum_(quorum), pull_(pull) {}
+
+ private:
+  bool has_quorum(const Turn& turn, Streams streams) const;
+
+  const double quorum_, pull_;
+};
+
+// Of a pair's difference, where pairs are averaged a step late as a matter of course: more than a
+// half makes models swing.
+double pull_of(const Options& options);
+
+}  // namespace starling::gossip

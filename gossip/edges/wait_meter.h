@@ -1,0 +1,41 @@
+// WaitMeter: how long rounds wait, and which part of it for the network.
+#pragma once
+
+#include "base/time.h"
+#include "gossip/edges/patience.h"
+#include "gossip/wire/link_meter.h"
+
+namespace starling::gossip {
+
+class WaitMeter {
+ public:
+  // A round's vector is offered; from now on the round waits.
+  void begin(Time now) {
+    rounds_.add(now - since_);
+    since_ = now;
+  }
+  // The round is over; the vector that came last was under way for `transit`.
+  void end(Time now, Duration transit) {
+    const Duration wait = now - since_;
+    const Duration network = std::min(wait, transit);
+    waited_ += wait;
+    network_ += network;
+    if (ended_ > Time{}) share_.add(now - ended_, network);
+    ended_ = now;
+  }
+
+  Time since() const { return since_; }
+  // From one offer to the next, of late.
+  const Recent& rounds() const { return rounds_; }
+  Duration waited() const { return waited_; }
+  Duration waited_for_network() const { return network_; }
+  const NetworkShare& network_share() const { return share_; }
+
+ private:
+  Recent rounds_;
+  Time since_{}, ended_{};
+  Duration waited_{}, network_{};
+  NetworkShare share_;
+};
+
+}  // namespace starling::gossip

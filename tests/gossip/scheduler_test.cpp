@@ -1,0 +1,166 @@
+#include "gossip/edges/scheduler.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "tests/gossip/party.h"
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace starling::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kPatience = 8s;
+
+std::unique_ptr<Scheduler> scheduler_of(Schedule schedule, double quorum = 1,
+                                        bool counts_flows = false) {
+  Options options = party_options(0);
+  options.schedule = schedule;
+  options.quorum = quorum;
+  options.staleness = 3;
+  options.traits.counts_flows = counts_flows;
+  return make_scheduler(options);
+}
+
+// An edge whose peer was heard in that round, at 1 s.
+StreamView stream(std::uint64_t peer, std::uint64_t round) {
+  return {.peer = NodeId{peer},
+          .brings = true,
+          .takes = true,
+          .was_offered = true,
+          .round = round,
+          .heard = Time(1s),
+          .patience = kPatience};
+}
+
+const Turn kTurn{.round = 10, .since = Time(2s)};
+
+}  // namespace
+
+TEST_CASE("A round waits for every neighbour and for none longer than its patience") {
+  const auto rounds = scheduler_of(Schedule::rounds);
+  std::vector<StreamView> streams = {stream(1, 10), stream(2, 9)};
+  CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
+  CHECK(rounds->deadline(kTurn, streams) == Time(2s) + kPatience);
+  CHECK_FALSE(rounds->may_finish(Time(2s) + kPatience - 1ns, kTurn, streams));
+  CHECK(rounds->may_finish(Time(2s) + kPatience, kTurn, streams));
+  streams[1].is_late = true;
+  CHECK(rounds->may_finish(Time(3s), kTurn, streams));
+  CHECK(rounds->deadline(kTurn, streams) == kNever);
+  streams[1] = stream(2, 10);
+  CHECK(rounds->may_finish(Time(3s), kTurn, streams));
+  streams[1].has_gap = true;
+  CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
+}
+
+TEST_CASE("A quorum counts the neighbours that were offered to and have spoken") {
+  const auto half = scheduler_of(Schedule::rounds, 0.5);
+  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 10)};
+  CHECK_FALSE(half->may_finish(Time(3s), kTurn, streams));
+  streams[0].was_offered = false;
+  CHECK(half->may_finish(Time(3s), kTurn, streams));
+  CHECK(half->rules().joins_furthest);
+}
+
+TEST_CASE("A round of ssp takes vectors that are at most so many rounds old") {
+  const auto ssp = scheduler_of(Schedule::ssp);
+  CHECK_FALSE(ssp->lacks(stream(1, 7), 10));
+  CHECK(ssp->lacks(stream(1, 6), 10));
+  CHECK(ssp->lacks(stream(1, 0), 1));
+}
+
+TEST_CASE("A round of async waits for news of any one neighbour") {
+  const auto async = scheduler_of(Schedule::async);
+  std::vector<StreamView> streams = {stream(1, 3), stream(2, 90)};
+  CHECK_FALSE(async->may_finish(Time(3s), kTurn, streams));
+  streams[0].has_news = true;
+  CHECK(async->may_finish(Time(3s), kTurn, streams));
+  CHECK(async->next_round(10, streams) == 11);
+}
+
+TEST_CASE("A node that is out of step jumps to the round of the furthest neighbour") {
+  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
+  for (const std::uint64_t ahead : {8, 9}) {
+    const std::vector<StreamView> streams = {stream(1, 10 + ahead), stream(2, 4)};
+    CHECK(rounds->next_round(10, streams) == (ahead == 9 ? 19 : 11));
+  }
+  const std::vector<StreamView> streams = {stream(1, 21)};
+  CHECK(ssp->next_round(10, streams) == 11);  // three of staleness more
+}
+
+TEST_CASE("A node that is far ahead of all waits for longer than its patience") {
+  const auto rounds = scheduler_of(Schedule::rounds);
+  std::vector<StreamView> streams = {stream(1, 1)};
+  streams[0].is_late = true;
+  CHECK(rounds->is_far_ahead(kTurn, streams));
+  CHECK(rounds->deadline(kTurn, streams) == Time(2s) + 60s);
+  streams[0].rests = true;
+  CHECK_FALSE(rounds->is_far_ahead(kTurn, streams));
+  streams[0] = stream(1, 2);
+  CHECK_FALSE(rounds->is_far_ahead(kTurn, streams));
+}
+
+TEST_CASE("The shares of a round leave the node a part and those averaged late a half") {
+  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
+  const auto pairwise = scheduler_of(Schedule::pairwise);
+  for (const std::size_t degree : {1, 2, 7}) {
+    CHECK(rounds->share(degree) == 1.0 / (1.0 + static_cast<double>(degree)));
+    CHECK(ssp->share(degree) == rounds->share(degree) / 2);
+    CHECK(pairwise->share(degree) == 0.5);
+  }
+}
+
+TEST_CASE("A node that is ahead of a pair's other end skips the round") {
+  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
+  StreamView peer = stream(1, 12);
+  CHECK(rounds->skips_round(peer, 11));
+  CHECK_FALSE(rounds->skips_round(peer, 12));
+  peer.next_pair_round = 13;
+  CHECK(rounds->skips_round(peer, 12));
+  CHECK_FALSE(ssp->skips_round(peer, 11));
+  peer.is_waiting = true;
+  CHECK(ssp->skips_round(peer, 11));
+}
+
+TEST_CASE("A node proposes to one whose edge is free and waits while proposals are young") {
+  const auto pairwise = scheduler_of(Schedule::pairwise);
+  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 9)};
+  CHECK(pairwise->may_finish({}, kTurn, streams));
+  std::set<NodeId> asked;
+  for (int k = 0; k < 3; ++k) {
+    const std::vector<NodeId> chosen = pairwise->choose(streams);
+    REQUIRE(chosen.size() == 1);
+    CHECK(asked.insert(chosen[0]).second);  // never one that has not answered
+    StreamView& peer = *std::ranges::find(streams, chosen[0], &StreamView::peer);
+    peer.is_waiting = true;
+    peer.offered = Time(1s);
+    CHECK(pairwise->may_finish(Time(1s), kTurn, streams) == (k == 0));  // one may wait
+  }
+  CHECK(pairwise->choose(streams).empty());
+  // Until answers have been measured, for as long as the timing says.
+  const Duration young = party_options(0).timing.patience_initial;
+  CHECK(pairwise->deadline(kTurn, streams) == Time(1s) + young);
+  CHECK_FALSE(pairwise->may_finish(Time(1s) + young - 1ns, kTurn, streams));
+  CHECK(pairwise->may_finish(Time(1s) + young, kTurn, streams));
+}
+
+TEST_CASE("Where flows are counted the next step waits for every young proposal") {
+  const auto pairwise = scheduler_of(Schedule::pairwise, 1, true);
+  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
+  streams[0].is_waiting = true;
+  streams[0].offered = Time(2s);
+  // Answers took 10 ms: a proposal is young for four times that.
+  const Turn turn{.round = 10, .since = Time(2s), .pair_time = 10ms};
+  CHECK_FALSE(pairwise->may_finish(Time(2039ms), turn, streams));
+  CHECK(pairwise->may_finish(Time(2040ms), turn, streams));
+}
+
+TEST_CASE("A peer that waits for an answer is not proposed to") {
+  const auto pairwise = scheduler_of(Schedule::pairwise);
+  std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
+  streams[0].is_asked = true;
+  for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(streams) == std::vector{NodeId{2}});
+}
