@@ -27,11 +27,13 @@ enum class Bug {
   phase_untold,           // membership: others do not learn that a node has its model
   dead_counted,           // membership: who is dead stays a neighbour
   edge_one_sided,         // sessions: what an edge still owes is forgotten where it closes
-  pair_mixed_twice,       // edge ledger: a vector that is known is taken once more
+  pair_mixed_twice,       // edge ledger: a pair is given twice
   weight_one_sided,       // edge ledger: only one's own degree counts for the weight
   asks_too_early,         // sessions: what is under way is taken for lost
   never_waits_again,      // exchange: no round waits again for a neighbour that was late once
   believes_any_round,     // exchange: a neighbour may say whatever round it likes
+  share_too_large,        // schedules: a node's own part is left out of the shares of a round
+  never_late,             // schedules: a round waits without end for a neighbour that is not heard
   keeps_broken_edge,      // sessions: an edge whose ends count differently goes on
 };
 
@@ -56,6 +58,8 @@ inline constexpr std::array kBugs = {
     Named{Bug::asks_too_early, "asks_too_early"},
     Named{Bug::never_waits_again, "never_waits_again"},
     Named{Bug::believes_any_round, "believes_any_round"},
+    Named{Bug::share_too_large, "share_too_large"},
+    Named{Bug::never_late, "never_late"},
     Named{Bug::keeps_broken_edge, "keeps_broken_edge"},
 };
 

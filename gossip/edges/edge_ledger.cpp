@@ -86,7 +86,7 @@ std::uint64_t EdgeLedger::beyond() const {
 bool EdgeLedger::receive(std::uint64_t index, Vector theirs) {
   const bool is_expected = index > 0 && index <= received_ + kWindow &&
                            (!closed_ || index <= last_) && (!their_last_ || index <= *their_last_);
-  if (!is_expected || (has(index) && !PLANTED(pair_mixed_twice))) return false;
+  if (!is_expected || has(index)) return false;
   if (index > newest_) newest_ = index, newest_round_ = theirs.round;
   announced(index);
   theirs_[index] = std::move(theirs);
@@ -109,6 +109,7 @@ std::vector<EdgeLedger::Pair> EdgeLedger::take() {
     }
     pairs.push_back({item->first, own->second.vector, std::move(item->second)});
     own->second.is_mixed = true;
+    if (PLANTED(pair_mixed_twice)) pairs.push_back(pairs.back());
     item = theirs_.erase(item);
   }
   forget_done();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace starling::gossip {
 
@@ -56,6 +57,7 @@ Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_
   if (!stream.brings || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};
   const Duration patience =
       is_far_ahead ? std::max(stream.patience, kAlonePatience) : stream.patience;
+  if (PLANTED(never_late)) return kNever;
   return std::max(turn.since, stream.heard) + patience;
 }
 

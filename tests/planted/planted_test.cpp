@@ -12,12 +12,9 @@ using namespace starling::test;
 
 namespace {
 
-// Where all are equally fast nobody has to be waited for, and where rounds are few a vector seldom
-// comes twice.
+// Where all are equally fast nobody has to be waited for.
 sim::TrialOptions trial_for(planted::Bug bug) {
-  const bool is_busy =
-      bug == planted::Bug::never_waits_again || bug == planted::Bug::pair_mixed_twice;
-  return is_busy ? straggler_trial() : quick_trial();
+  return bug == planted::Bug::never_waits_again ? straggler_trial() : quick_trial();
 }
 
 // Faults that chaos draws in few seeds are written down for the bugs that need them.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
+
 namespace starling::gossip {
 
 double pull_of(const Options& options) {
@@ -10,7 +12,8 @@ double pull_of(const Options& options) {
 
 // A node without neighbours may get one before its next offer.
 double WaitingScheduler::share(std::size_t degree) const {
-  return pull_ / (1.0 + static_cast<double>(std::max<std::size_t>(degree, 1)));
+  return pull_ / ((PLANTED(share_too_large) ? 0.0 : 1.0) +
+                  static_cast<double>(std::max<std::size_t>(degree, 1)));
 }
 
 std::vector<NodeId> WaitingScheduler::choose(Streams streams) {
