@@ -40,42 +40,64 @@ Kind resolve(Kind kind, std::size_t n) {
   return n <= kRingNodesLimit ? Kind::ring : Kind::random;
 }
 
+namespace {
+
+using Sites = std::span<const Site>;
+
+int count(Sites sites) {
+  return static_cast<int>(sites.size());
+}
+
+// Makes the graph of shapes that only depend on the number of nodes.
+template <auto shape>
+Result<Graph> shaped(const Options&, Sites sites) {
+  return shape(count(sites));
+}
+
+Result<Graph> make_random(const Options& options, Sites sites) {
+  const bool is_automatic = options.kind == Kind::automatic;
+  return hashed_rings(ids_of(sites), is_automatic ? kAutomaticDegree : options.degree,
+                      options.seed);
+}
+Result<Graph> make_random_regular(const Options& options, Sites sites) {
+  return random_regular(count(sites), options.degree, options.seed);
+}
+Result<Graph> make_erdos_renyi(const Options& options, Sites sites) {
+  return erdos_renyi(ids_of(sites), options.probability, options.seed);
+}
+Result<Graph> make_small_world(const Options& options, Sites sites) {
+  return small_world(ids_of(sites), options.degree, options.probability, options.seed);
+}
+Result<Graph> make_listed(const Options& options, Sites sites) {
+  return listed(options.edges, sites);
+}
+
+struct Row {
+  Kind kind;
+  Result<Graph> (*make)(const Options& options, Sites sites);
+};
+constexpr Row kRows[] = {{Kind::ring, shaped<ring>},
+                         {Kind::path, shaped<path>},
+                         {Kind::star, shaped<star>},
+                         {Kind::torus, shaped<torus>},
+                         {Kind::grid, shaped<grid>},
+                         {Kind::complete, shaped<complete>},
+                         {Kind::hypercube, shaped<hypercube>},
+                         {Kind::exponential, shaped<exponential>},
+                         {Kind::random, make_random},
+                         {Kind::random_regular, make_random_regular},
+                         {Kind::erdos_renyi, make_erdos_renyi},
+                         {Kind::small_world, make_small_world},
+                         {Kind::file, make_listed}};
+
+}  // namespace
+
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
   if (const std::string_view problem = degree_problem(options); !problem.empty())
     return fail("topology.degree = {}: {}", options.degree, problem);
-  const int n = static_cast<int>(sites.size());
-  const bool automatic = options.kind == Kind::automatic;
-  switch (resolve(options.kind, sites.size())) {
-    case Kind::automatic:
-    case Kind::random:
-      return hashed_rings(ids_of(sites), automatic ? kAutomaticDegree : options.degree,
-                          options.seed);
-    case Kind::ring:
-      return ring(n);
-    case Kind::path:
-      return path(n);
-    case Kind::star:
-      return star(n);
-    case Kind::torus:
-      return torus(n);
-    case Kind::grid:
-      return grid(n);
-    case Kind::complete:
-      return complete(n);
-    case Kind::hypercube:
-      return hypercube(n);
-    case Kind::exponential:
-      return exponential(n);
-    case Kind::random_regular:
-      return random_regular(n, options.degree, options.seed);
-    case Kind::erdos_renyi:
-      return erdos_renyi(ids_of(sites), options.probability, options.seed);
-    case Kind::small_world:
-      return small_world(ids_of(sites), options.degree, options.probability, options.seed);
-    case Kind::file:
-      return listed(options.edges, sites);
-  }
-  return fail("topology.kind has no graph");
+  const auto row = std::ranges::find(kRows, resolve(options.kind, sites.size()), &Row::kind);
+  if (row == std::end(kRows)) return fail("topology.kind has no graph");
+  return row->make(options, sites);
 }
 
 }  // namespace starling::topology

@@ -22,25 +22,43 @@ namespace {
 
 using namespace starling::daemon;
 
-int dispatch(std::string_view command, std::span<const std::string> arguments) {
-  constexpr std::string_view kQueries[] = {"status",      "members", "neighbors", "topology",
-                                           "convergence", "events",  "join",      "leave"};
-  if (command == "run") return command_run(arguments);
-  if (command == "up") return command_up(arguments);
-  if (command == "plan") return command_plan(arguments);
-  if (command == "simulate") return command_simulate(arguments);
-  if (command == "data") return command_data(arguments);
-  if (command == "predict") return command_predict(arguments);
-  if (command == "evaluate") return command_evaluate(arguments);
-  if (command == "config") return command_config(arguments);
+using Arguments = std::span<const std::string>;
+
+int command_version(Arguments) {
+  fmt::print("starling {}\n", kVersion);
+  return kExitDone;
+}
+
+int command_help(Arguments arguments) {
+  return print_help(arguments.empty() ? "" : arguments[0]);
+}
+
+struct Command {
+  std::string_view name;
+  int (*run)(Arguments arguments);
+};
+constexpr Command kCommands[] = {{"run", command_run},
+                                 {"up", command_up},
+                                 {"plan", command_plan},
+                                 {"simulate", command_simulate},
+                                 {"data", command_data},
+                                 {"predict", command_predict},
+                                 {"evaluate", command_evaluate},
+                                 {"config", command_config},
+                                 {"version", command_version},
+                                 {"--version", command_version},
+                                 {"help", command_help},
+                                 {"--help", command_help},
+                                 {"-h", command_help}};
+// Those that ask a node that runs.
+constexpr std::string_view kQueries[] = {"status",      "members", "neighbors", "topology",
+                                         "convergence", "events",  "join",      "leave"};
+
+int dispatch(std::string_view command, Arguments arguments) {
+  const auto found = std::ranges::find(kCommands, command, &Command::name);
+  if (found != std::end(kCommands)) return found->run(arguments);
   if (std::ranges::find(kQueries, command) != std::end(kQueries))
     return command_query(command, arguments);
-  if (command == "version" || command == "--version") {
-    fmt::print("starling {}\n", kVersion);
-    return kExitDone;
-  }
-  if (command == "help" || command == "--help" || command == "-h")
-    return print_help(arguments.empty() ? "" : arguments[0]);
   return wrong_usage(fmt::format("unknown command \"{}\"; `starling --help` lists them", command));
 }
 

@@ -47,19 +47,8 @@ std::string Loop::run(bool stays) {
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     const std::array wakes{training_.descriptor(), wake_.descriptor(), names_.descriptor()};
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
-    for (optim::Done& done : training_.take_done()) {
-      if (done.workload && !done.workload->foundation.empty())
-        board_.set_foundation(done.workload->foundation);
-      feed(gossip::Trained{std::move(done)});
-    }
-    if (auto parameters = training_.take_model())
-      board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
-    knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
-      if (finding == Knocker::Finding::refused)
-        feed(gossip::Refused{at});
-      else
-        feed(gossip::Unanswered{at});
-    });
+    take_trained();
+    take_knocks();
     take_names();
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
@@ -73,6 +62,25 @@ std::string Loop::run(bool stays) {
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
   return error_;
+}
+
+void Loop::take_trained() {
+  for (optim::Done& done : training_.take_done()) {
+    if (done.workload && !done.workload->foundation.empty())
+      board_.set_foundation(done.workload->foundation);
+    feed(gossip::Trained{std::move(done)});
+  }
+  if (auto parameters = training_.take_model())
+    board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
+}
+
+void Loop::take_knocks() {
+  knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
+    if (finding == Knocker::Finding::refused)
+      feed(gossip::Refused{at});
+    else
+      feed(gossip::Unanswered{at});
+  });
 }
 
 void Loop::feed(gossip::Input input) {

@@ -54,6 +54,8 @@ class Loop {
   void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
   void publish();
   void say_warnings();
+  void take_trained();
+  void take_knocks();
   void take_names();
   void take_commands();
 

@@ -38,6 +38,17 @@ std::optional<std::size_t> size_of(const json& value) {
   return value.get<std::size_t>();
 }
 
+std::optional<std::vector<std::size_t>> sizes_of(const json& list) {
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::size_t> sizes;
+  for (const json& item : list) {
+    const auto size = size_of(item);
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 Result<Tensor> read_tensor(const std::string& name, const json& entry, std::string_view numbers) {
   Tensor tensor;
   const json type = entry.value("dtype", json());
@@ -45,18 +56,17 @@ Result<Tensor> read_tensor(const std::string& name, const json& entry, std::stri
   if (width == 0) return fail("tensor {} has dtype {}, expected F32 or F64", name, type.dump());
   const json shape = entry.value("shape", json());
   const json offsets = entry.value("data_offsets", json());
-  std::size_t count = 1;
-  for (const json& item : shape.is_array() ? shape : json::array()) {
-    const auto extent = size_of(item);
-    if (!extent || (*extent > 0 && count > numbers.size() / *extent))
-      return fail("tensor {} has shape {}, which the file cannot hold", name, shape.dump());
-    tensor.extents.push_back(*extent);
-    count *= *extent;
-  }
-  if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2 || !size_of(offsets[0]) ||
-      !size_of(offsets[1]))
+  const auto extents = sizes_of(shape), range = sizes_of(offsets);
+  if (!extents || !range || range->size() != 2)
     return fail("tensor {} has no shape or no offsets", name);
-  const std::size_t begin = *size_of(offsets[0]), end = *size_of(offsets[1]);
+  std::size_t count = 1;
+  for (const std::size_t extent : *extents) {
+    if (extent > 0 && count > numbers.size() / extent)
+      return fail("tensor {} has shape {}, which the file cannot hold", name, shape.dump());
+    count *= extent;
+  }
+  tensor.extents = *extents;
+  const std::size_t begin = range->front(), end = range->back();
   if (begin > end || end > numbers.size() || end - begin != count * width)
     return fail("tensor {} lies at bytes {} to {} of {}, expected {} of them", name, begin, end,
                 numbers.size(), count * width);

@@ -99,6 +99,9 @@ class Exchange {
                   Round& message);
   double span_of(const Neighbor& neighbor) const;
   bool is_current(const Envelope& from, const Round& message, const Link& link) const;
+  Sessions::Heard hear_pairs(Time now, const Envelope& from, const Round& message, Payload payload,
+                             const Links& links, Outbox& out);
+  void hear_round(Time now, Neighbor& neighbor, const Round& message);
   void hear_newest(Time now, const Link& link, Neighbor& neighbor, const Round& message,
                    Outbox& out);
   void send_again(const Link& link, NewestStream& stream, Outbox& out);

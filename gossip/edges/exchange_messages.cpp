@@ -125,17 +125,11 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (!believes(now, message, from.sender, members)) return;
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;
-  // An answer is not answered again.
-  const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
-  if (message.echo != 0)
-    heard = sessions_.receive(now, from, message, std::move(payload), links,
-                              is_resting_ || is_answer, out);
+  if (message.echo != 0) heard = hear_pairs(now, from, message, std::move(payload), links, out);
   const auto found = links.all().find(from.sender);
   if (found == links.all().end()) return;
   const Link& link = found->second;
   Neighbor& neighbor = neighbors_[from.sender];
-  if (is_answer && neighbor.offered > Time{} && !sessions_.pairs(from.sender).is_waiting)
-    pair_times_.add(now - neighbor.offered);
   neighbor.received_bytes += bytes;
   // The other end is active a moment before this one: its epoch is what counts.
   if (!is_current(from, message, link)) {
@@ -149,14 +143,33 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
+  hear_round(now, neighbor, message);
+  aggregate_.receive(from.sender, message.flow, message.estimate);
+  if (message.echo == 0)
+    neighbor.newest.receive({message.round, message.share, std::move(payload)});
+}
+
+// The peer was heard in a round that is news.
+void Exchange::hear_round(Time now, Neighbor& neighbor, const Round& message) {
   neighbor.round = message.round;
   neighbor.heard = now;
   neighbor.patience.arrived(now);
   neighbor.rests = false;
   if (!PLANTED(never_waits_again)) neighbor.late = false;
-  aggregate_.receive(from.sender, message.flow, message.estimate);
-  if (message.echo == 0)
-    neighbor.newest.receive({message.round, message.share, std::move(payload)});
+}
+
+// Where pairs are counted, takes the message into the session of the edge.
+Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round& message,
+                                     Payload payload, const Links& links, Outbox& out) {
+  // An answer is not answered again.
+  const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
+  const Sessions::Heard heard = sessions_.receive(now, from, message, std::move(payload), links,
+                                                  is_resting_ || is_answer, out);
+  const auto neighbor = neighbors_.find(from.sender);
+  const bool was_offered = neighbor != neighbors_.end() && neighbor->second.offered > Time{};
+  if (is_answer && was_offered && !sessions_.pairs(from.sender).is_waiting)
+    pair_times_.add(now - neighbor->second.offered);
+  return heard;
 }
 
 void Exchange::hear_newest(Time now, const Link& link, Neighbor& neighbor, const Round& message,

@@ -68,18 +68,23 @@ Frames Cutter::cut(Message message, std::size_t from, std::size_t chunk_bytes) {
   return Frames(std::move(message), from, chunk_bytes, hashes_);
 }
 
+Result<void> Assembler::check(const Header& header, const Payload& body) const {
+  const Chunk& chunk = header.chunk;
+  if (plane_of(header.body) != Plane::bulk || chunk.total > payload_bytes_limit_)
+    return fail("size");
+  if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
+    return fail("malformed");
+  if (chunk_hash(body) != chunk.hash) return fail("checksum");
+  return {};
+}
+
 Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload body) {
   const Chunk& chunk = header.chunk;
   if (chunk.total == 0) {
     if (!body.empty()) return fail("malformed");
     return Message{header.envelope, std::move(header.body), {}};
   }
-  if (plane_of(header.body) != Plane::bulk || chunk.total > payload_bytes_limit_)
-    return fail("size");
-  if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
-    return fail("malformed");
-  if (chunk_hash(body) != chunk.hash) return fail("checksum");
-
+  TRY_DO(check(header, body));
   const Key key{header.envelope.sender, chunk.transfer};
   if (chunk.offset == 0 && !partials_.contains(key) && !begin(now, key)) return fail("limit");
   const auto found = partials_.find(key);

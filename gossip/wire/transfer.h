@@ -122,6 +122,8 @@ class Assembler {
   static constexpr std::size_t kTransfersPerSender = 2;
   using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
 
+  // Why a chunk of a payload is refused whatever came before.
+  Result<void> check(const Header& header, const Payload& body) const;
   bool begin(Time now, const Key& key);
 
   std::size_t payload_bytes_limit_ = 0;

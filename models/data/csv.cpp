@@ -45,6 +45,20 @@ std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
   return {};
 }
 
+bool has_target(const TableLayout& layout, const Cells& cells) {
+  return layout.target.empty() || !is_missing(cells.back());
+}
+
+// Whether a row with these cells is used; an error where a missing cell is one.
+Result<bool> is_used(const DataOptions& options, const TableLayout& layout, const Cells& cells) {
+  const std::string_view missing =
+      options.missing == Missing::impute ? "" : missing_column(layout, cells);
+  if (options.missing == Missing::error && (!missing.empty() || !has_target(layout, cells)))
+    return fail("no {}, and data.missing = error",
+                missing.empty() ? std::string_view(layout.target) : missing);
+  return has_target(layout, cells) && missing.empty();
+}
+
 // Gives the cells of every row that is used, in the order of the layout, to `take`.
 Result<Count> for_each_row(const DataOptions& options, const std::string& path,
                            std::string_view text, const TableLayout& layout, auto take) {
@@ -58,14 +72,10 @@ Result<Count> for_each_row(const DataOptions& options, const std::string& path,
     if (!any) return count;
     ++count.rows;
     for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
-    const bool has_target = layout.target.empty() || !is_missing(cells.back());
-    const std::string_view missing =
-        options.missing == Missing::impute ? "" : missing_column(layout, cells);
-    if (options.missing == Missing::error && (!missing.empty() || !has_target))
-      return fail("{}: line {}: no {}, and data.missing = error", path, table.line(),
-                  missing.empty() ? std::string_view(layout.target) : missing);
-    if (has_target && !missing.empty()) ++count.dropped;
-    if (has_target && missing.empty())
+    const Result<bool> used = is_used(options, layout, cells);
+    if (!used) return fail("{}: line {}: {}", path, table.line(), used.error().text);
+    if (!*used && has_target(layout, cells)) ++count.dropped;
+    if (*used)
       if (const Result<void> taken = take(cells); !taken)
         return fail("{}: line {}: {}", path, table.line(), taken.error().text);
     for (std::size_t c = 0; c < where.size(); ++c) std::swap(cells[c], fields[where[c]]);
