@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "optim/codec/codec.h"
@@ -34,6 +35,8 @@ struct Options {
 };
 
 void describe(Schema& schema);
+// The agreed keys and these values of them.
+std::vector<Term> agreed(const Options& options);
 // `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
 Options read_options(Reader& reader, Codec precision);
 
