@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "models/data/data_options.h"
 #include "models/data/dataset.h"
@@ -22,6 +23,9 @@ struct LearnerOptions {
 // Sections model, data and optim. The key node.seed, which it reads too, is described elsewhere.
 void describe_learner(Schema& schema);
 LearnerOptions read_learner_options(Reader& reader);
+// The agreed keys and these values of them; model.kind = auto is what it stands for, where that can
+// be told before the data are read. REQUIRES an algorithm that is chosen.
+std::vector<Term> agreed(const LearnerOptions& options);
 
 // The trainer of one node; nodes may share the data. `name` tells nodes apart, so that their
 // batches differ. An error says which model does not fit the data.
