@@ -88,17 +88,6 @@ void read_addresses(Reader& reader, Config& config) {
     reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
 }
 
-// What a neighbour must train too.
-std::vector<gossip::Term> terms(const models::LearnerOptions& learner, const Reader& reader) {
-  std::vector<gossip::Term> terms;
-  for (const char* key : {"model.kind", "model.precision", "exchange.codec", "data.source"})
-    terms.emplace_back(key, reader.text(key));
-  if (learner.model.kind == models::ModelKind::mlp ||
-      learner.model.kind == models::ModelKind::automatic)
-    terms.emplace_back("model.hidden", reader.text("model.hidden"));
-  return terms;
-}
-
 }  // namespace
 
 bool is_wildcard(const Endpoint& endpoint) {
@@ -148,10 +137,10 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.log_level = static_cast<log::Level>(reader.choice("node.log", kLogLevels));
   read_addresses(reader, config);
   check_legality(config.node, config.learner.optim, reader);
-  config.node.terms = terms(config.learner, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
+  config.node.terms = models::agreed(config.learner);
   return config;
 }
 
@@ -196,7 +185,8 @@ std::string config_json(const Settings& settings) {
   nlohmann::ordered_json json;
   for (const Key& key : settings.schema().keys()) {
     const Setting& setting = settings.at(key.name);
-    json[key.name] = {{"value", setting.value}, {"origin", setting.origin}};
+    json[key.name] = {
+        {"value", setting.value}, {"origin", setting.origin}, {"scope", name(key.scope)}};
   }
   return json.dump(2);
 }
