@@ -20,7 +20,7 @@ struct LearnerOptions {
   optim::Options optim;
 };
 
-// Sections model, data and optim. The key node.seed, which it reads too, is described elsewhere.
+// Sections model, data and optim; the seed is the caller's to fill in.
 void describe_learner(Schema& schema);
 LearnerOptions read_learner_options(Reader& reader);
 // The agreed keys and these values of them; model.kind = auto is what it stands for, where that can

@@ -84,7 +84,6 @@ Options read_options(Reader& reader, Codec precision) {
   Options options;
   options.codec = precision;
   bindings().read(reader, options);
-  options.seed = static_cast<std::uint64_t>(reader.integer("node.seed", 0, INT64_MAX));
   return options;
 }
 

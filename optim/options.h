@@ -37,7 +37,8 @@ struct Options {
 void describe(Schema& schema);
 // The agreed keys and these values of them.
 std::vector<Term> agreed(const Options& options);
-// `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
+// `precision` is that of the model; the codec follows it unless it is named. The seed is the
+// caller's to fill in.
 Options read_options(Reader& reader, Codec precision);
 
 std::string_view name(Algorithm algorithm);
