@@ -11,6 +11,10 @@
 
 namespace starling {
 
+std::string_view name(Scope scope) {
+  return scope == Scope::own ? "own" : "agreed";
+}
+
 void Schema::add(Key key) {
   ENSURE(key.name.find('.') != std::string::npos, "a key has a section");
   ENSURE(find(key.name) == nullptr, "a key is described once");

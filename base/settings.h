@@ -11,17 +11,27 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace starling {
 
+// Whether a node's value is its own affair, or nodes that train together must have the same.
+enum class Scope { own, agreed };
+// "own", "agreed".
+std::string_view name(Scope scope);
+
+// An agreed key and its value, printed so that equal values have equal texts.
+using Term = std::pair<std::string, std::string>;
+
 struct Key {
   std::string name;     // section.key
   std::string initial;  // default, as a user would write it
   std::string help;     // formula, unit, and what hurts when larger or smaller
   bool list = false;    // may be given several times, or separated by commas
+  Scope scope = Scope::own;
 };
 
 class Schema {

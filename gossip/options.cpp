@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/bindings.h"
 #include "base/check.h"
 
 namespace starling::gossip {
@@ -17,9 +18,17 @@ constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 constexpr std::array kSchedules = {"rounds"sv, "ssp"sv, "async"sv, "pairwise"sv};
 
-std::optional<double> read_optional(Reader& reader, std::string_view name, double high) {
-  if (reader.text(name).empty()) return std::nullopt;
-  return reader.number(name, 0, high);
+void read_seeds(Reader& reader, Options& options) {
+  for (const std::string& seed : reader.list("cluster.join")) {
+    const auto endpoint = parse_endpoint(seed);
+    if (!endpoint)
+      reader.mistake("cluster.join", endpoint.error().text);
+    else if (endpoint->port == 0)
+      reader.mistake("cluster.join",
+                     fmt::format("\"{}\" has port 0; expected the port of a member", seed));
+    else
+      options.seeds.push_back(*endpoint);
+  }
 }
 
 }  // namespace
@@ -63,44 +72,67 @@ Timing timing_of(std::string_view preset) {
           .patience_initial = 10s};
 }
 
-void describe(Schema& schema) {
-  schema.add({"cluster.id", "starling",
-              "nodes of different ids ignore each other, whatever their addresses"});
-  schema.add({"cluster.join", "",
+namespace {
+
+const Bindings<Options>& bindings() {
+  using enum Scope;
+  static const auto kBindings = [] {
+    Bindings<Options> all;
+    all.bind("cluster.id", &Options::cluster, Text{}, own,
+             "nodes of different ids ignore each other, whatever their addresses")
+        .add({"cluster.join", "",
               "HOST:PORT of the control address of any member; may be given several times; one "
               "that is down is no error",
-              true});
-  schema.add({"cluster.preset", "lan",
+              true},
+             read_seeds)
+        .add({"cluster.preset", "lan",
               "timing of probes and retries: local (one machine), lan, wan; a slower one "
-              "raises fewer false alarms and notices a death later"});
-  schema.add(
-      {"cluster.expect", "0",
-       "members to wait for before the first round; 0 starts at once; who does not come within ten "
-       "seconds of the one before is not waited for"});
-  schema.add({"exchange.schedule", "rounds",
+              "raises fewer false alarms and notices a death later"},
+             [](Reader& reader, Options& options) {
+               options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
+             })
+        .bind("cluster.expect", &Options::expect, Whole{0, 4096}, own,
+              "members to wait for before the first round; 0 starts at once; who does not come "
+              "within ten seconds of the one before is not waited for")
+        .bind("exchange.schedule", &Options::schedule, OneOf{kSchedules}, agreed,
               "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
               "same round, no longer than its patience), ssp (runs ahead by up to "
               "exchange.staleness rounds), async (waits for any one neighbour, whoever is first), "
-              "pairwise "
-              "(two at a time, for adpsgd and pairwise-ed, whose default it is)"});
-  schema.add({"exchange.quorum", "1",
+              "pairwise (two at a time, for adpsgd and pairwise-ed, whose default it is)")
+        .bind("exchange.quorum", &Options::quorum, Real{1e-9, 1}, agreed,
               "part of its neighbours, above 0, up to 1, that a node of schedule rounds waits for; "
-              "smaller waits less for the slow, whose vectors are averaged late"});
-  schema.add({"exchange.staleness", "3",
+              "smaller waits less for the slow, whose vectors are averaged late")
+        .bind("exchange.staleness", &Options::staleness, Whole{0, 1'000'000}, agreed,
               "rounds that a node of schedule ssp may be ahead of its slowest neighbour; larger "
-              "waits less and averages older vectors"});
-  schema.add({"exchange.missing", "late",
+              "waits less and averages older vectors")
+        .bind("exchange.missing", &Options::missing, OneOf{kMissing}, agreed,
               "for a vector that did not come in time: late (both ends mix each pair exactly once, "
               "when it is whole: the mean of all stays), reuse (the last one heard stands in: a "
               "lower floor under heavy loss, and the mean moves) or self (its weight stays with "
-              "the node); directed graphs take reuse for late"});
-  schema.add({"stop.rounds", "0", "finish after this many rounds; 0: no limit"});
-  schema.add({"stop.seconds", "0", "finish after training this long, s; 0: no limit"});
-  schema.add({"stop.loss", "", "finish when the evaluation loss is at most this"});
-  schema.add(
-      {"stop.accuracy", "", "finish when the evaluation accuracy, 0 to 1, is at least this"});
-  schema.add({"eval.every", "10",
-              "rounds between two evaluations; fewer sees more and takes time from training"});
+              "the node); directed graphs take reuse for late")
+        .bind("stop.rounds", at(&Options::goal, &Goal::rounds), Whole{0, INT64_C(1) << 40}, own,
+              "finish after this many rounds; 0: no limit")
+        .bind("stop.seconds", at(&Options::goal, &Goal::seconds), Real{0, 1e9}, own,
+              "finish after training this long, s; 0: no limit")
+        .bind("stop.loss", at(&Options::goal, &Goal::loss), Real{0, 1e300}, own,
+              "finish when the evaluation loss is at most this")
+        .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, own,
+              "finish when the evaluation accuracy, 0 to 1, is at least this")
+        .bind("eval.every", &Options::evaluate_every, Whole{1, 1'000'000'000}, own,
+              "rounds between two evaluations; fewer sees more and takes time from training");
+    return all;
+  }();
+  return kBindings;
+}
+
+}  // namespace
+
+void describe(Schema& schema) {
+  bindings().describe(schema);
+}
+
+std::vector<Term> exchange_terms(const Options& options) {
+  return bindings().agreed(options);
 }
 
 std::string_view name(Schedule schedule) {
@@ -123,31 +155,7 @@ std::string_view name(Missing missing) {
 
 Options read_options(Reader& reader) {
   Options options;
-  options.cluster = reader.text("cluster.id");
-  for (const std::string& seed : reader.list("cluster.join")) {
-    const auto endpoint = parse_endpoint(seed);
-    if (!endpoint)
-      reader.mistake("cluster.join", endpoint.error().text);
-    else if (endpoint->port == 0)
-      reader.mistake("cluster.join",
-                     fmt::format("\"{}\" has port 0; expected the port of a member", seed));
-    else
-      options.seeds.push_back(*endpoint);
-  }
-  options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
-  options.expect = static_cast<std::size_t>(reader.integer("cluster.expect", 0, 4096));
-  options.schedule = static_cast<Schedule>(reader.choice("exchange.schedule", kSchedules));
-  options.quorum = reader.number("exchange.quorum", 1e-9, 1);
-  options.staleness =
-      static_cast<std::uint64_t>(reader.integer("exchange.staleness", 0, 1'000'000));
-  options.missing = static_cast<Missing>(reader.choice("exchange.missing", kMissing));
-  options.goal.rounds =
-      static_cast<std::uint64_t>(reader.integer("stop.rounds", 0, INT64_C(1) << 40));
-  options.goal.seconds = reader.number("stop.seconds", 0, 1e9);
-  options.goal.loss = read_optional(reader, "stop.loss", 1e300);
-  options.goal.accuracy = read_optional(reader, "stop.accuracy", 1);
-  options.evaluate_every =
-      static_cast<std::uint64_t>(reader.integer("eval.every", 1, 1'000'000'000));
+  bindings().read(reader, options);
   options.topology = topology::read_options(reader);
   return options;
 }

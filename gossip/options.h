@@ -75,15 +75,16 @@ struct Options {
   optim::Traits traits;   // of it
   Schedule schedule = Schedule::rounds;
   double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
-  std::uint64_t staleness = 0;  // of ssp
+  std::uint64_t staleness = 3;  // of ssp
   Missing missing = Missing::late;
-  // Keys and values that say more of what is trained, for neighbours that train something else.
-  std::vector<std::pair<std::string, std::string>> terms;
+  std::vector<Term> terms;  // what else nodes must agree on: the agreed keys of other layers
   Goal goal;
   std::uint64_t evaluate_every = 10;
 };
 
 void describe(Schema& schema);
+// The agreed keys exchange.* that this layer reads, with their values.
+std::vector<Term> exchange_terms(const Options& options);
 // Whether vectors of different rounds are averaged as a matter of course.
 bool mixes_rounds(const Options& options);
 // Whether pairs of vectors are numbered, so that each is averaged exactly once at both its ends.

@@ -65,6 +65,26 @@ Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& opt
               to_string(kind), to_string(options.source), task, fmt::join(names, ", "));
 }
 
+ModelKind expected_kind(const ModelOptions& model, const DataOptions& options) {
+  if (model.kind != ModelKind::automatic) return model.kind;
+  if (model.start) return model.start->card.kind;
+  switch (options.source) {
+    case Source::digits:
+    case Source::idx:
+      return ModelKind::mlp;
+    case Source::houses:
+    case Source::reference:
+      return ModelKind::linear;
+    case Source::csv:
+      return options.task == Task::regression       ? ModelKind::linear
+             : options.task == Task::classification ? ModelKind::softmax
+                                                    : ModelKind::automatic;
+    case Source::libsvm:
+      return ModelKind::automatic;
+  }
+  return ModelKind::automatic;
+}
+
 Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
                              const Dataset& train) {
   ModelOptions resolved = model;

@@ -21,6 +21,9 @@ inline constexpr std::size_t kDenseColumnsLimit =
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train);
 
+// What auto stands for as far as the options tell, without the data; otherwise auto.
+ModelKind expected_kind(const ModelOptions& model, const DataOptions& options);
+
 // The options with the kind resolved, and the hidden layers of the model that training starts from;
 // an error says why that model does not fit the data.
 Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,

@@ -1,5 +1,8 @@
 #include "models/learner.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/ids.h"
 #include "models/factory.h"
 
@@ -18,6 +21,15 @@ LearnerOptions read_learner_options(Reader& reader) {
   const bool wide = options.model.precision == Precision::f64;
   options.optim = optim::read_options(reader, wide ? optim::Codec::f64 : optim::Codec::f32);
   return options;
+}
+
+std::vector<Term> agreed(const LearnerOptions& options) {
+  ModelOptions model = options.model;
+  model.kind = expected_kind(model, options.data);
+  std::vector<Term> terms = agreed(model);
+  std::ranges::move(agreed(options.data), std::back_inserter(terms));
+  std::ranges::move(optim::agreed(options.optim), std::back_inserter(terms));
+  return terms;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "models/data/data_options.h"
 #include "models/data/dataset.h"
@@ -19,9 +20,12 @@ struct LearnerOptions {
   optim::Options optim;
 };
 
-// Sections model, data and optim. The key node.seed, which it reads too, is described elsewhere.
+// Sections model, data and optim; the seed is the caller's to fill in.
 void describe_learner(Schema& schema);
 LearnerOptions read_learner_options(Reader& reader);
+// The agreed keys and these values of them; model.kind = auto is what it stands for, where that can
+// be told before the data are read. REQUIRES an algorithm that is chosen.
+std::vector<Term> agreed(const LearnerOptions& options);
 
 // The trainer of one node; nodes may share the data. `name` tells nodes apart, so that their
 // batches differ. An error says which model does not fit the data.

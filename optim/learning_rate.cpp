@@ -35,6 +35,22 @@ Result<Schedule> parse_schedule(std::string_view text) {
   return schedule;
 }
 
+std::string to_string(const Schedule& schedule) {
+  switch (schedule.shape) {
+    case Schedule::Shape::constant:
+      return "constant";
+    case Schedule::Shape::step:
+      return fmt::format("step:{}:{}", schedule.rounds, schedule.factor);
+    case Schedule::Shape::cosine:
+      return fmt::format("cosine:{}", schedule.rounds);
+    case Schedule::Shape::inverse:
+      return fmt::format("inverse:{}", schedule.rounds);
+    case Schedule::Shape::warmup:
+      return fmt::format("warmup:{}", schedule.rounds);
+  }
+  return {};
+}
+
 double factor(const Schedule& schedule, std::uint64_t round) {
   const double t = static_cast<double>(round > 0 ? round - 1 : 0);
   const double progress = t / schedule.rounds;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -17,6 +18,8 @@ struct Schedule {
 
 // "constant", "step:R:f", "cosine:R", "inverse:R", "warmup:R".
 Result<Schedule> parse_schedule(std::string_view text);
+// The same way round, with the shortest numbers.
+std::string to_string(const Schedule& schedule);
 
 // The factor in round t, counted from 1.
 double factor(const Schedule& schedule, std::uint64_t round);

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/bindings.h"
+
 namespace starling::optim {
 namespace {
 
@@ -12,68 +14,76 @@ constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv,  "dpsgd-pipelined"sv, "
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
+// auto is the precision, which read_options() puts in before.
+void read_codec(Reader& reader, Options& options) {
+  const std::size_t codec = reader.choice("exchange.codec", kCodecs);
+  if (codec > 0) options.codec = codec == 1 ? Codec::f32 : Codec::f64;
+}
+
+const Bindings<Options>& bindings() {
+  using enum Scope;
+  static const auto kBindings = [] {
+    Bindings<Options> all;
+    all.bind("optim.algorithm", &Options::algorithm, OneOf{kAlgorithms}, agreed,
+             "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias "
+             "where data differ by node), dpsgd-pipelined (average while the gradient is computed; "
+             "overlaps the network, larger bias), qg (momentum of the whole network; smaller "
+             "bias), ed (exact however data differ, at the same traffic), gt (exact too, also with "
+             "adam and at unequal speeds; twice the traffic), admm (exact, and indifferent to "
+             "loss, delay and unequal speeds), adpsgd (two at a time, nobody waits; the faster "
+             "count for more), pairwise-ed (the same, exact)")
+        .initially("auto")
+        .bind("optim.learning-rate", &Options::learning_rate, Real{0, 1e6}, agreed,
+              "step size, as for one node alone; too large diverges, too small is slow, and the "
+              "bias on unequal data grows with it")
+        .bind("optim.learning-rate-schedule", &Options::schedule,
+              Written{parse_schedule, [](const Schedule& s) { return to_string(s); }}, agreed,
+              "factor on the learning rate by round t: constant, step:R:f (times f every R "
+              "rounds), cosine:R (to 0 at round R), inverse:R (1 / (1 + t / R)), warmup:R (linear "
+              "up to round R)")
+        .bind("optim.momentum", &Options::momentum, Real{0, 0.999999}, agreed,
+              "beta of the local optimizers momentum, nesterov and adam; the effective step is "
+              "learning-rate / (1 - beta)")
+        .bind("optim.weight-decay", &Options::weight_decay, Real{0, 1e6}, agreed,
+              "lambda of g + lambda x, on all parameters; larger pulls parameters to zero")
+        .bind("optim.local-optimizer", &Options::local_optimizer, OneOf{kLocalOptimizers}, agreed,
+              "sgd, momentum, nesterov, adam")
+        .bind("optim.local-steps", &Options::local_steps, Whole{1, 1'000'000}, agreed,
+              "local steps between two exchanges; more saves traffic and adds drift")
+        .bind("optim.admm-penalty", &Options::penalty, Real{1e-12, 1e12}, agreed,
+              "rho of admm: how much the neighbours pull; about a tenth of the largest curvature "
+              "on dense graphs, the curvature itself on sparse ones")
+        .bind("optim.admm-relaxation", &Options::relaxation, Real{1e-6, 1}, agreed,
+              "alpha of admm, above 0, up to 1: how far each message is followed; .9 where rounds "
+              "are in step, .5 where messages come late")
+        .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
+              "samples a local step, drawn without repetition until all were seen; 0 takes all")
+        .add({"exchange.codec", "auto",
+              "numbers on the wire: f32 or f64; auto sends what the model computes in", false,
+              agreed},
+             read_codec,
+             [](const Options& options) { return options.codec == Codec::f32 ? "f32" : "f64"; })
+        .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
+              "held-out samples an evaluation uses; 0 takes all");
+    return all;
+  }();
+  return kBindings;
+}
+
 }  // namespace
 
 void describe(Schema& schema) {
-  schema.add(
-      {"optim.algorithm", "auto",
-       "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias where "
-       "data differ by node), dpsgd-pipelined (average while the gradient is computed; overlaps "
-       "the network, larger bias), qg (momentum of the whole network; smaller bias), ed (exact "
-       "however data differ, at the same traffic), gt (exact too, also with adam and at unequal "
-       "speeds; twice the traffic), admm (exact, and indifferent to loss, delay and unequal "
-       "speeds), adpsgd (two at a time, nobody waits; the faster count for more), pairwise-ed "
-       "(the same, exact)"});
-  schema.add({"optim.learning-rate", "0.1",
-              "step size, as for one node alone; too large diverges, too small is slow, and the "
-              "bias on unequal data grows with it"});
-  schema.add({"optim.learning-rate-schedule", "constant",
-              "factor on the learning rate by round t: constant, step:R:f (times f every R "
-              "rounds), cosine:R (to 0 at round R), inverse:R (1 / (1 + t / R)), warmup:R (linear "
-              "up to round R)"});
-  schema.add({"optim.momentum", "0.9",
-              "beta of the local optimizers momentum, nesterov and adam; the effective step is "
-              "learning-rate / (1 - beta)"});
-  schema.add({"optim.weight-decay", "0",
-              "lambda of g + lambda x, on all parameters; larger pulls parameters to zero"});
-  schema.add({"optim.local-optimizer", "sgd", "sgd, momentum, nesterov, adam"});
-  schema.add({"optim.local-steps", "1",
-              "local steps between two exchanges; more saves traffic and adds drift"});
-  schema.add({"optim.admm-penalty", "0.1",
-              "rho of admm: how much the neighbours pull; about a tenth of the largest curvature "
-              "on dense graphs, the curvature itself on sparse ones"});
-  schema.add({"optim.admm-relaxation", "0.5",
-              "alpha of admm, above 0, up to 1: how far each message is followed; .9 where rounds "
-              "are in step, .5 where messages come late"});
-  schema.add({"optim.batch-size", "32",
-              "samples a local step, drawn without repetition until all were seen; 0 takes all"});
-  schema.add({"exchange.codec", "auto",
-              "numbers on the wire: f32 or f64; auto sends what the model computes in"});
-  schema.add({"eval.samples", "0", "held-out samples an evaluation uses; 0 takes all"});
+  bindings().describe(schema);
+}
+
+std::vector<Term> agreed(const Options& options) {
+  return bindings().agreed(options);
 }
 
 Options read_options(Reader& reader, Codec precision) {
   Options options;
-  options.algorithm = static_cast<Algorithm>(reader.choice("optim.algorithm", kAlgorithms));
-  options.local_optimizer =
-      static_cast<LocalOptimizerKind>(reader.choice("optim.local-optimizer", kLocalOptimizers));
-  options.learning_rate = reader.number("optim.learning-rate", 0, 1e6);
-  if (auto schedule = parse_schedule(reader.text("optim.learning-rate-schedule")))
-    options.schedule = *schedule;
-  else
-    reader.mistake("optim.learning-rate-schedule", schedule.error().text);
-  options.momentum = reader.number("optim.momentum", 0, 0.999999);
-  options.weight_decay = reader.number("optim.weight-decay", 0, 1e6);
-  options.local_steps = static_cast<std::size_t>(reader.integer("optim.local-steps", 1, 1'000'000));
-  options.penalty = reader.number("optim.admm-penalty", 1e-12, 1e12);
-  options.relaxation = reader.number("optim.admm-relaxation", 1e-6, 1);
-  options.batch_size =
-      static_cast<std::size_t>(reader.integer("optim.batch-size", 0, 1'000'000'000));
-  const std::size_t codec = reader.choice("exchange.codec", kCodecs);
-  options.codec = codec == 0 ? precision : codec == 1 ? Codec::f32 : Codec::f64;
-  options.seed = static_cast<std::uint64_t>(reader.integer("node.seed", 0, INT64_MAX));
-  options.evaluation_samples =
-      static_cast<std::size_t>(reader.integer("eval.samples", 0, 1'000'000'000));
+  options.codec = precision;
+  bindings().read(reader, options);
   return options;
 }
 

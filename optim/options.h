@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "optim/codec/codec.h"
@@ -34,7 +35,10 @@ struct Options {
 };
 
 void describe(Schema& schema);
-// `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
+// The agreed keys and these values of them.
+std::vector<Term> agreed(const Options& options);
+// `precision` is that of the model; the codec follows it unless it is named. The seed is the
+// caller's to fill in.
 Options read_options(Reader& reader, Codec precision);
 
 std::string_view name(Algorithm algorithm);

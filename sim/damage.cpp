@@ -57,6 +57,7 @@ void list(Fields& fields, gossip::Member& member) {
   fields.add(member.phase, 4);
   fields.add(member.round);
   fields.add(member.loss);
+  fields.add(member.agreement);
 }
 
 void list(Fields& fields, std::vector<gossip::Rumor>& rumors) {

@@ -1,55 +1,70 @@
 #include "sim/options.h"
 
+#include "base/bindings.h"
+
 namespace starling::sim {
+namespace {
+
+void bind_network(Bindings<Options>& all) {
+  using enum Scope;
+  all.bind("sim.delay", at(&Options::network, &NetworkOptions::delay), Real{0, 1e4}, own,
+           "time of a message from one node to another, s; larger makes rounds slower")
+      .bind("sim.jitter", at(&Options::network, &NetworkOptions::jitter), Real{0, 1e4}, own,
+            "uniform extra delay from 0 to this, s; larger makes neighbours wait more")
+      .bind("sim.loss", at(&Options::network, &NetworkOptions::loss), Real{0, 1}, own,
+            "probability, 0 to 1, that a message never arrives; rounds then wait until their "
+            "patience ends")
+      .bind("sim.bandwidth", at(&Options::network, &NetworkOptions::bandwidth), Real{0, 1e12}, own,
+            "of each node's link, each way, bytes per second; 0: infinite; smaller makes vectors "
+            "take longer")
+      .bind("sim.packet-loss", at(&Options::network, &NetworkOptions::packet_loss), Real{0, 1}, own,
+            "probability, 0 to 1, that TCP must send a packet again, 0.2 s later and then twice "
+            "that: nothing is lost, and everything behind it waits")
+      .bind("sim.duplicate", at(&Options::network, &NetworkOptions::duplicate), Real{0, 1}, own,
+            "probability, 0 to 1, that a message arrives twice");
+}
+
+void bind_run(Bindings<Options>& all) {
+  using enum Scope;
+  all.bind("sim.compute", &Options::compute, Real{0, 1e6}, own,
+           "time of one local step, s; larger spends more of a round on computing")
+      .bind("sim.straggler", &Options::straggler, Real{1, 1000}, own,
+            "factor by which the steps of the last node take longer; larger makes those wait "
+            "longer who wait for all")
+      .bind("sim.seconds", &Options::limit, Real{0, 1e9}, own,
+            "virtual time after which the simulation stops, s")
+      .bind("sim.chaos", at(&Options::phases, &Phases::chaos), Real{0, 1e6}, own,
+            "time of faults in a run with --chaos, s; larger finds more")
+      .bind("sim.healed", at(&Options::phases, &Phases::healed), Real{0, 1e6}, own,
+            "time after them in which none is left, s")
+      .bind("sim.agree-within", at(&Options::phases, &Phases::agree_within), Real{0, 1e6}, own,
+            "time in which all must agree after the last fault, s; smaller asks for more")
+      .bind("sim.distance", at(&Options::phases, &Phases::distance_limit), Real{0, 1e9}, own,
+            "largest ||x_i - mean|| / ||mean|| that is allowed at the end of such a run")
+      .bind("sim.trace", &Options::trace, Real{0, 1e6}, own,
+            "time between two records of all nodes, s; --json lists them as trace; 0: none; "
+            "smaller makes a longer document");
+}
+
+const Bindings<Options>& bindings() {
+  static const auto kBindings = [] {
+    Bindings<Options> all;
+    bind_network(all);
+    bind_run(all);
+    return all;
+  }();
+  return kBindings;
+}
+
+}  // namespace
 
 void describe(Schema& schema) {
-  schema.add({"sim.delay", "0.001",
-              "time of a message from one node to another, s; larger makes rounds slower"});
-  schema.add({"sim.jitter", "0",
-              "uniform extra delay from 0 to this, s; larger makes neighbours wait more"});
-  schema.add({"sim.loss", "0",
-              "probability, 0 to 1, that a message never arrives; rounds then wait until their "
-              "patience ends"});
-  schema.add({"sim.bandwidth", "0",
-              "of each node's link, each way, bytes per second; 0: infinite; smaller makes vectors "
-              "take longer"});
-  schema.add({"sim.packet-loss", "0",
-              "probability, 0 to 1, that TCP must send a packet again, 0.2 s later and then twice "
-              "that: nothing is lost, and everything behind it waits"});
-  schema.add({"sim.duplicate", "0", "probability, 0 to 1, that a message arrives twice"});
-  schema.add({"sim.compute", "0.01",
-              "time of one local step, s; larger spends more of a round on computing"});
-  schema.add({"sim.straggler", "1",
-              "factor by which the steps of the last node take longer; larger makes those wait "
-              "longer who wait for all"});
-  schema.add({"sim.seconds", "3600", "virtual time after which the simulation stops, s"});
-  schema.add({"sim.chaos", "480", "time of faults in a run with --chaos, s; larger finds more"});
-  schema.add({"sim.healed", "120", "time after them in which none is left, s"});
-  schema.add({"sim.agree-within", "60",
-              "time in which all must agree after the last fault, s; smaller asks for more"});
-  schema.add({"sim.distance", "0.05",
-              "largest ||x_i - mean|| / ||mean|| that is allowed at the end of such a run"});
-  schema.add({"sim.trace", "0",
-              "time between two records of all nodes, s; --json lists them as trace; 0: none; "
-              "smaller makes a longer document"});
+  bindings().describe(schema);
 }
 
 Options read_options(Reader& reader) {
   Options options;
-  options.network.delay = from_seconds(reader.number("sim.delay", 0, 1e4));
-  options.network.jitter = from_seconds(reader.number("sim.jitter", 0, 1e4));
-  options.network.loss = reader.number("sim.loss", 0, 1);
-  options.network.bandwidth = reader.number("sim.bandwidth", 0, 1e12);
-  options.network.packet_loss = reader.number("sim.packet-loss", 0, 1);
-  options.network.duplicate = reader.number("sim.duplicate", 0, 1);
-  options.compute = from_seconds(reader.number("sim.compute", 0, 1e6));
-  options.straggler = reader.number("sim.straggler", 1, 1000);
-  options.limit = from_seconds(reader.number("sim.seconds", 0, 1e9));
-  options.phases.chaos = from_seconds(reader.number("sim.chaos", 0, 1e6));
-  options.phases.healed = from_seconds(reader.number("sim.healed", 0, 1e6));
-  options.phases.agree_within = from_seconds(reader.number("sim.agree-within", 0, 1e6));
-  options.phases.distance_limit = reader.number("sim.distance", 0, 1e9);
-  options.trace = from_seconds(reader.number("sim.trace", 0, 1e6));
+  bindings().read(reader, options);
   return options;
 }
 

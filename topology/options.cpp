@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
+#include "base/bindings.h"
+#include "base/ids.h"
 #include "base/text.h"
 
 namespace starling::topology {
@@ -15,6 +18,47 @@ constexpr std::array<std::string_view, 14> kNames = {
     "random-regular", "erdos-renyi", "small-world", "file"};
 static_assert(kNames.size() == static_cast<std::size_t>(Kind::file) + 1);
 
+// What the file says; its path is each node's own.
+std::string print_edges(const Options& options) {
+  NamedEdges edges = options.edges;
+  if (edges.empty()) return {};
+  for (auto& [a, b] : edges)
+    if (b < a) std::swap(a, b);
+  std::ranges::sort(edges);
+  std::string text;
+  for (const auto& [a, b] : edges) text += a + " " + b + "\n";
+  return fmt::format("{} edges (#{:08x})", edges.size(), stable_hash(text) >> 32);
+}
+
+const Bindings<Options>& bindings() {
+  constexpr auto agreed = Scope::agreed;
+  static const auto kBindings = [] {
+    Bindings<Options> all;
+    all.bind("topology.kind", &Options::kind, OneOf{kNames}, agreed,
+             "who exchanges with whom: auto, ring, path, star, torus, grid, complete, hypercube, "
+             "exponential, random, random-regular, erdos-renyi, small-world, file. auto is "
+             "complete up to 4 nodes, ring up to 8, random of degree 4 above. Denser graphs agree "
+             "in fewer rounds and send more bytes a round; `starling plan` shows both.")
+        .bind("topology.degree", &Options::degree, Whole{2, kDegreeLimit}, agreed,
+              "neighbours of a node (random, random-regular, small-world); even for random and "
+              "small-world. Bytes a round grow in proportion; a smaller degree mixes more slowly.")
+        .bind("topology.probability", &Options::probability, Real{0, 1}, agreed,
+              "from 0 to 1. erdos-renyi: of an edge between two nodes, so that the mean degree is "
+              "about p(n-1)+2; small-world: of replacing a local edge by a far one. Larger: faster "
+              "mixing, for erdos-renyi more bytes; smaller: closer to a ring.")
+        .bind("topology.file", &Options::file, Text{}, agreed,
+              "path of the edge list of kind file: two node names a line, # starts a comment. "
+              "Edges have no direction.")
+        .agrees_on(print_edges)
+        .bind("topology.seed", &Options::seed, Whole{0, std::numeric_limits<std::int64_t>::max()},
+              agreed,
+              "draws the random kinds. Every node of a cluster must have the same, or they "
+              "disagree about the edges; no value is better than another.");
+    return all;
+  }();
+  return kBindings;
+}
+
 }  // namespace
 
 std::string_view to_string(Kind kind) {
@@ -22,37 +66,17 @@ std::string_view to_string(Kind kind) {
 }
 
 void describe(Schema& schema) {
-  schema.add({"topology.kind", "auto",
-              "who exchanges with whom: auto, ring, path, star, torus, grid, complete, hypercube, "
-              "exponential, random, random-regular, erdos-renyi, small-world, file. auto is "
-              "complete up to 4 nodes, ring up to 8, random of degree 4 above. Denser graphs agree "
-              "in fewer rounds and send more bytes a round; `starling plan` shows both."});
-  schema.add(
-      {"topology.degree", "4",
-       "neighbours of a node (random, random-regular, small-world); even for random and "
-       "small-world. Bytes a round grow in proportion; a smaller degree mixes more slowly."});
-  schema.add({"topology.probability", "0.1",
-              "from 0 to 1. erdos-renyi: of an edge between two nodes, so that the mean degree is "
-              "about p(n-1)+2; small-world: of replacing a local edge by a far one. Larger: faster "
-              "mixing, for erdos-renyi more bytes; smaller: closer to a ring."});
-  schema.add({"topology.file", "",
-              "path of the edge list of kind file: two node names a line, # starts a comment. "
-              "Edges have no direction."});
-  schema.add(
-      {"topology.seed", "1",
-       "draws the random kinds. Every node of a cluster must have the same, or they disagree "
-       "about the edges; no value is better than another."});
+  bindings().describe(schema);
+}
+
+std::vector<Term> agreed(const Options& options) {
+  return bindings().agreed(options);
 }
 
 Options read_options(Reader& reader) {
   const std::size_t before = reader.mistakes().size();
   Options options;
-  options.kind = static_cast<Kind>(reader.choice("topology.kind", kNames));
-  options.degree = static_cast<int>(reader.integer("topology.degree", 2, kDegreeLimit));
-  options.probability = reader.number("topology.probability", 0, 1);
-  options.file = reader.text("topology.file");
-  options.seed = static_cast<std::uint64_t>(
-      reader.integer("topology.seed", 0, std::numeric_limits<std::int64_t>::max()));
+  bindings().read(reader, options);
   if (reader.mistakes().size() > before) return options;
   if (options.kind == Kind::file && options.file.empty())
     reader.mistake("topology.file", "expected the path of an edge list, as topology.kind is file");

@@ -47,6 +47,8 @@ struct Options {
 std::string_view to_string(Kind kind);
 
 void describe(Schema& schema);
+// The agreed keys and these values of them; of the file, what it says.
+std::vector<Term> agreed(const Options& options);
 // Collects what is wrong with the values in the reader. Leaves `edges` empty.
 Options read_options(Reader& reader);
 

@@ -32,7 +32,9 @@ void print_settings(const Settings& settings) {
     if (own != section) fmt::print("{}[{}]\n", section.empty() ? "" : "\n", own);
     section = own;
     const Setting& setting = settings.at(key.name);
-    fmt::print("{}{} = {}", wrap(key.help, "# "), key.name.substr(own.size() + 1), setting.value);
+    fmt::print("{}{}", wrap(key.help, "# "),
+               key.scope == Scope::agreed ? "# agreed: the same on every node\n" : "");
+    fmt::print("{} = {}", key.name.substr(own.size() + 1), setting.value);
     fmt::print("{}\n", setting.origin == "default" ? "" : "   # from " + setting.origin);
   }
 }

@@ -18,7 +18,7 @@ const Schema& schema();
 struct Config {
   gossip::Options node;
   models::LearnerOptions learner;
-  Endpoint listen_control, listen_bulk, listen_http;
+  Endpoint listen_control{"127.0.0.1", 7600}, listen_bulk, listen_http{"127.0.0.1", 7680};
   std::string advertise;  // host; empty: that of the listening address
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
@@ -51,7 +51,7 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema);
 // their data.
 bool deals_fixed_parts(const Config& config);
 
-// {"section.key": {"value": …, "origin": …}}, as GET /v1/config answers.
+// {"section.key": {"value": …, "origin": …, "scope": …}}, as GET /v1/config answers.
 std::string config_json(const Settings& settings);
 
 }  // namespace starling::daemon

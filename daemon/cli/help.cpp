@@ -244,7 +244,8 @@ Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table th
      R"(Usage: starling config [-c FILE] [--SECTION.KEY=VALUE ...]
 
 Prints the effective configuration: every key with its help, its value, and the origin of the value
-(default, file, environment or command line; the later wins).
+(default, file, environment or command line; the later wins). Agreed keys have the same value on all
+nodes that train together; nodes that differ in one have no edge, and say in which.
 
 {configuring}
 Exit codes: 0 done, 2 wrong usage or configuration.

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/prng.h"
+#include "gossip/members/terms.h"
 #include "gossip/wire/wire.h"
 
 namespace starling::gossip {
@@ -24,20 +24,11 @@ std::uint64_t Link::life() const {
 }
 
 Links::Links(const Options& options)
-    : options_(options),
-      agreement_(fmt::format("{} with exchange.schedule={} and exchange.missing={}",
-                             options.algorithm, name(options.schedule), name(options.missing))),
-      terms_{{"optim.algorithm", options.algorithm},
-             {"exchange.schedule", std::string(name(options.schedule))},
-             {"exchange.missing", std::string(name(options.missing))}},
-      last_epoch_(mix64(options.incarnation) >> 32) {
-  std::ranges::copy(options.terms, std::back_inserter(terms_));
-}
+    : options_(options), last_epoch_(mix64(options.incarnation) >> 32) {}
 
 void Links::open(std::uint64_t schema, const std::string& layout) {
   schema_ = schema;
-  // Last, for it follows from the keys before it.
-  if (!layout.empty()) terms_.emplace_back("model", layout.substr(0, kNameBytesLimit));
+  model_ = {{"model", layout.substr(0, kNameBytesLimit)}};
 }
 
 void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
@@ -77,8 +68,7 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
 }
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
-  out.send(link.control,
-           Hello{link.epoch, echo, schema_, agreement_, view_, link.clock.stamps(now)});
+  out.send(link.control, Hello{link.epoch, echo, schema_, view_, link.clock.stamps(now)});
 }
 
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
@@ -105,12 +95,8 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
   ++version_;
   Link& link = found->second;
-  if (hello.schema != schema_ || hello.algorithm != agreement_) {
-    refuse(link, hello, out);
-    return;
-  }
+  if (hello.schema != schema_) return refuse(link, out);
   link.refusal.clear();
-  link.terms.clear();
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
@@ -127,38 +113,19 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
 }
 
-// Both ends tell each other what they run; until that has come the hello says the least of it.
-void Links::refuse(Link& link, const Hello& hello, Outbox& out) {
+// The agreed keys are equal, and the data make another model of them. Both ends tell each other
+// which; until that has come the hello says the least of it.
+void Links::refuse(Link& link, Outbox& out) {
   link.active = false;
-  out.send(link.control, Terms{terms_});
-  if (const std::string known = difference(link.terms); !known.empty())
-    link.refusal = known;
-  else if (hello.algorithm != agreement_)
-    link.refusal = fmt::format("it runs {}; this node runs {}", hello.algorithm, agreement_);
-  else
-    link.refusal = "its model or data differ from this node's (kind, size, precision)";
+  out.send(link.control, Terms{false, model_});
+  if (link.refusal.empty()) link.refusal = "its model or data differ from this node's";
 }
 
 void Links::receive(const Envelope& from, const Terms& message) {
   const auto found = links_.find(from.sender);
-  if (found == links_.end()) return;
-  Link& link = found->second;
-  link.terms = message.terms;
-  const std::string known = difference(link.terms);
-  if (!link.refusal.empty() && !known.empty()) link.refusal = known;
-}
-
-// "optim.algorithm = qg there, dpsgd here"; what follows from the keys only where they are alike.
-std::string Links::difference(const std::vector<Term>& theirs) const {
-  std::string text;
-  for (const auto& [key, own] : terms_) {
-    const auto their = std::ranges::find(theirs, key, &Term::first);
-    if (their == theirs.end() || their->second == own || (key == "model" && !text.empty()))
-      continue;
-    text +=
-        fmt::format("{}{} = {} there, {} here", text.empty() ? "" : "; ", key, their->second, own);
-  }
-  return text;
+  if (found == links_.end() || found->second.refusal.empty()) return;
+  if (message.terms.size() == 1 && message.terms.front().first == "model")
+    found->second.refusal = difference(message.terms, model_);
 }
 
 void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {

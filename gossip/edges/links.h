@@ -31,8 +31,7 @@ struct Link {
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
-  std::string refusal;      // why the peers do not fit; empty: they do
-  std::vector<Term> terms;  // of the peer, where it does not
+  std::string refusal;  // why its model does not fit; empty: it does
   Time next_hello{};
   Duration pause{};
   std::optional<double> rtt_s;  // of hellos, of late
@@ -78,14 +77,12 @@ class Links {
 
  private:
   void begin_anew(Link& link);
-  void refuse(Link& link, const Hello& hello, Outbox& out);
-  std::string difference(const std::vector<Term>& theirs) const;
+  void refuse(Link& link, Outbox& out);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;
-  std::string agreement_;    // on what both ends of an edge must do alike, as a person reads it
-  std::vector<Term> terms_;  // the same key by key, and what is trained
   std::uint64_t schema_ = 0;
+  std::vector<Term> model_;  // in words
   std::uint64_t view_ = 0;
   // Two lives of a node share no epoch: what was sent over an edge of the first must not reach an
   // edge of the second.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "gossip/members/terms.h"
 #include "gossip/wire/wire.h"
 
 namespace starling::gossip {
@@ -27,7 +28,8 @@ Identity::Identity(const Options& options)
             .control = options.control,
             .bulk = options.bulk,
             .http = options.http,
-            .incarnation = options.incarnation},
+            .incarnation = options.incarnation,
+            .agreement = agreement_of(agreed(options))},
       is_accepted_(options.seeds.empty()) {}
 
 bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
@@ -55,7 +57,8 @@ bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
     return true;
   }
   if (heard.version < self_.version) return false;
-  const bool is_true = heard.version == self_.version && heard.phase == self_.phase;
+  const bool is_true = heard.version == self_.version && heard.phase == self_.phase &&
+                       heard.agreement == self_.agreement;
   if (rumor.liveness == Liveness::alive && is_true) return false;
   if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
   if (heard.version >= kVersionsEnough)

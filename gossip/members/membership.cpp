@@ -32,6 +32,10 @@ auto age(const Member& member) {
   return std::tuple(member.incarnation, member.version);
 }
 
+bool contradicts(const Member& a, const Member& b) {
+  return a.phase != b.phase || a.agreement != b.agreement;
+}
+
 }  // namespace
 
 Membership::Membership(const Options& options, Time now)
@@ -262,7 +266,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   const bool was_present = is_present(entry);
-  const bool is_changed = !was_present || is_restarted || heard.phase != entry.member.phase;
+  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
   entry.member = heard;
@@ -282,7 +286,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 // wrong: only the member itself can say which.
 void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!is_present(entry)) return;
-  if (heard.phase != entry.member.phase)
+  if (contradicts(heard, entry.member))
     out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
   if (heard.round <= entry.member.round) return;
   entry.member.round = heard.round;

@@ -83,6 +83,8 @@ class Membership {
   bool has_ended(NodeId id, std::uint64_t incarnation) const;
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
+  // It has the values on which nodes must agree.
+  bool agrees(const Member& member) const { return member.agreement == self_record().agreement; }
   std::size_t ready_count() const;
   // Live and suspect members, self included, in the same order; until the version grows.
   const std::vector<const Member*>& present() const { return present_; }

@@ -9,6 +9,7 @@
 #include "base/prng.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
+#include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/gate.h"
@@ -41,6 +42,7 @@ struct Node::Parts {
         gate(stable_hash(given.cluster), node_id(given.name)),
         outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
         membership(given, now),
+        agreement(given),
         links(given),
         exchange(given),
         startup(given, now),
@@ -92,7 +94,10 @@ struct Node::Parts {
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
     exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
   }
-  void hear(Time, const Envelope& from, Terms& terms, Payload&) { links.receive(from, terms); }
+  void hear(Time, const Envelope& from, Terms& terms, Payload&) {
+    agreement.receive(from, terms, membership, outbox);
+    links.receive(from, terms);
+  }
   void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
     strays.receive(now, word, membership.seeds(), outbox);
   }
@@ -114,6 +119,7 @@ struct Node::Parts {
   Gate gate;
   Outbox outbox;
   Membership membership;
+  Agreement agreement;
   Links links;
   Exchange exchange;
   Startup startup;
@@ -157,9 +163,9 @@ Time Node::deadline() const {
   const Time exchange = parts.exchange.next_tick();
   if (parts.leave_by) return std::min({*parts.leave_by, parts.membership.deadline(), exchange});
   const Time follow = parts.has_news() ? parts.next_follow : kNever;
-  return std::min({parts.membership.deadline(), parts.links.deadline(), parts.startup.deadline(),
-                   parts.donor.deadline(), exchange, follow,
-                   parts.training.deadline(parts.exchange, parts.links)});
+  return std::min({parts.membership.deadline(), parts.agreement.deadline(parts.membership),
+                   parts.links.deadline(), parts.startup.deadline(), parts.donor.deadline(),
+                   exchange, follow, parts.training.deadline(parts.exchange, parts.links)});
 }
 
 void Node::Parts::on(Time now, Received& received) {
@@ -241,6 +247,7 @@ void Node::Parts::settle(Time now) {
   }
   membership.set_self(phase(), training.run().round, training.run().loss);
   membership.tick(now, outbox);
+  agreement.tick(now, membership, outbox);
   if (has_news() && (now >= next_follow || departures != membership.departures()))
     follow_members(now);
   links.tick(now, outbox);
@@ -267,7 +274,8 @@ void Node::Parts::follow_members(Time now) {
   members_version = membership.version();
   departures = membership.departures();
   next_follow = now + kFollowEvery;
-  const std::vector<const Member*> ready = membership.ready();
+  std::vector<const Member*> ready = membership.ready();
+  std::erase_if(ready, [this](const Member* member) { return !membership.agrees(*member); });
   rebuild_topology(ready);
   const std::vector<Wish> wanted = wishes();
   // Else they learn from the news that it is ready, and answer its hello no sooner.
@@ -354,6 +362,7 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.startup.warnings(now));
   add(parts.membership.warnings(now));
   add(parts.strays.warnings(now));
+  add(parts.agreement.warnings());
   add(parts.links.refusals());
   return warnings;
 }
@@ -369,6 +378,7 @@ Status Node::status(Time now) const {
   };
   status.warnings = warnings(now);
   for (const std::string& warning : status.warnings) add(warning);
+  add(parts.agreement.remainder());
   add(parts.membership.health());
   parts.exchange.describe(now, parts.links, status);
   status.run = parts.training.run();

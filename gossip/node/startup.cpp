@@ -28,13 +28,26 @@ constexpr std::uint64_t kRoundsUntold = 1000;
 constexpr Duration kWorthSaying = std::chrono::seconds(2);  // members that do not come
 constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for time alone
 
-// Somebody whose model is worth having: it has trained at least one round.
+// Somebody whose model is worth having: it has trained at least one round. One that differs in an
+// agreed key does where nobody else is: so settings are changed one node after the other, and the
+// model stays.
 std::vector<const Member*> donors(const Membership& members) {
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {
     return member->id == members.self() || member->round == 0;
   });
+  const auto agrees = [&](const Member* member) { return members.agrees(*member); };
+  if (std::ranges::any_of(donors, agrees))
+    std::erase_if(donors, [&](const Member* member) { return !agrees(member); });
   return donors;
+}
+
+// Members, self included, that have the same values of the agreed keys: they share out the data and
+// found the model together.
+std::vector<const Member*> fellows(const Membership& members) {
+  std::vector<const Member*> fellows = members.present();
+  std::erase_if(fellows, [&](const Member* member) { return !members.agrees(*member); });
+  return fellows;
 }
 
 }  // namespace
@@ -117,7 +130,7 @@ bool Startup::gathered(Time now, const Membership& members) const {
 void Startup::assign(Time now, const Membership& members, Outbox& out) {
   is_short_ = known_ < options_.expect;
   auto shard = std::make_shared<optim::Shard>();
-  for (const Member* member : members.present()) {
+  for (const Member* member : fellows(members)) {
     if (member->id == members.self()) shard->place = shard->members.size();
     shard->members.push_back(member->id);
   }
@@ -209,7 +222,7 @@ void Startup::receive(const Surveys& message, const Envelope& from, const Member
 void Startup::tell_surveys(Time now, const Membership& members, Outbox& out) const {
   std::vector<NodeId> own;
   for (const auto& [id, survey] : surveys_) own.push_back(id);
-  for (const Member* member : members.present()) {
+  for (const Member* member : fellows(members)) {
     if (member->id == members.self()) continue;
     const auto told = held_.find(member->id);
     Surveys message{own, {}};
@@ -231,7 +244,7 @@ void Startup::survey(Time now, const Membership& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
   surveys_[members.self()] = workload_.survey;
   const bool all = std::ranges::all_of(
-      members.present(), [&](const Member* member) { return surveys_.contains(member->id); });
+      fellows(members), [&](const Member* member) { return surveys_.contains(member->id); });
   if (now >= next_try_ || (all && refusal_.empty())) {
     next_try_ = now + options_.timing.retry;
     tell_surveys(now, members, out);
@@ -243,7 +256,7 @@ void Startup::survey(Time now, const Membership& members, Outbox& out) {
 
 void Startup::found(Time now, const Membership& members, Outbox& out) {
   auto surveys = std::make_shared<std::vector<std::string>>();
-  for (const Member* member : members.present())
+  for (const Member* member : fellows(members))
     if (const auto found = surveys_.find(member->id); found != surveys_.end())
       surveys->push_back(found->second);
   optim::Job job;

@@ -14,6 +14,7 @@
 #include "base/endpoint.h"
 #include "base/ids.h"
 #include "base/payload.h"
+#include "base/settings.h"
 #include "gossip/wire/link_meter.h"
 
 namespace starling::gossip {
@@ -33,6 +34,7 @@ struct Member {
   Phase phase = Phase::joining;
   std::uint64_t round = 0;
   double loss = 0;
+  std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
@@ -71,8 +73,7 @@ struct Probe {
 struct Hello {
   std::uint64_t epoch = 0;
   std::uint64_t echo = 0;
-  std::uint64_t schema = 0;  // of model, precision and algorithm
-  std::string algorithm;     // for the reason that is shown when schemas differ
+  std::uint64_t schema = 0;  // of the model, its precision and the codec
   std::uint64_t view = 0;    // hash of the members that the sender's topology is of
   PeerClock::Stamps stamps = {};
 };
@@ -99,10 +100,11 @@ struct Misdirected {
   Endpoint bulk;        // the same
   std::string cluster;  // its cluster.id
 };
-// What the sender trains, key by key; said to a neighbour whose hello does not fit.
-using Term = std::pair<std::string, std::string>;  // key and value
+// The agreed keys of the sender, said to a member whose agreement differs; or its model in words,
+// said to a neighbour whose hello has another schema.
 struct Terms {
-  std::vector<Term> terms;
+  bool asks = false;  // for the same in return
+  std::vector<Term> terms = {};
 };
 
 // ---- bulk plane

@@ -55,7 +55,7 @@ class Writer {
 };
 
 void write(Writer& out, const Member& member) {
-  out.array(13);
+  out.array(14);
   out.number(member.id.value);
   out.text(member.name);
   out.endpoint(member.control);
@@ -66,6 +66,7 @@ void write(Writer& out, const Member& member) {
   out.number(static_cast<std::uint64_t>(member.phase));
   out.number(member.round);
   out.real(member.loss);
+  out.number(member.agreement);
 }
 
 void write(Writer& out, const std::vector<Rumor>& rumors) {
@@ -103,11 +104,10 @@ struct BodyWriter {
     write(out, probe.rumors);
   }
   void operator()(const Hello& hello) {
-    out.array(8);
+    out.array(7);
     out.number(hello.epoch);
     out.number(hello.echo);
     out.number(hello.schema);
-    out.text(hello.algorithm);
     out.number(hello.view);
     out.number(hello.stamps.sent);
     out.number(hello.stamps.echo);
@@ -167,7 +167,8 @@ struct BodyWriter {
     out.text(std::string_view(word.cluster).substr(0, kNameBytesLimit));
   }
   void operator()(const Terms& message) {
-    out.array(message.terms.size());
+    out.array(1 + message.terms.size());
+    out.number(message.asks ? 1 : 0);
     for (const auto& [key, value] : message.terms) {
       out.array(2);
       out.text(std::string_view(key).substr(0, kNameBytesLimit));
@@ -263,7 +264,7 @@ class Fields {
 };
 
 Member read_member(Fields in) {
-  in.expect(13);
+  in.expect(14);
   Member member;
   member.id = NodeId{in.number()};
   member.name = in.text(kNameBytesLimit);
@@ -275,6 +276,7 @@ Member read_member(Fields in) {
   member.phase = static_cast<Phase>(in.number(static_cast<std::uint64_t>(Phase::left)));
   member.round = in.number(kRoundLimit);
   member.loss = in.real();
+  member.agreement = in.number();
   return member;
 }
 
@@ -317,7 +319,9 @@ Misdirected read_misdirected(Fields in) {
 
 Terms read_terms(Fields in) {
   Terms message;
-  for (std::size_t i = in.size_up_to(kTermsLimit); i > 0; --i) {
+  const std::size_t fields = in.size_up_to(kTermsLimit + 1);
+  message.asks = in.number(1) == 1;
+  for (std::size_t i = 1; i < fields; ++i) {
     Fields term = in.array();
     term.expect(2);
     std::string key = term.text(kNameBytesLimit);
@@ -335,12 +339,11 @@ Body read_body(std::uint64_t kind, Fields in) {
       in.expect(1);
       return Gossip{read_rumors(in.array())};
     case 2: {
-      in.expect(8);
+      in.expect(7);
       Hello hello;
       hello.epoch = in.number();
       hello.echo = in.number();
       hello.schema = in.number();
-      hello.algorithm = in.text(kNameBytesLimit);
       hello.view = in.number();
       hello.stamps.sent = in.number(kRoundLimit);
       hello.stamps.echo = in.number(kRoundLimit);
@@ -374,11 +377,9 @@ Body read_body(std::uint64_t kind, Fields in) {
       const std::uint64_t round = in.number(kRoundLimit);
       return Snapshot{round, in.bytes(kSurveyBytesLimit)};
     }
-    case 8: {
+    case 8:
       in.expect(2);
-      const bool asks = in.number(1) == 1;
-      return Table{asks, read_rumors(in.array())};
-    }
+      return Table{in.number(1) == 1, read_rumors(in.array())};
     case 9:
       return read_probe(in);
     case 10:

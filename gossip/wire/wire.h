@@ -19,7 +19,7 @@ inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kMembersLimit = 4096;  // in one message
 inline constexpr std::size_t kNameBytesLimit = 128;
-inline constexpr std::size_t kTermsLimit = 32;
+inline constexpr std::size_t kTermsLimit = 128;  // agreed keys
 inline constexpr std::size_t kReasonBytesLimit = 256;
 // Of one node, and of all in one message; above what the objectives make.
 inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;

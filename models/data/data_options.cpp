@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <type_traits>
 
+#include "base/bindings.h"
 #include "base/text.h"
 
 namespace starling::models {
@@ -26,69 +29,56 @@ constexpr std::int64_t kReferenceLimit = 10'000;  // of n, d and m each
 constexpr std::int64_t kSeedLimit = 0x7FFFFFFF;
 
 // dirichlet:ALPHA has its number after the colon; the others stand alone.
-std::optional<Partition> parse_partition(std::string_view text) {
+Result<Partition> parse_partition(std::string_view text) {
+  const auto refused = [] {
+    return fail("expected iid, by-label, contiguous or dirichlet:ALPHA with ALPHA from {} to {}",
+                kAlphaLeast, kAlphaMost);
+  };
   const std::size_t colon = text.find(':');
   for (std::size_t i = 0; i < kPartitions.size(); ++i) {
     if (text.substr(0, colon) != kPartitions[i]) continue;
     Partition partition{.kind = static_cast<Partition::Kind>(i)};
     const bool takes_alpha = partition.kind == Partition::Kind::dirichlet;
-    if (takes_alpha != (colon != std::string_view::npos)) return std::nullopt;
+    if (takes_alpha != (colon != std::string_view::npos)) return refused();
     if (!takes_alpha) return partition;
     const std::optional<double> alpha = parse_number(text.substr(colon + 1));
-    if (!alpha || *alpha < kAlphaLeast || *alpha > kAlphaMost) return std::nullopt;
+    if (!alpha || *alpha < kAlphaLeast || *alpha > kAlphaMost) return refused();
     partition.alpha = *alpha;
     return partition;
   }
-  return std::nullopt;
+  return refused();
 }
 
-std::optional<ShardChoice> parse_shard(std::string_view text) {
+Result<ShardChoice> parse_shard(std::string_view text) {
   if (text == "auto") return ShardChoice{};
   if (text == "all") return ShardChoice{.kind = ShardChoice::Kind::all};
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
+  const std::size_t slash = std::min(text.find('/'), text.size());
   const auto index = parse_integer(text.substr(0, slash));
-  const auto count = parse_integer(text.substr(slash + 1));
+  const auto count = parse_integer(text.substr(std::min(slash + 1, text.size())));
   if (!index || !count || *index < 0 || *index >= *count || *count > kPartsLimit)
-    return std::nullopt;
+    return fail("expected auto, all or I/N with 0 <= I < N <= {}", kPartsLimit);
   return ShardChoice{.kind = ShardChoice::Kind::part,
                      .index = static_cast<std::size_t>(*index),
                      .count = static_cast<std::size_t>(*count)};
 }
 
 // share, or hash:BITS.
-std::optional<unsigned> parse_words(std::string_view text) {
+Result<unsigned> parse_words(std::string_view text) {
   constexpr std::string_view kHash = "hash:";
   if (text == "share") return 0;
-  if (!text.starts_with(kHash)) return std::nullopt;
-  const auto bits = parse_integer(text.substr(kHash.size()));
-  if (!bits || *bits < 1 || *bits > kHashBitsLimit) return std::nullopt;
+  const auto bits =
+      text.starts_with(kHash) ? parse_integer(text.substr(kHash.size())) : std::nullopt;
+  if (!bits || *bits < 1 || *bits > kHashBitsLimit)
+    return fail("expected share, or hash:BITS with BITS from 1 to {}", kHashBitsLimit);
   return static_cast<unsigned>(*bits);
 }
 
-void read_table_options(Reader& reader, DataOptions& options) {
-  options.ignore = reader.list("data.ignore");
-  options.task = static_cast<Task>(reader.choice("data.task", kTasks));
-  options.missing = static_cast<Missing>(reader.choice("data.missing", kMissings));
-  options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
-  options.has_header = reader.flag("data.header");
-  if (const auto bits = parse_words(reader.text("data.words")))
-    options.hash_bits = *bits;
-  else
-    reader.mistake("data.words", fmt::format("expected share, or hash:BITS with BITS from 1 to {}",
-                                             kHashBitsLimit));
+std::string print_words(unsigned bits) {
+  return bits == 0 ? "share" : fmt::format("hash:{}", bits);
 }
 
-ReferenceOptions read_reference(Reader& reader) {
-  const auto size = [&](std::string_view name) {
-    return static_cast<std::size_t>(reader.integer(name, 1, kReferenceLimit));
-  };
-  return {.n = size("data.reference.n"),
-          .d = size("data.reference.d"),
-          .m = size("data.reference.m"),
-          .h = reader.number("data.reference.h", 0, 1e6),
-          .noise = reader.number("data.reference.noise", 0, 1e6),
-          .seed = static_cast<std::uint64_t>(reader.integer("data.reference.seed", 0, kSeedLimit))};
+void read_separator(Reader& reader, DataOptions& options) {
+  options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
 }
 
 // What one key alone cannot tell.
@@ -105,114 +95,148 @@ void check_together(const DataOptions& options, Reader& reader) {
                                              options.reference.n, options.reference.n - 1));
 }
 
-void describe_reference(Schema& schema) {
-  schema.add({"data.reference.n", "16",
-              "Least squares problems of source reference, one a node: node i has "
-              "F_i(x) = |A_i x - b_i|^2 / (2m). Set it to the number of nodes: with fewer nodes "
-              "the others' problems are nobody's."});
-  schema.add({"data.reference.d", "10", "Unknowns of the reference problem: the length of x."});
-  schema.add(
-      {"data.reference.m", "20", "Rows of each A_i. Below d a node alone cannot determine x."});
-  schema.add({"data.reference.h", "1.0",
-              "How far the nodes' own solutions lie apart: x_i = xc + h U. 0 makes them agree; "
-              "larger shows the bias of algorithms that only average."});
-  schema.add({"data.reference.noise", "0.1", "Added to b_i: noise U, U uniform in [-1, 1)."});
-  schema.add({"data.reference.seed", "1000", "Seed S of the reference problem."});
+// Which piece a node takes by hand is its own affair.
+std::string print_shard(const ShardChoice& shard) {
+  return shard.kind == ShardChoice::Kind::automatic ? "auto" : "all or I/N";
 }
 
-void describe_table(Schema& schema) {
-  schema.add({"data.target", "", "The column a csv predicts; the other columns are features."});
-  schema.add({"data.task", "auto",
-              "What a csv's target is: regression (amounts), classification (classes), or auto: "
-              "classes if it holds words, or whole numbers of few different values."});
-  schema.add(
-      {"data.ignore", "", "Columns of a csv that are left out, such as ids and dates.", true});
-  schema.add({"data.missing", "impute",
-              "What becomes of a row of a csv with a missing cell (empty, NA, N/A, nan, NULL, ? or "
-              "-): impute (the mean of all nodes' rows for a number, a category of its own for a "
-              "word), drop the row, or error. Rows without a target are left out."});
-  schema.add({"data.words", "share",
-              "How the words of a csv become features: share (one feature for each word of a "
-              "column; every node learns the words, and the model's file holds them) or hash:BITS "
-              "(one of 2^BITS features, by a hash; no word leaves the node, and words that share a "
-              "hash cannot be told apart). Names of columns and of classes are always shared."});
-  schema.add({"data.separator", "auto",
-              "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
-              "line has most of."});
-  schema.add(
-      {"data.header", "true",
-       "Whether the first line of a csv names the columns; if not, they are named 1, 2, ..."});
-  schema.add({"data.weight", "nodes",
-              "What the loss that the nodes minimise together is the mean over: nodes (a site of "
-              "few rows weighs as much as one of many) or samples (every row of every site weighs "
-              "the same; a site of k times the mean number of rows takes steps k times as long)."});
+// For keys by which one data set is dealt out: where each node says what it holds, any value will
+// do.
+template <class T>
+auto where_dealt(T DataOptions::*member) {
+  return [member](const DataOptions& options) -> std::optional<std::string> {
+    if (options.shard.kind != ShardChoice::Kind::automatic) return std::nullopt;
+    if constexpr (std::is_same_v<T, Partition>)
+      return to_string(options.*member);
+    else
+      return fmt::format("{}", options.*member);
+  };
+}
+
+void bind_source(Bindings<DataOptions>& all) {
+  using enum Scope;
+  all.bind("data.source", &DataOptions::source, OneOf{kSources}, agreed,
+           "What to learn from: digits (drawn images of ten classes) and houses (regression with "
+           "a known optimum) need no files; reference is the test problem with known numbers; "
+           "idx reads the MNIST family, csv a table with a header, libsvm sparse rows; files may "
+           "be gzip or plain. With data.target the default is csv.")
+      .bind("data.path", &DataOptions::path, Text{}, own,
+            "The training file, for csv and libsvm; for idx the directory (or prefix) of "
+            "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k- counterparts. "
+            "`starling up` takes {i} in it for the number of the node: site-{i}.csv gives each "
+            "its own file, node-0 the file site-0.csv.")
+      .bind("data.test-path", &DataOptions::test_path, Text{}, own,
+            "The held-out file; empty holds out data.holdout of data.path (idx: reads t10k- "
+            "files from data.path).");
+}
+
+void bind_table(Bindings<DataOptions>& all) {
+  using enum Scope;
+  all.bind("data.target", &DataOptions::target, Text{}, agreed,
+           "The column a csv predicts; the other columns are features.")
+      .bind("data.task", &DataOptions::task, OneOf{kTasks}, agreed,
+            "What a csv's target is: regression (amounts), classification (classes), or auto: "
+            "classes if it holds words, or whole numbers of few different values.")
+      .bind("data.ignore", &DataOptions::ignore, Text{}, own,
+            "Columns of a csv that are left out, such as ids and dates.")
+      .bind("data.missing", &DataOptions::missing, OneOf{kMissings}, agreed,
+            "What becomes of a row of a csv with a missing cell (empty, NA, N/A, nan, NULL, ? or "
+            "-): impute (the mean of all nodes' rows for a number, a category of its own for a "
+            "word), drop the row, or error. Rows without a target are left out.")
+      .bind("data.words", &DataOptions::hash_bits, Written{parse_words, print_words}, agreed,
+            "How the words of a csv become features: share (one feature for each word of a "
+            "column; every node learns the words, and the model's file holds them) or hash:BITS "
+            "(one of 2^BITS features, by a hash; no word leaves the node, and words that share a "
+            "hash cannot be told apart). Names of columns and of classes are always shared.")
+      .add({"data.separator", "auto",
+            "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
+            "line has most of."},
+           read_separator)
+      .bind("data.header", &DataOptions::has_header, kFlag, own,
+            "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
+      .bind("data.weight", &DataOptions::weight, OneOf{kWeights}, agreed,
+            "What the loss that the nodes minimise together is the mean over: nodes (a site of "
+            "few rows weighs as much as one of many) or samples (every row of every site weighs "
+            "the same; a site of k times the mean number of rows takes steps k times as long).");
+}
+
+void bind_reference(Bindings<DataOptions>& all) {
+  using enum Scope;
+  all.bind("data.reference.n", at(&DataOptions::reference, &ReferenceOptions::n),
+           Whole{1, kReferenceLimit}, agreed,
+           "Least squares problems of source reference, one a node: node i has "
+           "F_i(x) = |A_i x - b_i|^2 / (2m). Set it to the number of nodes: with fewer nodes "
+           "the others' problems are nobody's.")
+      .bind("data.reference.d", at(&DataOptions::reference, &ReferenceOptions::d),
+            Whole{1, kReferenceLimit}, agreed,
+            "Unknowns of the reference problem: the length of x.")
+      .bind("data.reference.m", at(&DataOptions::reference, &ReferenceOptions::m),
+            Whole{1, kReferenceLimit}, agreed,
+            "Rows of each A_i. Below d a node alone cannot determine x.")
+      .bind("data.reference.h", at(&DataOptions::reference, &ReferenceOptions::h), Real{0, 1e6},
+            agreed,
+            "How far the nodes' own solutions lie apart: x_i = xc + h U. 0 makes them agree; "
+            "larger shows the bias of algorithms that only average.")
+      .bind("data.reference.noise", at(&DataOptions::reference, &ReferenceOptions::noise),
+            Real{0, 1e6}, agreed, "Added to b_i: noise U, U uniform in [-1, 1).")
+      .bind("data.reference.seed", at(&DataOptions::reference, &ReferenceOptions::seed),
+            Whole{0, kSeedLimit}, agreed, "Seed S of the reference problem.");
+}
+
+void bind_dealing(Bindings<DataOptions>& all) {
+  using enum Scope;
+  all.bind("data.partition", &DataOptions::partition,
+           Written{parse_partition, [](const Partition& p) { return to_string(p); }}, agreed,
+           "How samples are ordered before each node takes its piece: iid (shuffled), by-label "
+           "(sorted: each node sees few classes), dirichlet:ALPHA (class shares drawn; small "
+           "ALPHA means nodes differ more), contiguous (file order). The more nodes differ, the "
+           "larger the bias of algorithms without correction.")
+      .agrees_on(where_dealt(&DataOptions::partition))
+      .bind("data.shard", &DataOptions::shard, Written{parse_shard, print_shard}, agreed,
+            "This node's piece: auto (shared out among the members), all (the file is this "
+            "node's own), or I/N with 0 <= I < N (a fixed piece, whoever the members are).");
+  bind_reference(all);
+  all.bind("data.samples", &DataOptions::samples, Whole{10, kSamplesLimit}, agreed,
+           "Training samples of digits and houses; a fifth as many more are held out. Larger "
+           "takes longer to draw and 784 bytes each (digits).")
+      .agrees_on(where_dealt(&DataOptions::samples))
+      .bind("data.holdout", &DataOptions::holdout, Real{0, 0.9}, agreed,
+            "Fraction of csv and libsvm rows held out for evaluation when data.test-path is "
+            "empty; picked by a hash of row and data.seed, the same on every node.")
+      .agrees_on(where_dealt(&DataOptions::holdout))
+      .bind("data.seed", &DataOptions::seed, Whole{0, kSeedLimit}, agreed,
+            "Seed of drawn data, of the held-out choice and of the partition. All nodes that "
+            "share one data set need the same.")
+      .agrees_on(where_dealt(&DataOptions::seed));
+}
+
+const Bindings<DataOptions>& bindings() {
+  static const auto kBindings = [] {
+    Bindings<DataOptions> all;
+    bind_source(all);
+    bind_table(all);
+    bind_dealing(all);
+    return all;
+  }();
+  return kBindings;
 }
 
 }  // namespace
 
 void describe_data(Schema& schema) {
-  schema.add(
-      {"data.source", "digits",
-       "What to learn from: digits (drawn images of ten classes) and houses (regression with "
-       "a known optimum) need no files; reference is the test problem with known numbers; "
-       "idx reads the MNIST family, csv a table with a header, libsvm sparse rows; files may "
-       "be gzip or plain. With data.target the default is csv."});
-  schema.add({"data.path", "",
-              "The training file, for csv and libsvm; for idx the directory (or prefix) of "
-              "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k- counterparts. "
-              "`starling up` takes {i} in it for the number of the node: site-{i}.csv gives each "
-              "its own file, node-0 the file site-0.csv."});
-  schema.add({"data.test-path", "",
-              "The held-out file; empty holds out data.holdout of data.path (idx: reads t10k- "
-              "files from data.path)."});
-  describe_table(schema);
-  schema.add({"data.partition", "iid",
-              "How samples are ordered before each node takes its piece: iid (shuffled), by-label "
-              "(sorted: each node sees few classes), dirichlet:ALPHA (class shares drawn; small "
-              "ALPHA means nodes differ more), contiguous (file order). The more nodes differ, the "
-              "larger the bias of algorithms without correction."});
-  schema.add({"data.shard", "auto",
-              "This node's piece: auto (shared out among the members), all (the file is this "
-              "node's own), or I/N with 0 <= I < N (a fixed piece, whoever the members are)."});
-  describe_reference(schema);
-  schema.add({"data.samples", "10000",
-              "Training samples of digits and houses; a fifth as many more are held out. Larger "
-              "takes longer to draw and 784 bytes each (digits)."});
-  schema.add({"data.holdout", "0.2",
-              "Fraction of csv and libsvm rows held out for evaluation when data.test-path is "
-              "empty; picked by a hash of row and data.seed, the same on every node."});
-  schema.add({"data.seed", "1",
-              "Seed of drawn data, of the held-out choice and of the partition. All nodes that "
-              "share one data set need the same."});
+  bindings().describe(schema);
 }
 
 DataOptions read_data_options(Reader& reader) {
   DataOptions options;
-  options.source = static_cast<Source>(reader.choice("data.source", kSources));
-  options.path = reader.text("data.path");
-  options.test_path = reader.text("data.test-path");
-  options.target = reader.text("data.target");
+  bindings().read(reader, options);
   if (!options.target.empty() && reader.is_default("data.source")) options.source = Source::csv;
-  if (const auto partition = parse_partition(reader.text("data.partition")))
-    options.partition = *partition;
-  else
-    reader.mistake("data.partition",
-                   fmt::format("expected iid, by-label, contiguous or dirichlet:ALPHA with ALPHA "
-                               "from {} to {}",
-                               kAlphaLeast, kAlphaMost));
-  if (const auto shard = parse_shard(reader.text("data.shard")))
-    options.shard = *shard;
-  else
-    reader.mistake("data.shard",
-                   fmt::format("expected auto, all or I/N with 0 <= I < N <= {}", kPartsLimit));
-  read_table_options(reader, options);
-  options.weight = static_cast<Weight>(reader.choice("data.weight", kWeights));
-  options.reference = read_reference(reader);
-  options.samples = static_cast<std::size_t>(reader.integer("data.samples", 10, kSamplesLimit));
-  options.holdout = reader.number("data.holdout", 0, 0.9);
-  options.seed = static_cast<std::uint64_t>(reader.integer("data.seed", 0, kSeedLimit));
   check_together(options, reader);
   return options;
+}
+
+std::vector<Term> agreed(const DataOptions& options) {
+  return bindings().agreed(options);
 }
 
 std::string_view to_string(Source source) {

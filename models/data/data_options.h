@@ -76,6 +76,9 @@ struct DataOptions {
 
 void describe_data(Schema& schema);
 DataOptions read_data_options(Reader& reader);
+// The agreed keys and these values of them. Where each node says what it holds (data.shard), how
+// one data set is dealt out is nobody else's affair.
+std::vector<Term> agreed(const DataOptions& options);
 
 // As a user writes them: "digits", "dirichlet:0.5".
 std::string_view to_string(Source source);

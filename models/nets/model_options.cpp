@@ -4,7 +4,10 @@
 
 #include <array>
 
+#include "base/bindings.h"
+#include "base/ids.h"
 #include "base/text.h"
+#include "models/nets/model_card.h"
 
 namespace starling::models {
 namespace {
@@ -14,53 +17,73 @@ constexpr std::array<std::string_view, 2> kPrecisions{"f32", "f64"};
 constexpr std::size_t kHiddenLayersLimit = 16;
 constexpr std::int64_t kHiddenUnitsLimit = 65'536;
 
-std::vector<std::size_t> read_hidden(Reader& reader) {
-  std::vector<std::size_t> hidden;
+void read_hidden(Reader& reader, ModelOptions& options) {
+  options.hidden.clear();
   const std::vector<std::string> words = reader.list("model.hidden");
   for (const std::string& word : words) {
     const auto units = parse_integer(word);
     if (units && *units >= 1 && *units <= kHiddenUnitsLimit)
-      hidden.push_back(static_cast<std::size_t>(*units));
+      options.hidden.push_back(static_cast<std::size_t>(*units));
   }
-  if (hidden.empty() || hidden.size() != words.size() || hidden.size() > kHiddenLayersLimit)
+  if (options.hidden.empty() || options.hidden.size() != words.size() ||
+      options.hidden.size() > kHiddenLayersLimit)
     reader.mistake("model.hidden",
                    fmt::format("expected 1 to {} sizes from 1 to {}, separated by commas",
                                kHiddenLayersLimit, kHiddenUnitsLimit));
-  return hidden;
+}
+
+// What the file holds; its path is each node's own.
+std::string print_start(const ModelOptions& options) {
+  if (!options.start) return {};
+  const std::vector<double>& x = options.start->parameters;
+  const std::string_view bytes(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(double));
+  return fmt::format("{} parameters (#{:08x})", x.size(), stable_hash(bytes) >> 32);
+}
+
+const Bindings<ModelOptions>& bindings() {
+  using enum Scope;
+  static const auto kBindings = [] {
+    Bindings<ModelOptions> all;
+    all.bind("model.kind", &ModelOptions::kind, OneOf{kKinds}, agreed,
+             "What is learned: linear (regression, squared error), logistic (two classes), softmax "
+             "(any number of classes), mlp (relu layers, for classes or regression), or auto: mlp "
+             "for images, linear for regression, softmax for a csv of classes, logistic or softmax "
+             "for libsvm.")
+        .add({"model.hidden", "64",
+              "Units of each hidden layer of an mlp, first to last. More learn more, but time and "
+              "traffic grow with the product of neighbouring layers.",
+              true, agreed},
+             read_hidden,
+             [](const ModelOptions& o) { return fmt::format("{}", fmt::join(o.hidden, ",")); })
+        .bind("model.l2", &ModelOptions::l2, Real{0, 1e6}, agreed,
+              "Adds l2 / 2 |weights|^2, biases excluded, to the loss. Larger keeps weights small "
+              "and makes the problem better conditioned; too large underfits.")
+        .bind("model.precision", &ModelOptions::precision, OneOf{kPrecisions}, agreed,
+              "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
+              "is for problems solved to more than six digits.")
+        .bind("model.from", &ModelOptions::from, Text{}, agreed,
+              "The file of a model to start from, the same on every node: what features mean is "
+              "taken from it, and so is model.kind = auto. Empty: from nothing.")
+        .agrees_on(print_start);
+    return all;
+  }();
+  return kBindings;
 }
 
 }  // namespace
 
 void describe_model(Schema& schema) {
-  schema.add(
-      {"model.kind", "auto",
-       "What is learned: linear (regression, squared error), logistic (two classes), softmax "
-       "(any number of classes), mlp (relu layers, for classes or regression), or auto: mlp "
-       "for images, linear for regression, softmax for a csv of classes, logistic or softmax for "
-       "libsvm."});
-  schema.add({"model.hidden", "64",
-              "Units of each hidden layer of an mlp, first to last. More learn more, but time and "
-              "traffic grow with the product of neighbouring layers.",
-              true});
-  schema.add({"model.l2", "0",
-              "Adds l2 / 2 |weights|^2, biases excluded, to the loss. Larger keeps weights small "
-              "and makes the problem better conditioned; too large underfits."});
-  schema.add({"model.precision", "f32",
-              "f32 or f64: of parameters, gradients and what is sent. f64 doubles the traffic and "
-              "is for problems solved to more than six digits."});
-  schema.add({"model.from", "",
-              "The file of a model to start from, the same on every node: what features mean is "
-              "taken from it, and so is model.kind = auto. Empty: from nothing."});
+  bindings().describe(schema);
 }
 
 ModelOptions read_model_options(Reader& reader) {
   ModelOptions options;
-  options.kind = static_cast<ModelKind>(reader.choice("model.kind", kKinds));
-  options.hidden = read_hidden(reader);
-  options.l2 = reader.number("model.l2", 0, 1e6);
-  options.precision = static_cast<Precision>(reader.choice("model.precision", kPrecisions));
-  options.from = reader.text("model.from");
+  bindings().read(reader, options);
   return options;
+}
+
+std::vector<Term> agreed(const ModelOptions& options) {
+  return bindings().agreed(options);
 }
 
 std::string_view to_string(ModelKind kind) {

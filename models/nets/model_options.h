@@ -32,6 +32,8 @@ struct ModelOptions {
 
 void describe_model(Schema& schema);
 ModelOptions read_model_options(Reader& reader);
+// The agreed keys and these values of them; of the model to start from, what it holds.
+std::vector<Term> agreed(const ModelOptions& options);
 
 // As a user writes it: "auto", "mlp".
 std::string_view to_string(ModelKind kind);

@@ -70,7 +70,8 @@ bool set_protocol(gossip::Options& options, const std::string& key, const std::s
   else if (key == "quorum")
     options.quorum = std::stod(value);
   else if (key == "algorithm")
-    options.algorithm = value, options.traits = traits_of(value);
+    options.algorithm = value, options.traits = traits_of(value),
+    options.terms = {{"optim.algorithm", value}};
   else if (key == "topology")
     options.topology.kind = kind_of(value);
   else if (key == "rounds")

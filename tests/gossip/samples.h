@@ -18,7 +18,8 @@ inline gossip::Member sample_member(const std::string& name) {
           .version = 1 << 20,
           .phase = gossip::Phase::training,
           .round = 12,
-          .loss = 0.25};
+          .loss = 0.25,
+          .agreement = ~0ULL};
 }
 
 inline std::vector<gossip::Body> sample_bodies() {
@@ -35,16 +36,11 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .subject = node_id("node-1"),
                 .subject_control = {"10.0.0.1", 7600},
                 .rumors = {{sample_member("node-1"), Liveness::dead, node_id("node-2")}}},
-          Hello{.epoch = 1,
-                .echo = 2,
-                .schema = ~0ULL,
-                .algorithm = "dpsgd",
-                .view = 3,
-                .stamps = {1, 2, 3}},
+          Hello{.epoch = 1, .echo = 2, .schema = ~0ULL, .view = 3, .stamps = {1, 2, 3}},
           Bye{"leaving", 7},
           Misdirected{Misdirected::Why::bulk_port, true, {"10.0.0.1", 7600}, {"::1", 7601}, "b"},
           Terms{},
-          Terms{{{"model.kind", "mlp"}, {"model.hidden", "64,32"}}},
+          Terms{true, {{"model.kind", "mlp"}, {"model.hidden", "64,32"}}},
           Surveys{{node_id("a"), node_id("c")},
                   {{node_id("a"), "x"}, {node_id("b"), std::string(300, '\0')}}},
           SnapshotRequest{sample_member("node-4")},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gossip/members/terms.h"
 #include "tests/gossip/party.h"
 #include "tests/gossip/samples.h"
 
@@ -20,8 +21,10 @@ namespace {
 struct Newcomer : Party {
   explicit Newcomer(const Options& given) : Party(given), startup(options, Time{}) {}
 
-  void meet(const std::string& name, Phase phase, std::uint64_t round = 0) {
+  // A member that agrees, unless it is to differ.
+  void meet(const std::string& name, Phase phase, std::uint64_t round = 0, bool agrees = true) {
     Member member = sample_member(name);
+    member.agreement = agreement_of(agreed(options)) + (agrees ? 0 : 1);
     member.phase = phase;
     member.round = round;
     member.control.host = "10.0.1." + name.substr(name.find('-') + 1);
@@ -299,6 +302,38 @@ TEST_CASE("Founders lay the foundation when they have the surveys of all and in 
   std::vector<std::string> expected;
   for (const Member* member : node.membership.present()) expected.push_back("of " + member->name);
   CHECK(*done.jobs.front().foundation == expected);
+}
+
+TEST_CASE("Founders that differ in an agreed key do not wait for each other nor share data") {
+  Newcomer node(newcomer(3));
+  node.meet("node-1", Phase::joining);
+  node.meet("node-2", Phase::joining, 0, false);
+  node.go_on();
+  Newcomer::Done done = node.done();
+  REQUIRE(done.jobs.size() == 1);
+  CHECK(done.jobs.front().shard->members.size() == 2);
+  node.trained("of node-9");
+  node.go_on();
+  CHECK(node.done().surveys == 1);
+  node.hear_survey("node-1", "node-1", "of node-1");
+  node.hear_survey("node-2", "node-2", "of node-2");
+  node.go_on();
+  done = node.done();
+  REQUIRE(done.jobs.size() == 1);
+  CHECK(*done.jobs.front().foundation == std::vector<std::string>{"of node-1", "of node-9"});
+}
+
+TEST_CASE("A newcomer asks one that differs for its model only where nobody agrees") {
+  for (const bool agrees : {true, false}) {
+    Newcomer node(newcomer(4));
+    node.meet("node-1", Phase::training, 5, false);
+    node.meet("node-2", Phase::training, 5, agrees);
+    node.meet("node-3", Phase::training, 5, false);
+    node.go_on();
+    const std::vector<std::string> asked = node.done().donors;
+    REQUIRE(asked.size() == 1);
+    if (agrees) CHECK(asked.front() == "10.0.1.2");
+  }
 }
 
 TEST_CASE("Only its own node says that a survey has changed") {

@@ -155,12 +155,32 @@ TEST_CASE("Neighbours that train something else say what with both values") {
   Daemon a("a", small({"--optim.algorithm=dpsgd"}));
   Daemon b("b", small({"--optim.algorithm=qg", "--model.kind=mlp", "--model.hidden=8",
                        join(a.control())}));
-  CHECK(says(a,
-             "no edge to b: optim.algorithm = qg there, dpsgd here; model.kind = mlp there, "
-             "softmax here"));
+  CHECK(
+      says(a,
+           "no edge to b: it has model.kind=mlp, model.hidden=8 and optim.algorithm=qg; this node "
+           "softmax, 64 and dpsgd"));
   CHECK(says(b,
-             "no edge to a: optim.algorithm = dpsgd there, qg here; model.kind = softmax there, "
-             "mlp here"));
+             "no edge to a: it has model.kind=softmax, model.hidden=64 and optim.algorithm=dpsgd; "
+             "this node mlp, 8 and qg"));
+}
+
+TEST_CASE("Members that want different edges say so though neither waits for the other") {
+  Daemon a("a", small({}));
+  Daemon b("b", small({join(a.control())}));
+  Daemon c("c", small({"--topology.kind=star", "--optim.admm-penalty=.50", join(a.control())}));
+  const std::string why =
+      "it has topology.kind=star and optim.admm-penalty=0.5; this node ring and 0.1";
+  CHECK(says(a, "no edge to c: " + why));
+  CHECK(says(b, "no edge to c: " + why));
+  CHECK(says(c,
+             "no edge to a: it has topology.kind=ring and optim.admm-penalty=0.1; this node "
+             "star and 0.5"));
+  CHECK(eventually([&] { return a.round() > 5 && b.round() > 5 && c.round() > 5; }));
+  CHECK(a.get("/v1/neighbors")["neighbors"].size() == 1);
+  CHECK(c.get("/v1/neighbors")["neighbors"].empty());
+  up_prints("-n 2 --stop.seconds=3 --topology.kind=ring --optim.learning-rate=.05 " +
+                join(a.control()).replace(0, 6, "--cluster.join"),
+            "node-0: no edge to a: it has ");
 }
 
 TEST_CASE("A newcomer without a column of the model says what does not fit") {
@@ -203,9 +223,10 @@ TEST_CASE("Neighbours of equal keys and unlike data say which models those make"
   second.push_back("--data.path=" + thin);
   second.push_back(join(a.control()));
   Daemon b("b", second);
-  CHECK(says(a,
-             "no edge to b: model = logistic 4-1 f32 of libsvm, sparse there, logistic 9-1 f32 "
-             "of libsvm, sparse here"));
+  CHECK(
+      says(a,
+           "no edge to b: it has model=logistic 4-1 f32 of libsvm, sparse; this node logistic 9-1 "
+           "f32 of libsvm, sparse"));
 }
 
 TEST_CASE("A run that diverges has not reached its goal and says why") {

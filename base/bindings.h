@@ -1,0 +1,184 @@
+// Bindings: each key of a struct of options is stated once: its name, the member that holds it,
+// the values it may take, whether nodes must agree on it, and its help. From that statement follow
+// the entry in the schema, the reading with its checks, the text of the value, and the agreement.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/settings.h"
+#include "base/time.h"
+
+namespace starling {
+
+// ---- The values that a key may take. A form reads a value, saying what is wrong with the text,
+// and prints it; two values of one meaning print alike.
+
+// A number; seconds for a Duration; where it is optional, an empty text for none.
+struct Real {
+  double low, high;
+
+  void read(Reader& reader, std::string_view name, double& value) const {
+    value = reader.number(name, low, high);
+  }
+  void read(Reader& reader, std::string_view name, Duration& value) const {
+    value = from_seconds(reader.number(name, low, high));
+  }
+  void read(Reader& reader, std::string_view name, std::optional<double>& value) const {
+    value.reset();
+    if (!reader.text(name).empty()) value = reader.number(name, low, high);
+  }
+  std::string print(double value) const { return fmt::format("{}", value); }
+  std::string print(Duration value) const { return print(seconds(value)); }
+  std::string print(const std::optional<double>& value) const { return value ? print(*value) : ""; }
+};
+
+struct Whole {
+  std::int64_t low, high;
+
+  template <class T>
+  void read(Reader& reader, std::string_view name, T& value) const {
+    value = static_cast<T>(reader.integer(name, low, high));
+  }
+  template <class T>
+  std::string print(T value) const {
+    return fmt::format("{}", value);
+  }
+};
+
+// An enumeration, whose names are given in its order, or a bool.
+struct OneOf {
+  std::span<const std::string_view> names;
+
+  template <class T>
+  void read(Reader& reader, std::string_view name, T& value) const {
+    value = static_cast<T>(reader.choice(name, names));
+  }
+  template <class T>
+  std::string print(T value) const {
+    return std::string(names[static_cast<std::size_t>(value)]);
+  }
+};
+
+inline constexpr std::string_view kFlagNames[] = {"false", "true"};
+inline constexpr OneOf kFlag{kFlagNames};
+
+// Any text, or a list of texts.
+struct Text {
+  void read(Reader& reader, std::string_view name, std::string& value) const {
+    value = reader.text(name);
+  }
+  void read(Reader& reader, std::string_view name, std::vector<std::string>& value) const {
+    value = reader.list(name);
+  }
+  std::string print(const std::string& value) const { return value; }
+  std::string print(const std::vector<std::string>& values) const {
+    return fmt::format("{}", fmt::join(values, ","));
+  }
+};
+
+// What only functions of its own can read and print: text -> Result<T>, and T -> text.
+template <class Parse, class Print>
+struct Written {
+  Parse parse;
+  Print to_text;
+
+  template <class T>
+  void read(Reader& reader, std::string_view name, T& value) const {
+    if (auto parsed = parse(reader.text(name)))
+      value = *std::move(parsed);
+    else
+      reader.mistake(name, parsed.error().text);
+  }
+  template <class T>
+  std::string print(const T& value) const {
+    return to_text(value);
+  }
+};
+
+// The member of a member: at(&Options::goal, &Goal::rounds).
+template <class Outer, class Inner>
+auto at(Outer outer, Inner inner) {
+  return [=](auto& options) -> auto& {
+    return std::invoke(inner, std::invoke(outer, options));
+  };
+}
+
+// ---- The bindings of one struct, in the order in which its keys are described and read.
+template <class Options>
+class Bindings {
+ public:
+  using Read = std::function<void(Reader&, Options&)>;
+  using Print = std::function<std::optional<std::string>(const Options&)>;
+
+  // `member` is a pointer to a member, or a function from options to a reference into them. The
+  // default is what the struct begins with, unless initially() says otherwise.
+  template <class Member, class Form>
+  Bindings& bind(std::string name, Member member, Form form, Scope scope, std::string help) {
+    using T = std::remove_cvref_t<std::invoke_result_t<Member, Options&>>;
+    return add(
+        {.name = name,
+         .initial = form.print(std::as_const(std::invoke(member, defaults_))),
+         .help = std::move(help),
+         .list = std::is_same_v<T, std::vector<std::string>>,
+         .scope = scope},
+        [=](Reader& reader, Options& options) {
+          form.read(reader, name, std::invoke(member, options));
+        },
+        [=](const Options& options) { return form.print(std::invoke(member, options)); });
+  }
+  // For a key that no form reads; one that is agreed needs `print`.
+  Bindings& add(Key key, Read read, Print print = nullptr) {
+    ENSURE(print || key.scope == Scope::own, "an agreed key is compared by its text");
+    bindings_.push_back({std::move(key), std::move(read), std::move(print)});
+    return *this;
+  }
+  // The default of the last key, as a user would write it.
+  Bindings& initially(std::string text) {
+    bindings_.back().key.initial = std::move(text);
+    return *this;
+  }
+  // What of the last key nodes must agree on, where that is not the whole value; nothing where the
+  // other options make any value do.
+  Bindings& agrees_on(Print print) {
+    bindings_.back().print = std::move(print);
+    return *this;
+  }
+
+  void describe(Schema& schema) const {
+    for (const Binding& binding : bindings_) schema.add(binding.key);
+  }
+  void read(Reader& reader, Options& options) const {
+    for (const Binding& binding : bindings_) binding.read(reader, options);
+  }
+  // The agreed keys and what these options have there.
+  std::vector<Term> agreed(const Options& options) const {
+    std::vector<Term> terms;
+    for (const Binding& binding : bindings_) {
+      if (binding.key.scope == Scope::own) continue;
+      if (auto value = binding.print(options)) terms.emplace_back(binding.key.name, *value);
+    }
+    return terms;
+  }
+
+ private:
+  struct Binding {
+    Key key;
+    Read read;
+    Print print;
+  };
+  Options defaults_{};
+  std::vector<Binding> bindings_;
+};
+
+}  // namespace starling
