@@ -81,14 +81,15 @@ std::string_view name(Algorithm algorithm) {
   return kAlgorithms[static_cast<std::size_t>(algorithm)];
 }
 
-Traits traits(Algorithm algorithm) {
-  Traits traits;
-  traits.overlaps = algorithm == Algorithm::dpsgd_pipelined;
-  traits.counts_flows = algorithm == Algorithm::ed || algorithm == Algorithm::gt ||
-                        algorithm == Algorithm::pairwise_ed;
-  traits.tells_each = algorithm == Algorithm::admm;
-  traits.is_pairwise = algorithm == Algorithm::adpsgd || algorithm == Algorithm::pairwise_ed;
-  return traits;
+Needs needs(Algorithm algorithm) {
+  Needs needs;
+  if (algorithm == Algorithm::ed || algorithm == Algorithm::gt ||
+      algorithm == Algorithm::pairwise_ed)
+    needs.delivery = Delivery::exactly_once;
+  if (algorithm == Algorithm::admm) needs.delivery = Delivery::per_edge;
+  needs.is_pairwise = algorithm == Algorithm::adpsgd || algorithm == Algorithm::pairwise_ed;
+  needs.overlaps = algorithm == Algorithm::dpsgd_pipelined;
+  return needs;
 }
 
 std::string_view name(LocalOptimizerKind kind) {

@@ -40,6 +40,6 @@ Options read_options(Reader& reader, Codec precision);
 std::string_view name(Algorithm algorithm);
 std::string_view name(LocalOptimizerKind kind);
 
-Traits traits(Algorithm algorithm);
+Needs needs(Algorithm algorithm);
 
 }  // namespace starling::optim

@@ -140,8 +140,8 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
     config.advice = advise(config.node, config.learner, reader);
   }
   config.node.algorithm = optim::name(algorithm);
-  config.node.traits = optim::traits(algorithm);
-  if (config.node.traits.is_pairwise && reader.is_default("exchange.schedule"))
+  config.node.needs = optim::needs(algorithm);
+  if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::Schedule::pairwise;
   config.data_dir = reader.text("node.data-dir");
   config.stays = reader.flag("stop.stay");

@@ -27,10 +27,10 @@ void check_optimizer(const optim::Options& training, Reader& reader) {
 void check_schedule(const gossip::Options& node, Algorithm algorithm, Reader& reader) {
   const auto refuse = [&](const std::string& why) { reader.mistake("exchange.schedule", why); };
   const bool is_pairwise = node.schedule == Schedule::pairwise;
-  if (node.traits.is_pairwise && !is_pairwise)
+  if (node.needs.is_pairwise && !is_pairwise)
     refuse(fmt::format("{} exchanges two at a time; use pairwise, or algorithm {}", name(algorithm),
                        algorithm == Algorithm::adpsgd ? "dpsgd" : "ed"));
-  if (!node.traits.is_pairwise && is_pairwise)
+  if (!node.needs.is_pairwise && is_pairwise)
     refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
                        name(algorithm), algorithm == Algorithm::ed ? "pairwise-ed" : "adpsgd"));
   if (algorithm == Algorithm::ed && is_loose(node.schedule))
@@ -38,7 +38,7 @@ void check_schedule(const gossip::Options& node, Algorithm algorithm, Reader& re
         fmt::format("ed diverges where vectors of different rounds are averaged, as {} does; "
                     "use rounds, or algorithm gt or admm",
                     name(node.schedule)));
-  if (node.traits.overlaps && is_loose(node.schedule))
+  if (node.needs.overlaps && is_loose(node.schedule))
     refuse(
         fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
                     "use rounds, or algorithm dpsgd",
@@ -55,12 +55,12 @@ void check_schedule(const gossip::Options& node, Algorithm algorithm, Reader& re
 
 void check_missing(const gossip::Options& node, Algorithm algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
-  if (node.traits.counts_flows)
+  if (node.needs.delivery == optim::Delivery::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
                                "vectors; use late, or algorithm dpsgd",
                                name(algorithm)));
-  else if (node.traits.tells_each)
+  else if (node.needs.delivery == optim::Delivery::per_edge)
     reader.mistake("exchange.missing",
                    "admm takes each message once, whenever it comes; leave it at late");
   else if (node.schedule == Schedule::pairwise)
@@ -77,8 +77,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_optimizer(training, reader);
   check_schedule(node, training.algorithm, reader);
   check_missing(node, training.algorithm, reader);
-  const optim::Traits& traits = node.traits;
-  if (!traits.counts_flows && !traits.tells_each && !traits.is_pairwise) return;
+  if (node.needs.delivery == optim::Delivery::newest && !node.needs.is_pairwise) return;
   if (node.topology.kind == topology::Kind::exponential)
     reader.mistake("topology.kind",
                    fmt::format("its edges lead one way, and {} needs both; use hypercube or "

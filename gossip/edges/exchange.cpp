@@ -105,7 +105,7 @@ void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out
 
 Payload Exchange::offer_for(const Link& link) const {
   if (!link.wish.takes) return {};
-  if (!options_.traits.tells_each) return offer_;
+  if (options_.needs.delivery != optim::Delivery::per_edge) return offer_;
   const auto found = edge_offers_.find(link.life());
   return found == edge_offers_.end() ? Payload() : found->second;
 }
@@ -325,7 +325,7 @@ Time Exchange::deadline(const Links& links) const {
 // The vector of this round; of a neighbour that ran ahead, the one nearest to it. Null where there
 // is none, or none to be used again.
 Exchange::Vector* Exchange::vector_for(Neighbor& neighbor) const {
-  const bool once = options_.traits.tells_each;
+  const bool once = options_.needs.delivery == optim::Delivery::per_edge;
   const bool by_round = options_.schedule == Schedule::rounds;
   if (neighbor.before && by_round && neighbor.before->round >= offered_round_ &&
       !(once && neighbor.before->is_taken))
@@ -394,8 +394,8 @@ std::uint64_t Exchange::next_round(const Links& links) const {
 
 std::vector<optim::MixTerm> Exchange::take_pairs() {
   const bool is_pairwise = options_.schedule == Schedule::pairwise;
-  const bool skips_mixed_rounds =
-      options_.traits.counts_flows && !is_pairwise && !mixes_rounds(options_);
+  const bool skips_mixed_rounds = options_.needs.delivery == optim::Delivery::exactly_once &&
+                                  !is_pairwise && !mixes_rounds(options_);
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
     // Both ends see that, so both do without.

@@ -58,7 +58,7 @@ bool Pairing::may_step(Time now, const Links& links, const Sessions& sessions) c
            now < young_until(item.first);
   };
   // A node all of whose edges are taken would step on alone.
-  const bool is_strict = options_.traits.counts_flows || is_starved_;
+  const bool is_strict = options_.needs.delivery == optim::Delivery::exactly_once || is_starved_;
   const auto limit = is_strict ? kFlowProposalsLimit : kProposalsLimit;
   return std::ranges::count_if(links.all(), waits) < limit;
 }

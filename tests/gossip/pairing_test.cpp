@@ -17,8 +17,8 @@ namespace {
 Options pairwise_options(int index, bool counts_flows = false) {
   Options options = party_options(index);
   options.schedule = Schedule::pairwise;
-  options.traits.is_pairwise = true;
-  options.traits.counts_flows = counts_flows;
+  options.needs.is_pairwise = true;
+  if (counts_flows) options.needs.delivery = optim::Delivery::exactly_once;
   return options;
 }
 

@@ -83,7 +83,7 @@ Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus
   training.local_steps = row.local_steps;
   training.penalty = 0.2;
   training.codec = kCodec<S>;
-  return {kind, shape.n, optim::traits(row.algorithm), [=](std::size_t i) {
+  return {kind, shape.n, optim::needs(row.algorithm), [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),
                                           i, [] { return Time{}; });

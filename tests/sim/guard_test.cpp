@@ -114,7 +114,7 @@ double farthest(const World& world, const std::vector<std::size_t>& nodes,
 
 template <class S>
 Lockstep lockstep_of(const Case& c) {
-  return {topology::Kind::torus, kNodes, optim::traits(c.algorithm), trainers_of<S>(c)};
+  return {topology::Kind::torus, kNodes, optim::needs(c.algorithm), trainers_of<S>(c)};
 }
 
 // max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500

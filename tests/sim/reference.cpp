@@ -188,8 +188,8 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.nodes = nodes;
   options.base.topology.kind = kind;
   options.base.algorithm = std::string(optim::name(training.algorithm));
-  options.base.traits = optim::traits(training.algorithm);
-  if (options.base.traits.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
+  options.base.needs = optim::needs(training.algorithm);
+  if (options.base.needs.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
   return options;
 }
 
