@@ -1,29 +1,35 @@
 #include "optim/options.h"
 
+#include <fmt/core.h>
+
 #include <array>
+#include <vector>
 
 namespace starling::optim {
 namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv,  "dpsgd-pipelined"sv, "qg"sv,  "ed"sv,
-                                    "gt"sv,   "adpsgd"sv, "pairwise-ed"sv,     "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
+
+// "auto" and the names of all rows.
+std::vector<std::string_view> algorithm_choices() {
+  std::vector<std::string_view> names = {"auto"};
+  for (const AlgorithmRow& row : algorithms()) names.push_back(row.name);
+  return names;
+}
+
+std::string algorithm_help() {
+  std::string help = "how nodes agree: auto (says which and why)";
+  for (const AlgorithmRow& row : algorithms()) help += fmt::format(", {} ({})", row.name, row.help);
+  return help;
+}
 
 }  // namespace
 
 void describe(Schema& schema) {
-  schema.add(
-      {"optim.algorithm", "auto",
-       "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias where "
-       "data differ by node), dpsgd-pipelined (average while the gradient is computed; overlaps "
-       "the network, larger bias), qg (momentum of the whole network; smaller bias), ed (exact "
-       "however data differ, at the same traffic), gt (exact too, also with adam and at unequal "
-       "speeds; twice the traffic), admm (exact, and indifferent to loss, delay and unequal "
-       "speeds), adpsgd (two at a time, nobody waits; the faster count for more), pairwise-ed "
-       "(the same, exact)"});
+  schema.add({"optim.algorithm", "auto", algorithm_help()});
   schema.add({"optim.learning-rate", "0.1",
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it"});
@@ -54,7 +60,8 @@ void describe(Schema& schema) {
 
 Options read_options(Reader& reader, Codec precision) {
   Options options;
-  options.algorithm = static_cast<Algorithm>(reader.choice("optim.algorithm", kAlgorithms));
+  const std::vector<std::string_view> algorithms = algorithm_choices();
+  options.algorithm = find_algorithm(algorithms[reader.choice("optim.algorithm", algorithms)]);
   options.local_optimizer =
       static_cast<LocalOptimizerKind>(reader.choice("optim.local-optimizer", kLocalOptimizers));
   options.learning_rate = reader.number("optim.learning-rate", 0, 1e6);
@@ -75,21 +82,6 @@ Options read_options(Reader& reader, Codec precision) {
   options.evaluation_samples =
       static_cast<std::size_t>(reader.integer("eval.samples", 0, 1'000'000'000));
   return options;
-}
-
-std::string_view name(Algorithm algorithm) {
-  return kAlgorithms[static_cast<std::size_t>(algorithm)];
-}
-
-Needs needs(Algorithm algorithm) {
-  Needs needs;
-  if (algorithm == Algorithm::ed || algorithm == Algorithm::gt ||
-      algorithm == Algorithm::pairwise_ed)
-    needs.delivery = Delivery::exactly_once;
-  if (algorithm == Algorithm::admm) needs.delivery = Delivery::per_edge;
-  needs.is_pairwise = algorithm == Algorithm::adpsgd || algorithm == Algorithm::pairwise_ed;
-  needs.overlaps = algorithm == Algorithm::dpsgd_pipelined;
-  return needs;
 }
 
 std::string_view name(LocalOptimizerKind kind) {

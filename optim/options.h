@@ -7,18 +7,18 @@
 #include <string>
 
 #include "base/settings.h"
+#include "optim/algorithms/registry.h"
 #include "optim/codec/codec.h"
 #include "optim/job.h"
 #include "optim/learning_rate.h"
 
 namespace starling::optim {
 
-// `automatic` is for whoever knows the cluster to replace, before anything is made of it.
-enum class Algorithm { automatic, dpsgd, dpsgd_pipelined, qg, ed, gt, adpsgd, pairwise_ed, admm };
 enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
 
 struct Options {
-  Algorithm algorithm = Algorithm::dpsgd;
+  // Null: `auto`, for whoever knows the cluster to choose before anything is made of it.
+  const AlgorithmRow* algorithm = algorithm_named("dpsgd");
   LocalOptimizerKind local_optimizer = LocalOptimizerKind::sgd;
   double learning_rate = 0.1;
   Schedule schedule;
@@ -37,9 +37,6 @@ void describe(Schema& schema);
 // `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
 Options read_options(Reader& reader, Codec precision);
 
-std::string_view name(Algorithm algorithm);
 std::string_view name(LocalOptimizerKind kind);
-
-Needs needs(Algorithm algorithm);
 
 }  // namespace starling::optim

@@ -166,7 +166,7 @@ class TypedTrainer final : public Trainer {
   }
 
   std::string options_name() const {
-    return fmt::format("{} {}", name(options_.algorithm), name(options_.local_optimizer));
+    return fmt::format("{} {}", options_.algorithm->name, name(options_.local_optimizer));
   }
   std::uint64_t state_kind() const { return stable_hash(options_name()); }
   std::uint64_t schema_hash() const {

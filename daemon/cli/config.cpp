@@ -131,16 +131,16 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   }
   config.node.name = reader.text("node.name");
   config.node.seed = config.learner.optim.seed;
-  optim::Algorithm& algorithm = config.learner.optim.algorithm;
-  if (algorithm == optim::Algorithm::automatic) {
+  const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
+  if (!algorithm) {
     AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
     algorithm = choice.algorithm;
     config.algorithm_reason = std::move(choice.reason);
   } else {
     config.advice = advise(config.node, config.learner, reader);
   }
-  config.node.algorithm = optim::name(algorithm);
-  config.node.needs = optim::needs(algorithm);
+  config.node.algorithm = algorithm->name;
+  config.node.needs = algorithm->needs;
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::Schedule::pairwise;
   config.data_dir = reader.text("node.data-dir");

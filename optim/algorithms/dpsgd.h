@@ -18,8 +18,8 @@ namespace starling::optim {
 template <class S>
 class Dpsgd final : public Strategy<S> {
  public:
-  Dpsgd(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), local_steps_(local_steps) {}
+  Dpsgd(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
+      : x_(x, std::move(pool)), u_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
@@ -42,8 +42,8 @@ class Dpsgd final : public Strategy<S> {
 template <class S>
 class DpsgdPipelined final : public Strategy<S> {
  public:
-  DpsgdPipelined(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), step_(x.size()), local_steps_(local_steps) {}
+  DpsgdPipelined(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
+      : x_(x, std::move(pool)), u_(x.size()), step_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {

@@ -25,8 +25,8 @@ namespace starling::optim {
 template <class S>
 class ExactDiffusion final : public Strategy<S> {
  public:
-  ExactDiffusion(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), flows_(x.size()), local_steps_(local_steps) {}
+  ExactDiffusion(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
+      : x_(x, std::move(pool)), u_(x.size()), flows_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {

@@ -18,13 +18,13 @@ namespace starling::optim {
 template <class S>
 class GradientTracking final : public Strategy<S> {
  public:
-  GradientTracking(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
+  GradientTracking(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
       : size_(x.size()),
         offered_(with_room(x), std::move(pool)),
         y_(x.size()),
         u_(x.size()),
         flows_(x.size()),
-        local_steps_(local_steps) {}
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   bool local(LocalStep<S>& step) override {

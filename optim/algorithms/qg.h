@@ -18,14 +18,13 @@ namespace starling::optim {
 template <class S>
 class QuasiGlobal final : public Strategy<S> {
  public:
-  QuasiGlobal(std::span<const S> x, std::shared_ptr<BufferPool> pool, double momentum,
-              std::size_t local_steps)
+  QuasiGlobal(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
       : x_(x, std::move(pool)),
         before_(x.size()),
         g_(x.size()),
         m_(x.size()),
-        beta_(static_cast<S>(momentum)),
-        local_steps_(local_steps) {}
+        beta_(static_cast<S>(options.momentum)),
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {

@@ -5,7 +5,10 @@
 
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
+#include "optim/algorithms/registry.h"
 #include "optim/local/local_step.h"
 #include "optim/options.h"
 #include "optim/vector/shared_vector.h"
@@ -49,8 +52,15 @@ class Strategy {
   virtual void load(const State<S>&) {}
 };
 
+// The algorithm of the options at the point x. REQUIRES that one is chosen.
 template <class S>
 std::unique_ptr<Strategy<S>> make_strategy(const Options& options, std::span<const S> x,
-                                           std::shared_ptr<BufferPool> pool);
+                                           std::shared_ptr<BufferPool> pool) {
+  const StrategyMaker& make = options.algorithm->make;
+  if constexpr (std::is_same_v<S, float>)
+    return make.in_single(x, std::move(pool), options);
+  else
+    return make.in_double(x, std::move(pool), options);
+}
 
 }  // namespace starling::optim

@@ -42,7 +42,7 @@ class Bowl final : public Objective<double> {
   bool poisoned_;
 };
 
-Options options_for(Algorithm algorithm) {
+Options options_for(const AlgorithmRow* algorithm) {
   Options options;
   options.algorithm = algorithm;
   options.learning_rate = 0.5;
@@ -56,7 +56,7 @@ std::unique_ptr<Trainer> trainer(double target, const Options& options, bool poi
                                    [] { return Time{}; });
   Job job;
   job.shard = std::make_shared<Shard>();
-  const std::size_t vectors = options.algorithm == Algorithm::gt ? 2 : 1;
+  const std::size_t vectors = options.algorithm == algorithm_named("gt") ? 2 : 1;
   CHECK(made->run(job).workload->payload_bytes == 16 * vectors);
   return made;
 }
@@ -75,8 +75,8 @@ Done run(Trainer& trainer, bool absorb, bool local, bool offer, std::vector<MixT
 }  // namespace
 
 TEST_CASE("D-PSGD steps and then averages what was offered") {
-  const auto a = trainer(1, options_for(Algorithm::dpsgd));
-  const auto b = trainer(3, options_for(Algorithm::dpsgd));
+  const auto a = trainer(1, options_for(algorithm_named("dpsgd")));
+  const auto b = trainer(3, options_for(algorithm_named("dpsgd")));
   const Payload from_a = run(*a, false, true, true).offer;
   const Payload from_b = run(*b, false, true, true).offer;
   run(*a, true, false, false, {{NodeId{2}, 0.5, from_b}});
@@ -86,8 +86,8 @@ TEST_CASE("D-PSGD steps and then averages what was offered") {
 }
 
 TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
-  const auto a = trainer(1, options_for(Algorithm::dpsgd_pipelined));
-  const auto b = trainer(3, options_for(Algorithm::dpsgd_pipelined));
+  const auto a = trainer(1, options_for(algorithm_named("dpsgd-pipelined")));
+  const auto b = trainer(3, options_for(algorithm_named("dpsgd-pipelined")));
   for (int round = 0; round < 2; ++round) {
     const Payload from_a = run(*a, false, false, true).offer;
     const Payload from_b = run(*b, false, false, true).offer;
@@ -102,7 +102,7 @@ TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
 }
 
 TEST_CASE("Local steps are taken one after another") {
-  Options options = options_for(Algorithm::dpsgd);
+  Options options = options_for(algorithm_named("dpsgd"));
   options.local_steps = 3;
   const auto one = trainer(1, options);
   const Done done = run(*one, false, true, false);
@@ -112,7 +112,7 @@ TEST_CASE("Local steps are taken one after another") {
 }
 
 TEST_CASE("A gradient that is not finite changes nothing and says so") {
-  const auto sick = trainer(1, options_for(Algorithm::dpsgd), true);
+  const auto sick = trainer(1, options_for(algorithm_named("dpsgd")), true);
   const Done done = run(*sick, false, true, true);
   REQUIRE(done.trouble.has_value());
   CHECK(done.trouble->find("learning-rate") != std::string::npos);
@@ -122,7 +122,7 @@ TEST_CASE("A gradient that is not finite changes nothing and says so") {
 
 TEST_CASE("A vector that is not finite is not counted in what came over its edge") {
   using Limits = std::numeric_limits<double>;
-  for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt})
+  for (const AlgorithmRow* const algorithm : {algorithm_named("ed"), algorithm_named("gt")})
     for (const double poison : {Limits::quiet_NaN(), Limits::infinity(), 1e300}) {
       const auto one = trainer(1, options_for(algorithm));
       const auto other = trainer(1, options_for(algorithm));
@@ -143,7 +143,7 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
 TEST_CASE("The linear and the proximal term move the minimum as they should") {
   // min (x-1)^2/2 + c x + mu/2 (x-v)^2 is at (1 - c + mu v) / (1 + mu).
   Bowl bowl(1);
-  Options options = options_for(Algorithm::dpsgd);
+  Options options = options_for(algorithm_named("dpsgd"));
   options.learning_rate = 0.2;
   LocalStep<double> step(options, bowl, 1);
   step.terms() = {{0.5, 0.5}, {2.0, 2.0}, 3.0};

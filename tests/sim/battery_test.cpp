@@ -106,7 +106,7 @@ int rounds_alike(Lockstep& one, Lockstep& other) {
 // sum_i y_i - g_i for gt and sum_i y_i for ed, over the number of nodes, as their offers show it.
 template <class S>
 Vector mean_of_flows(Lockstep& lockstep, const Row& row) {
-  const bool is_tracked = row.algorithm == optim::Algorithm::gt;
+  const bool is_tracked = row.algorithm == optim::algorithm_named("gt");
   const std::vector<Vector> x = models(lockstep), g = gradients(x);
   lockstep.run(1);
   std::vector<Vector> flows;
@@ -176,7 +176,7 @@ TEST_CASE_TEMPLATE("On the complete graph all nodes move as one computer would",
   // gradient at a time; ed and dpsgd-pipelined average half, or too early, and follow below.
   for_rows(is_one_of({"dpsgd", "qg", "gt"}), [](const Row& row) {
     Lockstep lockstep = lockstep_of<S>(row, Kind::complete);
-    Central central{row.rate, row.algorithm == optim::Algorithm::qg ? 0.9 : 0};
+    Central central{row.rate, row.algorithm == optim::algorithm_named("qg") ? 0.9 : 0};
     double most = 0;
     for (int round = 0; round < 100; ++round) {
       lockstep.run(1);

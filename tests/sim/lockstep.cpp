@@ -27,8 +27,7 @@ topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
 }  // namespace
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : Lockstep(kind, shape.n, optim::needs(training.algorithm),
-               reference_trainers(training, shape)) {}
+    : Lockstep(kind, shape.n, training.algorithm->needs, reference_trainers(training, shape)) {}
 
 Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
                    const sim::TrainerFactory& make_trainer)

@@ -187,8 +187,8 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   sim::Options options;
   options.nodes = nodes;
   options.base.topology.kind = kind;
-  options.base.algorithm = std::string(optim::name(training.algorithm));
-  options.base.needs = optim::needs(training.algorithm);
+  options.base.algorithm = std::string(training.algorithm->name);
+  options.base.needs = training.algorithm->needs;
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
   return options;
 }
