@@ -18,13 +18,13 @@ namespace {
 using Allowed = OptimizerRule::Allowed;
 
 template <template <class> class A, class S>
-std::unique_ptr<Strategy<S>> make_as(std::span<const S> x, std::shared_ptr<BufferPool> pool,
-                                     const Options& options) {
+std::unique_ptr<Algorithm<S>> make_as(std::span<const S> x, std::shared_ptr<BufferPool> pool,
+                                      const Options& options) {
   return std::make_unique<A<S>>(x, std::move(pool), options);
 }
 
 template <template <class> class A>
-constexpr StrategyMaker kMake = {make_as<A, float>, make_as<A, double>};
+constexpr AlgorithmMaker kMake = {make_as<A, float>, make_as<A, double>};
 
 // Where the steps of all nodes add up to nothing, their gradients do only if a step is linear in
 // its gradient. That of adam is not.

@@ -16,7 +16,7 @@ namespace starling::optim {
 
 struct Options;
 template <class S>
-class Strategy;
+class Algorithm;
 
 // The local optimizers with which an algorithm ends where it should.
 struct OptimizerRule {
@@ -37,12 +37,12 @@ struct AutoRule {
 
 // Makes it at the point x.
 template <class S>
-using MakeStrategy = std::unique_ptr<Strategy<S>> (*)(std::span<const S> x,
-                                                      std::shared_ptr<BufferPool> pool,
-                                                      const Options& options);
-struct StrategyMaker {
-  MakeStrategy<float> in_single;
-  MakeStrategy<double> in_double;
+using MakeAlgorithm = std::unique_ptr<Algorithm<S>> (*)(std::span<const S> x,
+                                                        std::shared_ptr<BufferPool> pool,
+                                                        const Options& options);
+struct AlgorithmMaker {
+  MakeAlgorithm<float> in_single;
+  MakeAlgorithm<double> in_double;
 };
 
 struct AlgorithmRow {
@@ -60,7 +60,7 @@ struct AlgorithmRow {
   // there.
   std::string_view mixed_rounds_instead = {};
   AutoRule choice = {};
-  StrategyMaker make;
+  AlgorithmMaker make;
 };
 
 // In the order in which people see them. A row lives as long as the program and is told from

@@ -28,7 +28,6 @@ class Duals {
   std::size_t count() const { return z_.size(); }
   // These are the edges from now on; a new one begins with z = rho x.
   void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
-  void clear() { z_.clear(); }
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
 

@@ -104,7 +104,8 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
     });
   for (std::size_t j = 0; j < sound.size(); ++j)
     result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
-  result.mixed = std::move(sound);
+  for (const MixTerm* const term : sound)
+    result.mixed.push_back(static_cast<std::size_t>(term - terms.data()));
   return result;
 }
 

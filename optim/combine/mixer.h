@@ -14,9 +14,9 @@
 namespace starling::optim {
 
 struct MixResult {
-  std::vector<NeighborDistance> distances;  // of the vectors that were mixed, in their order
-  std::vector<const MixTerm*> mixed;        // those, of the caller
-  std::vector<Rejection> rejections;        // of those that were not
+  std::vector<NeighborDistance> distances = {};  // of the vectors that were mixed, in their order
+  std::vector<std::size_t> mixed = {};           // their places among the terms
+  std::vector<Rejection> rejections = {};        // of those that were not
 };
 
 // `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not

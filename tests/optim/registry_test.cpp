@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
 
 using namespace starling;
 using namespace starling::optim;
@@ -70,8 +70,12 @@ TEST_CASE_TEMPLATE("Every algorithm begins at its point and offers what its row 
     Options options;
     options.algorithm = &row;
     const std::vector<S> x = {1, 2, 3};
-    const auto made = make_strategy<S>(options, x, std::make_shared<BufferPool>());
+    const auto made = make_algorithm<S>(options, x, std::make_shared<BufferPool>());
     CHECK(std::vector<S>(made->model().begin(), made->model().end()) == x);
-    CHECK(made->offered().size() == x.size() * row.vectors_offered);
+    const std::uint64_t edges[] = {1};
+    made->follow(edges);
+    const Offer offer = made->offer();
+    const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().second;
+    CHECK(is_vector(options.codec, sent, x.size() * row.vectors_offered));
   }
 }
