@@ -45,7 +45,7 @@ struct Needs {
 struct MixTerm {
   NodeId peer;
   double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1
-  Payload theirs;     // a whole vector in the codec of the run
+  Payload theirs;     // a whole vector in the format of the run
   Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Of the two ends of the pair, the larger sum of learning rates over the local steps since the

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace starling::optim {
@@ -11,25 +12,28 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
-constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
 
-// "auto" and the names of all rows.
-std::vector<std::string_view> algorithm_choices() {
-  std::vector<std::string_view> names = {"auto"};
-  for (const AlgorithmRow& row : algorithms()) names.push_back(row.name);
-  return names;
+// Tables of rows with a name and a help; "auto" stands before the first row.
+template <class Row>
+std::string help_of(std::string help, std::span<const Row> rows) {
+  for (const Row& row : rows) help += fmt::format(", {} ({})", row.name, row.help);
+  return help;
 }
 
-std::string algorithm_help() {
-  std::string help = "how nodes agree: auto (says which and why)";
-  for (const AlgorithmRow& row : algorithms()) help += fmt::format(", {} ({})", row.name, row.help);
-  return help;
+// Null for "auto".
+template <class Row>
+const Row* read_choice(Reader& reader, std::string_view key, std::span<const Row> rows) {
+  std::vector<std::string_view> names = {"auto"};
+  for (const Row& row : rows) names.push_back(row.name);
+  const std::size_t choice = reader.choice(key, names);
+  return choice == 0 ? nullptr : &rows[choice - 1];
 }
 
 }  // namespace
 
 void describe(Schema& schema) {
-  schema.add({"optim.algorithm", "auto", algorithm_help()});
+  schema.add({"optim.algorithm", "auto",
+              help_of("how nodes agree: auto (says which and why)", algorithms())});
   schema.add({"optim.learning-rate", "0.1",
               "step size, as for one node alone; too large diverges, too small is slow, and the "
               "bias on unequal data grows with it"});
@@ -54,14 +58,13 @@ void describe(Schema& schema) {
   schema.add({"optim.batch-size", "32",
               "samples a local step, drawn without repetition until all were seen; 0 takes all"});
   schema.add({"exchange.codec", "auto",
-              "numbers on the wire: f32 or f64; auto sends what the model computes in"});
+              help_of("numbers on the wire: auto (those that the model computes in)", formats())});
   schema.add({"eval.samples", "0", "held-out samples an evaluation uses; 0 takes all"});
 }
 
-Options read_options(Reader& reader, Codec precision) {
+Options read_options(Reader& reader, const Format& precision) {
   Options options;
-  const std::vector<std::string_view> algorithms = algorithm_choices();
-  options.algorithm = find_algorithm(algorithms[reader.choice("optim.algorithm", algorithms)]);
+  options.algorithm = read_choice(reader, "optim.algorithm", algorithms());
   options.local_optimizer =
       static_cast<LocalOptimizerKind>(reader.choice("optim.local-optimizer", kLocalOptimizers));
   options.learning_rate = reader.number("optim.learning-rate", 0, 1e6);
@@ -76,8 +79,8 @@ Options read_options(Reader& reader, Codec precision) {
   options.relaxation = reader.number("optim.admm-relaxation", 1e-6, 1);
   options.batch_size =
       static_cast<std::size_t>(reader.integer("optim.batch-size", 0, 1'000'000'000));
-  const std::size_t codec = reader.choice("exchange.codec", kCodecs);
-  options.codec = codec == 0 ? precision : codec == 1 ? Codec::f32 : Codec::f64;
+  const Format* const format = read_choice(reader, "exchange.codec", formats());
+  options.codec = format ? format : &precision;
   options.seed = static_cast<std::uint64_t>(reader.integer("node.seed", 0, INT64_MAX));
   options.evaluation_samples =
       static_cast<std::size_t>(reader.integer("eval.samples", 0, 1'000'000'000));

@@ -8,7 +8,7 @@
 
 #include "base/settings.h"
 #include "optim/algorithms/registry.h"
-#include "optim/codec/codec.h"
+#include "optim/codec/format.h"
 #include "optim/job.h"
 #include "optim/learning_rate.h"
 
@@ -25,17 +25,18 @@ struct Options {
   double momentum = 0.9;
   double weight_decay = 0;
   std::size_t local_steps = 1;
-  double penalty = 0.1;         // rho of ADMM
-  double relaxation = 0.5;      // alpha of ADMM
-  std::size_t batch_size = 32;  // 0: all samples
-  Codec codec = Codec::f32;
-  std::uint64_t seed = 1;              // of the initial parameters: the same on every node
-  std::size_t evaluation_samples = 0;  // 0: all
+  double penalty = 0.1;                       // rho of ADMM
+  double relaxation = 0.5;                    // alpha of ADMM
+  std::size_t batch_size = 32;                // 0: all samples
+  const Format* codec = format_named("f32");  // of numbers on the wire
+  std::uint64_t seed = 1;                     // of the initial parameters: the same on every node
+  std::size_t evaluation_samples = 0;         // 0: all
 };
 
 void describe(Schema& schema);
-// `precision` is that of the model; the codec follows it unless it is named. The seed is node.seed.
-Options read_options(Reader& reader, Codec precision);
+// `precision` is that of the model, and of the wire too unless that is named. The seed is
+// node.seed.
+Options read_options(Reader& reader, const Format& precision);
 
 std::string_view name(LocalOptimizerKind kind);
 

@@ -39,8 +39,8 @@ class TypedTrainer final : public Trainer {
     workload.shard_description = objective_->shard_description();
     workload.notes = objective_->notes();
     if (!algorithm_) return workload;
-    workload.payload_bytes = objective_->dimension() * options_.algorithm->vectors_offered *
-                             bytes_per_number(options_.codec);
+    workload.payload_bytes =
+        bytes_limit(*options_.codec, objective_->dimension() * options_.algorithm->vectors_offered);
     workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
     workload.schema_hash = schema_hash();
     workload.schema = objective_->schema();
@@ -173,7 +173,7 @@ class TypedTrainer final : public Trainer {
   std::uint64_t state_kind() const { return stable_hash(options_name()); }
   std::uint64_t schema_hash() const {
     return stable_hash(
-        fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
+        fmt::format("{} {} {}", objective_->schema(), options_.codec->name, sizeof(S)));
   }
 
   void offer(Done& done) {

@@ -22,7 +22,7 @@ class Admm final : public Algorithm<S> {
       : x_(x.begin(), x.end()),
         g_(x.size()),
         pool_(std::move(pool)),
-        codec_(options.codec),
+        format_(options.codec),
         duals_(x.size(), options.penalty, options.relaxation),
         rho_(options.penalty),
         local_steps_(options.local_steps) {}
@@ -45,15 +45,15 @@ class Admm final : public Algorithm<S> {
     }
     return true;
   }
-  Offer offer() override { return {.of_edge = duals_.tell(x_, codec_, *pool_)}; }
+  Offer offer() override { return {.of_edge = duals_.tell(x_, *format_, *pool_)}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
-    return {.rejections = duals_.hear(terms, codec_)};
+    return {.rejections = duals_.hear(terms, *format_)};
   }
 
  private:
   std::vector<S> x_, g_;
   std::shared_ptr<BufferPool> pool_;
-  Codec codec_;
+  const Format* format_;
   Duals<S> duals_;
   double rho_;
   std::size_t local_steps_;

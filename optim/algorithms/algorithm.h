@@ -20,7 +20,7 @@
 
 namespace starling::optim {
 
-// What neighbours are sent, in the codec of the run: all the same, or each its own.
+// What neighbours are sent, in the format of the run: all the same, or each its own.
 struct Offer {
   Payload vector = {};
   std::vector<std::pair<std::uint64_t, Payload>> of_edge = {};  // by the life of the edge

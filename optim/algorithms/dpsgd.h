@@ -20,7 +20,7 @@ template <class S>
 class Dpsgd final : public Algorithm<S> {
  public:
   Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, options.codec), u_(x.size()), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), u_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
@@ -44,7 +44,7 @@ class DpsgdPipelined final : public Algorithm<S> {
  public:
   DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, options.codec),
+      : x_(x, pool, *options.codec),
         u_(x.size()),
         step_(x.size()),
         local_steps_(options.local_steps) {}

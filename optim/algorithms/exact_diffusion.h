@@ -27,7 +27,7 @@ class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, options.codec),
+      : x_(x, pool, *options.codec),
         u_(x.size()),
         flows_(x.size()),
         local_steps_(options.local_steps) {}

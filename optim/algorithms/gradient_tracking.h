@@ -21,7 +21,7 @@ class GradientTracking final : public Algorithm<S> {
   GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                    const Options& options)
       : size_(x.size()),
-        offered_(with_room(x), pool, options.codec),
+        offered_(with_room(x), pool, *options.codec),
         y_(x.size()),
         u_(x.size()),
         flows_(x.size()),

@@ -20,7 +20,7 @@ template <class S>
 class QuasiGlobal final : public Algorithm<S> {
  public:
   QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, options.codec),
+      : x_(x, pool, *options.codec),
         before_(x.size()),
         g_(x.size()),
         m_(x.size()),

@@ -61,7 +61,8 @@ class Flows {
     for (const std::size_t place : result.mixed) {
       MixTerm& term = kept[place];
       if (shares.gain) term.weight *= shares.gain(term);
-      accumulate(std::span(flows_.at(term.edge)), term, s.sent(), s.codec());
+      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.sent(),
+                 s.format());
     }
     return result;
   }

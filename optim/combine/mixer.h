@@ -23,11 +23,13 @@ struct MixResult {
 // the exact value, is what conserves the mean under rounding. A vector of the wrong size or with a
 // number that is not finite is left out, so that its weight stays with self.
 template <class S>
-MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
+              const Format& format);
 
-// flow += w (theirs - own) of the last flow.size() numbers, as mix() added it. REQUIRES a term that
+// flow += w (theirs - own) of the numbers from `first` on, as mix() added it. REQUIRES a term that
 // mix() took, with `sent` as there.
 template <class S>
-void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec);
+void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Payload& sent,
+                const Format& format);
 
 }  // namespace starling::optim

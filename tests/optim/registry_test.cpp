@@ -76,6 +76,6 @@ TEST_CASE_TEMPLATE("Every algorithm begins at its point and offers what its row 
     made->follow(edges);
     const Offer offer = made->offer();
     const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().second;
-    CHECK(is_vector(options.codec, sent, x.size() * row.vectors_offered));
+    CHECK(fits(*options.codec, sent, x.size() * row.vectors_offered));
   }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "optim/codec/codec.h"
 #include "optim/local/local_step.h"
 
 using namespace starling;
@@ -47,7 +48,7 @@ Options options_for(const AlgorithmRow* algorithm) {
   options.algorithm = algorithm;
   options.learning_rate = 0.5;
   options.batch_size = 0;
-  options.codec = Codec::f64;
+  options.codec = format_named("f64");
   return options;
 }
 
@@ -130,9 +131,11 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
       for (int round = 0; round < 5; ++round) {
         std::vector<double> numbers(run(*one, false, true, true).offer.size() / 8, 0.5);
         run(*other, false, true, true);
-        const MixTerm good{NodeId{2}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 7};
+        const MixTerm good{
+            NodeId{2}, 0.3, encode<double>(*format_named("f64"), numbers, pool), {}, 7};
         numbers.back() = poison;
-        const MixTerm bad{NodeId{3}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 8};
+        const MixTerm bad{
+            NodeId{3}, 0.3, encode<double>(*format_named("f64"), numbers, pool), {}, 8};
         run(*one, true, false, false, {good});
         CHECK(run(*other, true, false, false, {good, bad}).rejections.size() == 1);
         CHECK(one->parameters() == other->parameters());

@@ -73,7 +73,7 @@ template <class S>
 constexpr double kRounding = std::is_same_v<S, float> ? 2e-6 : 1e-13;
 
 template <class S>
-constexpr optim::Codec kCodec = std::is_same_v<S, float> ? optim::Codec::f32 : optim::Codec::f64;
+const optim::Format* const kFormat = optim::format_named(sizeof(S) == 4 ? "f32" : "f64");
 
 template <class S>
 Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus,
@@ -82,7 +82,7 @@ Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus
   training.algorithm = row.algorithm;
   training.local_steps = row.local_steps;
   training.penalty = 0.2;
-  training.codec = kCodec<S>;
+  training.codec = kFormat<S>;
   return {kind, shape.n, row.algorithm->needs, [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),

@@ -112,7 +112,7 @@ Vector mean_of_flows(Lockstep& lockstep, const Row& row) {
   std::vector<Vector> flows;
   for (std::size_t i = 0; i < x.size(); ++i) {
     std::vector<S> offer(10);
-    optim::decode<S>(kCodec<S>, lockstep.offer(i).offer, is_tracked ? 10 : 0, offer);
+    optim::decode<S>(*kFormat<S>, lockstep.offer(i).offer, is_tracked ? 10 : 0, offer);
     flows.emplace_back(10);
     for (std::size_t k = 0; k < offer.size(); ++k)
       flows[i][k] = is_tracked ? offer[k] - g[i][k] : x[i][k] - row.rate * g[i][k] - offer[k];

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "optim/codec/codec.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/lockstep.h"
 
@@ -71,7 +72,7 @@ template <class S>
 sim::TrainerFactory trainers_of(const Case& c) {
   optim::Options training = reference_training(c.rate);
   training.algorithm = c.algorithm;
-  training.codec = sizeof(S) == sizeof(float) ? optim::Codec::f32 : optim::Codec::f64;
+  training.codec = optim::format_named(sizeof(S) == 4 ? "f32" : "f64");
   return [=](std::size_t node) {
     const bool is_sick = node == kSick;
     optim::Options own = training;
@@ -163,7 +164,7 @@ class Liar final : public optim::Trainer {
     const std::vector<double> lie(done.offer.size() / sizeof(double),
                                   std::numeric_limits<double>::quiet_NaN());
     optim::BufferPool pool;
-    done.offer = optim::encode<double>(optim::Codec::f64, lie, pool);
+    done.offer = optim::encode<double>(*optim::format_named("f64"), lie, pool);
     return done;
   }
   std::vector<double> parameters() const override { return honest_->parameters(); }

@@ -171,7 +171,7 @@ optim::Options reference_training(double learning_rate) {
   optim::Options options;
   options.learning_rate = learning_rate;
   options.batch_size = 0;
-  options.codec = optim::Codec::f64;
+  options.codec = optim::format_named("f64");
   return options;
 }
 
