@@ -19,8 +19,9 @@ static_assert(kMixTile <= kTile);
 // Results of at least this size are stored past the caches, which would not keep them anyway.
 constexpr std::size_t kLargeBytes = 4 << 20;
 
-// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each. `sent` is
-// null where x itself is what was sent. A term with a vector of its own pulls twice,
+// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
+// where a number of the pair is not. `sent` is null where x itself is what was sent. A term with a
+// vector of its own pulls twice,
 //   w (theirs - own) = w (theirs - s) - w (own - s) .
 // REQUIRES terms.
 template <class S>
@@ -61,6 +62,9 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
       from.x = to;
     }
   }
+  std::size_t own = terms.size();
+  for (std::size_t j = 0; j < terms.size(); ++j)
+    if (!terms[j]->own.empty() && !std::isfinite(squared[own++])) squared[j] = INFINITY;
   squared.resize(terms.size());
   return squared;
 }
@@ -77,6 +81,18 @@ std::size_t drop_not_finite(std::vector<const MixTerm*>& terms, const std::vecto
   }
   std::swap(terms, kept);
   return kept.size() - terms.size();
+}
+
+// Whether every number that neighbours got is finite.
+template <class S>
+bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
+  VectorReader<S> reader(format, sent);
+  std::array<S, kMixTile> scratch;
+  for (std::size_t start = 0; start < size; start += kMixTile)
+    if (!std::isfinite(
+            squared_norm(reader.next(std::span(scratch).first(std::min(kMixTile, size - start))))))
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -103,6 +119,8 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
       squared = pass(from, own, sound, format, to);
       return drop_not_finite(sound, squared, result.rejections) == 0;
     });
+  if (sound.empty() && !result.rejections.empty() && !is_finite<S>(sent, x.size(), format))
+    for (Rejection& rejection : result.rejections) rejection.reason = "own vector not finite";
   for (std::size_t j = 0; j < sound.size(); ++j)
     result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
   for (const MixTerm* const term : sound)

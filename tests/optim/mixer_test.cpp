@@ -158,6 +158,34 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
   }
 }
 
+TEST_CASE("A late pair of which either vector is not finite is mixed at neither end") {
+  const std::size_t size = 100;
+  const auto now = random_vector<float>(size, 1), theirs = random_vector<float>(size, 2);
+  auto poisoned = random_vector<float>(size, 3);
+  poisoned[50] = std::numeric_limits<float>::infinity();
+  const Format& f32 = *format_named("f32");
+  for (const bool is_own : {false, true}) {
+    SharedVector<float> x = shared(now);
+    const MixTerm late{NodeId{2}, 0.3, encoded(is_own ? theirs : poisoned, f32),
+                       encoded(is_own ? poisoned : theirs, f32)};
+    const MixResult result = mix(x, encoded(now, f32), std::span(&late, 1), f32);
+    CHECK(copy_of(x) == now);
+    CHECK(result.mixed.empty());
+    CHECK(result.rejections.size() == 1);
+  }
+}
+
+TEST_CASE("A node whose own vector is not finite does not blame its neighbours") {
+  const std::vector<float> theirs = {1, 2}, own = {1, std::numeric_limits<float>::infinity()};
+  const Format& f32 = *format_named("f32");
+  SharedVector<float> x = shared(own);
+  const MixTerm term{NodeId{2}, 0.3, encoded(theirs, f32)};
+  const MixResult result = mix(x, encoded(own, f32), std::span(&term, 1), f32);
+  REQUIRE(result.rejections.size() == 1);
+  CHECK(result.rejections[0].reason == "own vector not finite");
+  CHECK(copy_of(x) == own);
+}
+
 TEST_CASE("A vector of another size is refused") {
   const auto own = random_vector<float>(10, 1), longer = random_vector<float>(11, 2);
   SharedVector<float> x = shared(own);
