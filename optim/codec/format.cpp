@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "optim/codec/half.h"
 
 namespace starling::optim {
 namespace {
@@ -39,6 +40,17 @@ constexpr Format kFormats[] = {
      .width = 8,
      .in_single = {convert_to<double, float>, convert_from<double, float>},
      .in_double = {}},
+    {.name = "f16",
+     .help =
+         "2 bytes a number, three digits, up to 65504; a vector with a larger number is not mixed",
+     .width = 2,
+     .in_single = {encode_f16, decode_f16},
+     .in_double = {encode_f16, decode_f16}},
+    {.name = "bf16",
+     .help = "2 bytes a number, two digits, as large as f32",
+     .width = 2,
+     .in_single = {encode_bf16, decode_bf16},
+     .in_double = {encode_bf16, decode_bf16}},
 };
 
 }  // namespace

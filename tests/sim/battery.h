@@ -77,12 +77,12 @@ const optim::Format* const kFormat = optim::format_named(sizeof(S) == 4 ? "f32" 
 
 template <class S>
 Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus,
-                     const ReferenceShape& shape = {}) {
+                     const ReferenceShape& shape = {}, const optim::Format* format = kFormat<S>) {
   optim::Options training = reference_training(row.rate);
   training.algorithm = row.algorithm;
   training.local_steps = row.local_steps;
   training.penalty = 0.2;
-  training.codec = kFormat<S>;
+  training.codec = format;
   return {kind, shape.n, row.algorithm->needs, [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),

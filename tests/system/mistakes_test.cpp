@@ -94,8 +94,8 @@ const Mistake kMistakes[] = {
     {"run --exchange.schedule=sometimes",
      "starling: command line: exchange.schedule = \"sometimes\": expected one of rounds, ssp, "
      "async, pairwise"},
-    {"run --exchange.codec=f16",
-     "starling: command line: exchange.codec = \"f16\": expected one of auto, f32, f64"},
+    {"run --exchange.codec=f8",
+     "starling: command line: exchange.codec = \"f8\": expected one of auto, f32, f64, f16, bf16"},
     {"run --exchange.missing=never",
      "starling: command line: exchange.missing = \"never\": expected one of late, reuse, self"},
     {"run --exchange.staleness=-1",
