@@ -8,6 +8,7 @@
 #include "optim/algorithms/adpsgd.h"
 #include "optim/algorithms/dpsgd.h"
 #include "optim/algorithms/exact_diffusion.h"
+#include "optim/algorithms/extra.h"
 #include "optim/algorithms/gradient_tracking.h"
 #include "optim/algorithms/pairwise_ed.h"
 #include "optim/algorithms/qg.h"
@@ -62,6 +63,13 @@ constexpr AlgorithmRow kRows[] = {
      .counterpart = "adpsgd",
      .choice = {.rank = 3},
      .make = kMake<GradientTracking>},
+    {.name = "extra",
+     .help = "exact however data differ, averages before the step; bears smaller steps than ed",
+     .needs = {.delivery = Delivery::exactly_once},
+     .counterpart = "pairwise-ed",
+     .optimizers = kLinear,
+     .mixed_rounds_instead = "gt or admm",
+     .make = kMake<Extra>},
     {.name = "adpsgd",
      .help = "two at a time, nobody waits; the faster count for more",
      .needs = {.is_pairwise = true},

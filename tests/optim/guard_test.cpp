@@ -110,8 +110,9 @@ bool is_sound(Guard<double>& guard, const std::vector<double>& x, const std::vec
 }
 
 const AlgorithmRow* const kAlgorithms[] = {
-    algorithm_named("dpsgd"), algorithm_named("dpsgd-pipelined"), algorithm_named("qg"),
-    algorithm_named("ed"), algorithm_named("gt")};
+    algorithm_named("dpsgd"), algorithm_named("dpsgd-pipelined"),
+    algorithm_named("qg"),    algorithm_named("ed"),
+    algorithm_named("gt"),    algorithm_named("extra")};
 constexpr LocalOptimizerKind kOptimizers[] = {LocalOptimizerKind::sgd, LocalOptimizerKind::momentum,
                                               LocalOptimizerKind::nesterov,
                                               LocalOptimizerKind::adam};

@@ -123,7 +123,8 @@ TEST_CASE("A gradient that is not finite changes nothing and says so") {
 
 TEST_CASE("A vector that is not finite is not counted in what came over its edge") {
   using Limits = std::numeric_limits<double>;
-  for (const AlgorithmRow* const algorithm : {algorithm_named("ed"), algorithm_named("gt")})
+  for (const AlgorithmRow* const algorithm :
+       {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("extra")})
     for (const double poison : {Limits::quiet_NaN(), Limits::infinity(), 1e300}) {
       const auto one = trainer(1, options_for(algorithm));
       const auto other = trainer(1, options_for(algorithm));

@@ -190,7 +190,7 @@ TEST_CASE_TEMPLATE("On the complete graph all nodes move as one computer would",
 
 TEST_CASE_TEMPLATE("The mean of the models moves by the mean of the gradients", S, float, double) {
   // Each gradient at its own model, so that nodes that agree descend as one.
-  for_rows(is_one_of({"dpsgd", "dpsgd-pipelined", "ed", "gt"}), [](const Row& row) {
+  for_rows(is_one_of({"dpsgd", "dpsgd-pipelined", "ed", "gt", "extra"}), [](const Row& row) {
     for (const Kind kind : {Kind::complete, Kind::torus}) {
       Lockstep lockstep = lockstep_of<S>(row, kind);
       double most = 0;
@@ -209,7 +209,7 @@ TEST_CASE_TEMPLATE("The mean of the models moves by the mean of the gradients", 
 TEST_CASE_TEMPLATE("Without steps the mean of the models stays", S, float, double) {
   // Not in admm, whose models follow the objectives, nor in pairwise-ed, where a node subtracts its
   // y when its turn comes: what those keep is below.
-  const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "adpsgd"});
+  const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra", "adpsgd"});
   for_rows(applies, [](const Row& row) {
     Row idle = row;
     idle.rate = 0;

@@ -143,6 +143,20 @@ TEST_CASE("Exact diffusion follows the reference round by round") {
               {1000, 6.118754164e-12}});
 }
 
+// By the published iteration, in plain numbers (tests/sim/published_test.cpp).
+TEST_CASE("EXTRA follows the reference round by round") {
+  expect_row(topology::Kind::ring, training_by(optim::algorithm_named("extra"), 0.1),
+             {{1, 1.857365205e+00},
+              {10, 1.405600193e+00},
+              {100, 8.500716993e-02},
+              {1000, 7.191863345e-12}});
+  expect_row(topology::Kind::torus, training_by(optim::algorithm_named("extra"), 0.1),
+             {{1, 1.857365205e+00},
+              {10, 1.387224196e+00},
+              {100, 8.526784707e-02},
+              {1000, 6.238953587e-12}});
+}
+
 TEST_CASE("Quasi-global momentum follows the reference round by round") {
   expect_row(topology::Kind::ring, training_by(optim::algorithm_named("qg"), 0.01),
              {{1, 1.910622788e+00},

@@ -135,6 +135,14 @@ TEST_CASE("Gradient tracking is exact whatever is lost") {
   expect_exact_under_loss(optim::algorithm_named("gt"));
 }
 
+TEST_CASE("EXTRA is exact whatever is lost") {
+  expect_exact_under_loss(optim::algorithm_named("extra"));
+}
+
+TEST_CASE("EXTRA forgets who crashed and takes in who comes back") {
+  expect_exact_under_churn(optim::algorithm_named("extra"));
+}
+
 TEST_CASE("ADMM is exact whatever is lost") {
   expect_exact_under_loss(optim::algorithm_named("admm"));
 }

@@ -52,7 +52,7 @@ const Mistake kMistakes[] = {
      "starling: topology.file = \"folder\": cannot be read; expected an edge list"},
     {"run --optim.algorithm=adam",
      "starling: command line: optim.algorithm = \"adam\": expected one of auto, dpsgd, "
-     "dpsgd-pipelined, qg, ed, gt, adpsgd, pairwise-ed, admm"},
+     "dpsgd-pipelined, qg, ed, gt, extra, adpsgd, pairwise-ed, admm"},
     {"run --optim.learning-rate=fast",
      "starling: command line: optim.learning-rate = \"fast\": expected a number from 0 to 1000000"},
     {"run --optim.learning-rate=-1",
