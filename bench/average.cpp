@@ -31,7 +31,7 @@ double mix(std::size_t bytes) {
                                std::make_shared<optim::BufferPool>());
   const std::vector<optim::MixTerm> terms{{NodeId{1}, 1.0 / 3, chunks_of(bytes, kLeft)},
                                           {NodeId{2}, 1.0 / 3, chunks_of(bytes, kRight)}};
-  const auto round = [&] { optim::mix(x, x.share(), terms, optim::Codec::f32); };
+  const auto round = [&] { optim::mix(x, x.share(), terms, *optim::format_named("f32")); };
   round();
   for (float value : x.values()) ENSURE(std::abs(value - 6) < 1e-5F, "the average is right");
   // What x holds does not change how long it takes.

@@ -29,7 +29,7 @@ double message_seconds(const std::vector<float>& x) {
     frames.clear();
     const gossip::Message message{{1, NodeId{2}, 3, round},
                                   gossip::Round{.epoch = 4, .round = round, .share = 0.25},
-                                  optim::encode<float>(optim::Codec::f32, x, pool)};
+                                  optim::encode<float>(*optim::format_named("f32"), x, pool)};
     frames = cutter.cut(message).all();
   });
   gossip::Assembler assembler;
@@ -44,7 +44,7 @@ double message_seconds(const std::vector<float>& x) {
   }
   ENSURE(whole, "the message comes together again");
   std::vector<float> numbers(x.size());
-  optim::decode<float>(optim::Codec::f32, whole->payload, 0, numbers);
+  optim::decode<float>(*optim::format_named("f32"), whole->payload, 0, numbers);
   ENSURE(numbers == x, "the numbers are the same");
   return seconds;
 }

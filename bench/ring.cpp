@@ -57,7 +57,7 @@ class Process {
     std::vector<float> x(order.bytes / sizeof(float));
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = value(static_cast<float>(rank_), k);
     x_.emplace(x, pool_);
-    if (!order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
+    if (!order.averages) sent_ = optim::encode(*optim::format_named("f32"), *x_, *pool_);
     expected_.resize(size_);
     std::iota(expected_.begin(), expected_.end(), 0.0);
     std::vector<double> times;
@@ -80,7 +80,7 @@ class Process {
 
   void round(const Order& order) {
     ++round_;
-    if (order.averages) sent_ = optim::encode(optim::Codec::f32, *x_, *pool_);
+    if (order.averages) sent_ = optim::encode(*optim::format_named("f32"), *x_, *pool_);
     for (const auto& [peer, endpoint] : neighbors_) {
       const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_},
                                     gossip::Round{.epoch = 1, .round = round_, .share = 0.25},
@@ -94,7 +94,7 @@ class Process {
                          receive(header, std::move(body));
                        });
     if (order.averages)
-      ENSURE(optim::mix(*x_, sent_, terms, optim::Codec::f32).rejections.empty(),
+      ENSURE(optim::mix(*x_, sent_, terms, *optim::format_named("f32")).rejections.empty(),
              "every vector is mixed");
     else
       received_ = terms;
@@ -131,7 +131,7 @@ class Process {
     }
     std::vector<float> theirs(x_->size());
     for (const optim::MixTerm& term : received_) {
-      optim::decode<float>(optim::Codec::f32, term.theirs, 0, theirs);
+      optim::decode<float>(*optim::format_named("f32"), term.theirs, 0, theirs);
       for (std::size_t k = 0; k < theirs.size(); ++k)
         ENSURE(theirs[k] == value(static_cast<float>(term.peer.value), k), "what came was sent");
     }

@@ -13,7 +13,7 @@
 #include "models/data/load.h"
 #include "models/factory.h"
 #include "models/linear/gemm.h"
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
 #include "optim/local/local_step.h"
 
 namespace starling::bench {
@@ -95,23 +95,23 @@ class Task {
     options.batch_size = batch;
     std::vector<float> x(objective_->dimension());
     objective_->initialize(x, options.seed);
-    strategy_ = optim::make_strategy<float>(options, x, std::make_shared<optim::BufferPool>());
+    algorithm_ = optim::make_algorithm<float>(options, x, std::make_shared<optim::BufferPool>());
     step_.emplace(options, *objective_, 1);
   }
 
   double samples_per_second() {
     const double before = loss();
     const double seconds =
-        time_each(kWindow, [&] { ENSURE(strategy_->local(*step_), "a gradient is finite"); });
+        time_each(kWindow, [&] { ENSURE(algorithm_->local(*step_), "a gradient is finite"); });
     ENSURE(loss() < before, "training lowers the loss");
     return static_cast<double>(step_->batch_samples()) / seconds;
   }
 
  private:
-  double loss() { return objective_->evaluate(strategy_->model(), 2000).loss; }
+  double loss() { return objective_->evaluate(algorithm_->model(), 2000).loss; }
 
   std::unique_ptr<optim::Objective<float>> objective_;
-  std::unique_ptr<optim::Strategy<float>> strategy_;
+  std::unique_ptr<optim::Algorithm<float>> algorithm_;
   std::optional<optim::LocalStep<float>> step_;
 };
 

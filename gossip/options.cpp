@@ -145,7 +145,8 @@ bool mixes_rounds(const Options& options) {
 
 bool counts_pairs(const Options& options) {
   // What each is told anew all the time need not come every time.
-  const bool takes_newest = options.traits.tells_each && is_loose(options.schedule);
+  const bool takes_newest =
+      options.needs.delivery == optim::Delivery::per_edge && is_loose(options.schedule);
   return options.missing == Missing::late && !takes_newest;
 }
 

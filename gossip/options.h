@@ -72,7 +72,7 @@ struct Options {
   // training
   topology::Options topology;
   std::string algorithm;  // its name, for hellos and the status
-  optim::Traits traits;   // of it
+  optim::Needs needs;     // of it
   Schedule schedule = Schedule::rounds;
   double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
   std::uint64_t staleness = 3;  // of ssp

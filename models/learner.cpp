@@ -19,7 +19,7 @@ LearnerOptions read_learner_options(Reader& reader) {
   options.model = read_model_options(reader);
   options.data = read_data_options(reader);
   const bool wide = options.model.precision == Precision::f64;
-  options.optim = optim::read_options(reader, wide ? optim::Codec::f64 : optim::Codec::f32);
+  options.optim = optim::read_options(reader, *optim::format_named(wide ? "f64" : "f32"));
   return options;
 }
 

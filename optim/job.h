@@ -25,24 +25,27 @@
 
 namespace starling::optim {
 
-// What the protocol must know of an algorithm.
-struct Traits {
+// How the vectors of an algorithm travel over an edge.
+enum class Delivery {
+  newest,        // any vector of the neighbour will do, again too; some need never arrive
+  exactly_once,  // every pair of vectors is averaged once at both ends, or at neither end
+  per_edge,      // each neighbour is told a vector of its own, and takes the newest, once
+};
+
+// What an algorithm needs of the protocol.
+struct Needs {
+  Delivery delivery = Delivery::newest;
+  // Two nodes at a time exchange.
+  bool is_pairwise = false;
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
-  // What came over each edge is counted, so that every pair of vectors must be averaged at both
-  // ends or at neither.
-  bool counts_flows = false;
-  // Each neighbour is told something else, and takes of it what is newest, once.
-  bool tells_each = false;
-  // Two nodes at a time exchange.
-  bool is_pairwise = false;
 };
 
 struct MixTerm {
   NodeId peer;
   double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1
-  Payload theirs;     // a whole vector in the codec of the run
+  Payload theirs;     // a whole vector in the format of the run
   Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Of the two ends of the pair, the larger sum of learning rates over the local steps since the

@@ -1,6 +1,10 @@
 #include "optim/options.h"
 
+#include <fmt/core.h>
+
 #include <array>
+#include <span>
+#include <vector>
 
 #include "base/bindings.h"
 
@@ -9,29 +13,41 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kAlgorithms = {"auto"sv, "dpsgd"sv,  "dpsgd-pipelined"sv, "qg"sv,  "ed"sv,
-                                    "gt"sv,   "adpsgd"sv, "pairwise-ed"sv,     "admm"sv};
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
-constexpr std::array kCodecs = {"auto"sv, "f32"sv, "f64"sv};
+
+// A row of a table, by its name; "auto" is none.
+template <class Row>
+struct OneRow {
+  std::span<const Row> rows;
+
+  void read(Reader& reader, std::string_view name, const Row*& value) const {
+    std::vector<std::string_view> names = {"auto"};
+    for (const Row& row : rows) names.push_back(row.name);
+    const std::size_t choice = reader.choice(name, names);
+    value = choice == 0 ? nullptr : &rows[choice - 1];
+  }
+  std::string print(const Row* value) const { return std::string(value ? value->name : "auto"); }
+};
+
+template <class Row>
+std::string help_of(std::string help, std::span<const Row> rows) {
+  for (const Row& row : rows) help += fmt::format(", {} ({})", row.name, row.help);
+  return help;
+}
 
 // auto is the precision, which read_options() puts in before.
 void read_codec(Reader& reader, Options& options) {
-  const std::size_t codec = reader.choice("exchange.codec", kCodecs);
-  if (codec > 0) options.codec = codec == 1 ? Codec::f32 : Codec::f64;
+  const Format* format = nullptr;
+  OneRow<Format>{formats()}.read(reader, "exchange.codec", format);
+  if (format) options.codec = format;
 }
 
 const Bindings<Options>& bindings() {
   using enum Scope;
   static const auto kBindings = [] {
     Bindings<Options> all;
-    all.bind("optim.algorithm", &Options::algorithm, OneOf{kAlgorithms}, agreed,
-             "how nodes agree: auto (says which and why), dpsgd (local step, then average; a bias "
-             "where data differ by node), dpsgd-pipelined (average while the gradient is computed; "
-             "overlaps the network, larger bias), qg (momentum of the whole network; smaller "
-             "bias), ed (exact however data differ, at the same traffic), gt (exact too, also with "
-             "adam and at unequal speeds; twice the traffic), admm (exact, and indifferent to "
-             "loss, delay and unequal speeds), adpsgd (two at a time, nobody waits; the faster "
-             "count for more), pairwise-ed (the same, exact)")
+    all.bind("optim.algorithm", &Options::algorithm, OneRow<AlgorithmRow>{algorithms()}, agreed,
+             help_of("how nodes agree: auto (says which and why)", algorithms()))
         .initially("auto")
         .bind("optim.learning-rate", &Options::learning_rate, Real{0, 1e6}, agreed,
               "step size, as for one node alone; too large diverges, too small is slow, and the "
@@ -59,10 +75,9 @@ const Bindings<Options>& bindings() {
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
         .add({"exchange.codec", "auto",
-              "numbers on the wire: f32 or f64; auto sends what the model computes in", false,
-              agreed},
-             read_codec,
-             [](const Options& options) { return options.codec == Codec::f32 ? "f32" : "f64"; })
+              help_of("numbers on the wire: auto (those that the model computes in)", formats()),
+              false, agreed},
+             read_codec, [](const Options& options) { return std::string(options.codec->name); })
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples an evaluation uses; 0 takes all");
     return all;
@@ -80,25 +95,11 @@ std::vector<Term> agreed(const Options& options) {
   return bindings().agreed(options);
 }
 
-Options read_options(Reader& reader, Codec precision) {
+Options read_options(Reader& reader, const Format& precision) {
   Options options;
-  options.codec = precision;
+  options.codec = &precision;
   bindings().read(reader, options);
   return options;
-}
-
-std::string_view name(Algorithm algorithm) {
-  return kAlgorithms[static_cast<std::size_t>(algorithm)];
-}
-
-Traits traits(Algorithm algorithm) {
-  Traits traits;
-  traits.overlaps = algorithm == Algorithm::dpsgd_pipelined;
-  traits.counts_flows = algorithm == Algorithm::ed || algorithm == Algorithm::gt ||
-                        algorithm == Algorithm::pairwise_ed;
-  traits.tells_each = algorithm == Algorithm::admm;
-  traits.is_pairwise = algorithm == Algorithm::adpsgd || algorithm == Algorithm::pairwise_ed;
-  return traits;
 }
 
 std::string_view name(LocalOptimizerKind kind) {

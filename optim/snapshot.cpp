@@ -87,9 +87,9 @@ Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<cons
   const auto bytes = std::shared_ptr<std::byte[]>(new std::byte[size]);
   std::byte* at = bytes.get();
   put(at, std::span<const Head>(&head, 1));
-  put(at, std::span<const double>(state.numbers));
+  for (const double* const number : state.numbers) put(at, std::span(number, 1));
   put(at, x);
-  for (std::span<const S> vector : state.vectors) {
+  for (const std::span<const S> vector : state.vectors) {
     ENSURE(vector.size() == x.size(), "a vector of the state is as long as the model");
     put(at, vector);
   }

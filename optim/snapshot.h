@@ -15,12 +15,13 @@
 
 namespace starling::optim {
 
-// What an algorithm or a local optimizer remembers from step to step, seen where it lies. How many
+// What an algorithm or a local optimizer remembers from step to step, where it lies: read to save
+// it, written to go on from what was saved. Valid until its owner is used otherwise. How many
 // vectors and numbers there are never changes.
 template <class S>
 struct State {
-  std::vector<std::span<const S>> vectors = {};  // each of the model's dimension
-  std::vector<double> numbers = {};
+  std::vector<std::span<S>> vectors = {};  // each of the model's dimension
+  std::vector<double*> numbers = {};
 };
 
 template <class S>

@@ -7,10 +7,7 @@
 
 #include "base/check.h"
 #include "base/planted.h"
-#include "optim/algorithms/strategy.h"
-#include "optim/combine/duals.h"
-#include "optim/combine/flows.h"
-#include "optim/combine/mixer.h"
+#include "optim/algorithms/algorithm.h"
 #include "optim/local/local_step.h"
 #include "optim/vector/kernels.h"
 
@@ -36,13 +33,14 @@ class TypedTrainer final : public Trainer {
 
   Workload workload() const override {
     Workload workload;
-    if (!strategy_) workload.survey = objective_->survey();
+    if (!algorithm_) workload.survey = objective_->survey();
     if (is_founded_) workload.foundation = objective_->foundation();
     workload.shard_samples = objective_->samples();
     workload.shard_description = objective_->shard_description();
     workload.notes = objective_->notes();
-    if (!strategy_) return workload;
-    workload.payload_bytes = strategy_->offered().size() * bytes_per_number(options_.codec);
+    if (!algorithm_) return workload;
+    workload.payload_bytes =
+        bytes_limit(*options_.codec, objective_->dimension() * options_.algorithm->vectors_offered);
     workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
     workload.schema_hash = schema_hash();
     workload.schema = objective_->schema();
@@ -55,18 +53,18 @@ class TypedTrainer final : public Trainer {
     if (job.foundation) lay_foundation(job, done);
     if (job.shard) assign(*job.shard);
     if (job.foundation || job.shard) done.workload = workload();
-    if (!strategy_ && job.adopt && !done.trouble)
+    if (!algorithm_ && job.adopt && !done.trouble)
       done.trouble = "the model came without the data statistics it is founded on";
-    if (!strategy_) return done;
+    if (!algorithm_) return done;
     const Time started = clock_();
     if (job.adopt) adopt(*job.adopt, done);
     if (!is_initialized_ && !uses_model(job)) return done;
     initialize();
-    if (job.absorb || job.offer) follow_edges(job);
+    if (job.absorb || job.offer) algorithm_->follow(job.edges);
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (job.snapshot)
-      done.snapshot = encode_snapshot(schema_hash(), state_kind(), strategy_->model(), state());
+      done.snapshot = encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state());
     const Time mixed = clock_();
     describe_model(job, done);
     if (job.evaluate) evaluate(job, done);
@@ -79,9 +77,9 @@ class TypedTrainer final : public Trainer {
   }
 
   std::vector<double> parameters() const override {
-    if (!strategy_) return {};
+    if (!algorithm_) return {};
     const std::vector<S> initial = is_initialized_ ? std::vector<S>() : initial_model();
-    const auto x = is_initialized_ ? strategy_->model() : std::span(initial);
+    const auto x = is_initialized_ ? algorithm_->model() : std::span(initial);
     return {x.begin(), x.end()};
   }
 
@@ -92,8 +90,13 @@ class TypedTrainer final : public Trainer {
 
  private:
   void start() {
-    strategy_ = make_strategy<S>(options_, std::vector<S>(objective_->dimension()), pool_);
+    begin_at(std::vector<S>(objective_->dimension()));
     step_.emplace(options_, *objective_, stream_);
+  }
+
+  void begin_at(const std::vector<S>& x) {
+    algorithm_.reset();  // its buffers are used again
+    algorithm_ = make_algorithm<S>(options_, std::span<const S>(x), pool_);
   }
 
   std::vector<S> initial_model() const {
@@ -108,7 +111,7 @@ class TypedTrainer final : public Trainer {
 
   // As late as can be: to draw a million numbers takes a newcomer longer than to fetch them.
   void initialize() {
-    if (!std::exchange(is_initialized_, true)) strategy_->adopt(initial_model());
+    if (!std::exchange(is_initialized_, true)) begin_at(initial_model());
   }
 
   void lay_foundation(const Job& job, Done& done) {
@@ -121,7 +124,7 @@ class TypedTrainer final : public Trainer {
   void assign(const Shard& shard) {
     objective_->assign(shard);
     if (step_) step_->reshuffle();
-    if (!strategy_ && objective_->survey().empty()) start();
+    if (!algorithm_ && objective_->survey().empty()) start();
   }
 
   // All of it, or nothing and why.
@@ -133,7 +136,7 @@ class TypedTrainer final : public Trainer {
       done.trouble = snapshot.error().text;
       return;
     }
-    strategy_->adopt(snapshot->x);
+    begin_at(snapshot->x);
     is_initialized_ = true;
     step_->reset();
     refusal_ = {};
@@ -144,8 +147,8 @@ class TypedTrainer final : public Trainer {
 
   // That of the algorithm, and behind it that of the local optimizer.
   State<S> state() const {
-    State<S> state = strategy_->save();
-    const State<S> optimizer = step_->save();
+    State<S> state = algorithm_->state();
+    const State<S> optimizer = step_->state();
     std::ranges::copy(optimizer.vectors, std::back_inserter(state.vectors));
     std::ranges::copy(optimizer.numbers, std::back_inserter(state.numbers));
     return state;
@@ -158,69 +161,38 @@ class TypedTrainer final : public Trainer {
   }
 
   void load(const Snapshot<S>& snapshot) {
-    const State<S> shape = strategy_->save();
-    const auto vector = snapshot.vectors.begin() + std::ssize(shape.vectors);
-    const auto number = snapshot.numbers.begin() + std::ssize(shape.numbers);
-    strategy_->load({{snapshot.vectors.begin(), vector}, {snapshot.numbers.begin(), number}});
-    step_->load({{vector, snapshot.vectors.end()}, {number, snapshot.numbers.end()}});
+    const State<S> own = state();
+    for (std::size_t k = 0; k < own.vectors.size(); ++k)
+      std::ranges::copy(snapshot.vectors[k], own.vectors[k].begin());
+    for (std::size_t k = 0; k < own.numbers.size(); ++k) *own.numbers[k] = snapshot.numbers[k];
   }
 
   std::string options_name() const {
-    return fmt::format("{} {}", name(options_.algorithm), name(options_.local_optimizer));
+    return fmt::format("{} {}", options_.algorithm->name, name(options_.local_optimizer));
   }
   std::uint64_t state_kind() const { return stable_hash(options_name()); }
   std::uint64_t schema_hash() const {
     return stable_hash(
-        fmt::format("{} {} {}", objective_->schema(), name(options_.codec), sizeof(S)));
-  }
-
-  void follow_edges(const Job& job) {
-    if (Flows<S>* const flows = strategy_->flows()) flows->keep(job.edges);
-    if (Duals<S>* const duals = strategy_->duals()) duals->keep(job.edges, strategy_->model());
+        fmt::format("{} {} {}", objective_->schema(), options_.codec->name, sizeof(S)));
   }
 
   void offer(Done& done) {
+    Offer made = algorithm_->offer();
     done.is_offer = true;
-    if (const Duals<S>* const duals = strategy_->duals())
-      done.edge_offers = duals->tell(strategy_->model(), options_.codec, *pool_);
-    else
-      done.offer = sent_ = encode(options_.codec, strategy_->offered(), *pool_);
+    done.offer = std::move(made.vector);
+    done.edge_offers = std::move(made.of_edge);
   }
 
   void absorb(const Job& job, Done& done) {
-    if (Duals<S>* const duals = strategy_->duals())
-      done.rejections = duals->hear(job.mix, options_.codec);
-    else
-      average(job, done);
-  }
-
-  void average(const Job& job, Done& done) {
     std::span<const MixTerm> terms = job.mix;
     if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
-    Flows<S>* const flows = strategy_->flows();
-    std::vector<MixTerm> shared;
-    for (const MixTerm& term : terms) {
-      shared.push_back(term);
-      shared.back().weight *= strategy_->share();
-    }
-    // What belongs to an edge that has ended is nobody's concern any more.
-    if (flows)
-      std::erase_if(shared, [&](const MixTerm& term) { return flows->of(term.edge).empty(); });
-    MixResult mixed =
-        mix(strategy_->offered(), sent_, std::span<const MixTerm>(shared), options_.codec);
-    if (flows)
-      for (const MixTerm* term : mixed.mixed) {
-        MixTerm counted = *term;
-        counted.weight *= strategy_->flow_gain(*term);
-        accumulate(flows->of(term->edge), counted, sent_, options_.codec);
-      }
-    strategy_->absorbed();
+    MixResult mixed = algorithm_->absorb(terms);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
   }
 
   void describe_model(const Job& job, Done& done) {
-    const std::span<const S> x = strategy_->model();
+    const std::span<const S> x = algorithm_->model();
     if (const auto optimum = objective_->optimum(); !optimum.empty())
       done.stats.distance_to_optimum = std::sqrt(squared_distance(x, optimum));
     if (x.size() > kSketchAlwaysLimit && !job.evaluate) return;
@@ -231,13 +203,13 @@ class TypedTrainer final : public Trainer {
   }
 
   void evaluate(const Job& job, Done& done) {
-    done.evaluation = objective_->evaluate(strategy_->model(), options_.evaluation_samples);
+    done.evaluation = objective_->evaluate(algorithm_->model(), options_.evaluation_samples);
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
   }
 
   void local(const Job& job, Done& done) {
     step_->set_round(job.round);
-    if (!strategy_->local(*step_))
+    if (!algorithm_->local(*step_))
       refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
                                          step_->refusal(), job.round, step_->learning_rate())};
     if (job.round < refusal_.round + kTroubledRounds && !refusal_.text.empty())
@@ -254,8 +226,7 @@ class TypedTrainer final : public Trainer {
   std::uint64_t stream_;
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
-  Payload sent_;  // the offered vector as the neighbours got it
-  std::unique_ptr<Strategy<S>> strategy_;
+  std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another
   std::optional<LocalStep<S>> step_;

@@ -2,11 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <tuple>
+
+#include "daemon/cli/legality.h"
+
 namespace starling::daemon {
 namespace {
 
 using gossip::Schedule;
-using optim::Algorithm;
+using optim::AlgorithmRow;
 
 // Why one node's samples are of another kind than another's; empty where all draw from one urn.
 std::string difference(const models::DataOptions& data) {
@@ -18,49 +22,65 @@ std::string difference(const models::DataOptions& data) {
   return {};
 }
 
+// Of the exact algorithms that bear the settings, the one of least rank; where none does, the first
+// that exchanges by this schedule, and the checks say what is wrong with it.
+const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimizerKind optimizer,
+                                 bool is_wide) {
+  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  // The less, the better.
+  const auto merit = [&](const AlgorithmRow& row) {
+    return std::tuple(!bears(row, node, optimizer), is_wide && !row.choice.bears_delay,
+                      row.choice.rank);
+  };
+  const AlgorithmRow* best = nullptr;
+  for (const AlgorithmRow& row : optim::algorithms()) {
+    if (row.choice.rank == 0 || row.needs.is_pairwise != is_pairwise) continue;
+    if (!best || merit(row) < merit(*best)) best = &row;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
                    const Reader& reader) {
-  const Algorithm named = learner.optim.algorithm;
-  const bool is_plain = named == Algorithm::dpsgd || named == Algorithm::dpsgd_pipelined ||
-                        named == Algorithm::adpsgd;
-  if (!is_plain) return {};
-  const Algorithm chosen = choose_algorithm(node, learner, reader).algorithm;
-  if (chosen == Algorithm::dpsgd || chosen == Algorithm::adpsgd) return {};
+  const AlgorithmRow* const named = learner.optim.algorithm;
+  if (!named->is_plain) return {};
+  const AlgorithmRow* const chosen = choose_algorithm(node, learner, reader).algorithm;
+  if (chosen->is_plain) return {};
   return fmt::format("optim.algorithm = {} is biased, for data differ by node ({}); auto takes {}",
-                     name(named), difference(learner.data), name(chosen));
+                     named->name, difference(learner.data), chosen->name);
 }
 
 AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
                                  const Reader& reader) {
+  const AlgorithmRow* const plain = optim::algorithm_named("dpsgd");
   const std::string differs = difference(learner.data);
   const bool is_pairwise = node.schedule == Schedule::pairwise;
   if (differs.empty())
-    return {is_pairwise ? Algorithm::adpsgd : Algorithm::dpsgd,
+    return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
             "every node draws from the same data, and nothing is simpler"};
+  const optim::LocalOptimizerKind optimizer = learner.optim.local_optimizer;
+  const bool is_wide = reader.text("cluster.preset") == "wan";
+  const AlgorithmRow* const exact = choose_exact(node, optimizer, is_wide);
   const std::string because = fmt::format("data differ by node ({})", differs);
-  if (is_pairwise) return {Algorithm::pairwise_ed, because + ", and two at a time exchange"};
+  if (is_pairwise) return {exact, because + ", and two at a time exchange"};
   // The mean of steps is the step of the mean only where a step is linear in the gradient.
-  const bool is_adam = learner.optim.local_optimizer == optim::LocalOptimizerKind::adam;
+  const bool is_adam = optimizer == optim::LocalOptimizerKind::adam;
   const bool is_complete = node.topology.kind == topology::Kind::complete;
   if (is_complete && learner.optim.local_steps == 1 && !is_adam)
-    return {Algorithm::dpsgd, because + ", but all are neighbours and average exactly"};
+    return {plain, because + ", but all are neighbours and average exactly"};
   if (node.topology.kind == topology::Kind::exponential)
-    return {Algorithm::dpsgd, because + ", but an exact algorithm needs edges that lead both ways"};
+    return {plain, because + ", but an exact algorithm needs edges that lead both ways"};
   if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
-    return {Algorithm::dpsgd, fmt::format("exchange.missing={}", name(node.missing))};
-  const bool mixes = gossip::mixes_rounds(node);
-  if (is_adam) return {Algorithm::gt, because + ", and gt is exact with adam"};
-  if (learner.optim.local_optimizer != optim::LocalOptimizerKind::sgd)
-    return {mixes ? Algorithm::gt : Algorithm::ed, because};
-  if (mixes)
-    return {Algorithm::admm,
-            because + ", and nobody waits for the slow (exchange.schedule, quorum)"};
-  if (reader.text("cluster.preset") == "wan")
-    return {Algorithm::admm, because + ", and the network is wide (cluster.preset=wan)"};
-  return {Algorithm::ed, fmt::format("{}, and the network is near (cluster.preset={})", because,
-                                     reader.text("cluster.preset"))};
+    return {plain, fmt::format("exchange.missing={}", name(node.missing))};
+  if (is_adam) return {exact, fmt::format("{}, and {} is exact with adam", because, exact->name)};
+  if (optimizer != optim::LocalOptimizerKind::sgd) return {exact, because};
+  if (mixes_rounds(node))
+    return {exact, because + ", and nobody waits for the slow (exchange.schedule, quorum)"};
+  if (is_wide) return {exact, because + ", and the network is wide (cluster.preset=wan)"};
+  return {exact, fmt::format("{}, and the network is near (cluster.preset={})", because,
+                             reader.text("cluster.preset"))};
 }
 
 }  // namespace starling::daemon

@@ -11,7 +11,7 @@
 namespace starling::daemon {
 
 struct AlgorithmChoice {
-  optim::Algorithm algorithm = optim::Algorithm::dpsgd;
+  const optim::AlgorithmRow* algorithm = nullptr;
   std::string reason;  // as a person reads it: "data differ by node (…)"
 };
 

@@ -140,17 +140,17 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
       reader.mistake("model.from", start.error().text);
   }
   config.node.seed = config.learner.optim.seed;
-  optim::Algorithm& algorithm = config.learner.optim.algorithm;
-  if (algorithm == optim::Algorithm::automatic) {
+  const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
+  if (!algorithm) {
     AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
     algorithm = choice.algorithm;
     config.algorithm_reason = std::move(choice.reason);
   } else {
     config.advice = advise(config.node, config.learner, reader);
   }
-  config.node.algorithm = optim::name(algorithm);
-  config.node.traits = optim::traits(algorithm);
-  if (config.node.traits.is_pairwise && reader.is_default("exchange.schedule"))
+  config.node.algorithm = algorithm->name;
+  config.node.needs = algorithm->needs;
+  if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::Schedule::pairwise;
   config.stays = reader.flag("stop.stay");
   check_addresses(config, reader);

@@ -6,63 +6,74 @@ namespace starling::daemon {
 namespace {
 
 using gossip::Schedule;
-using optim::Algorithm;
+using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
 using optim::LocalOptimizerKind;
 
-void check_optimizer(const optim::Options& training, Reader& reader) {
-  const auto refuse = [&](std::string_view why) { reader.mistake("optim.local-optimizer", why); };
-  if (training.local_optimizer == LocalOptimizerKind::sgd) return;
-  if (training.algorithm == Algorithm::qg)
-    refuse("qg brings a momentum of its own; use sgd, or algorithm dpsgd");
-  if (training.algorithm == Algorithm::admm)
-    refuse("admm solves a problem of its own in each round; use sgd, or algorithm gt");
-  if (training.local_optimizer != LocalOptimizerKind::adam) return;
-  if (training.algorithm == Algorithm::ed || training.algorithm == Algorithm::pairwise_ed)
-    refuse(
-        fmt::format("the limit of {} with adam is biased; use sgd or momentum, or algorithm gt, "
-                    "which is exact with adam",
-                    name(training.algorithm)));
+bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
+  if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
+  return rule.allowed == OptimizerRule::Allowed::linear && kind != LocalOptimizerKind::adam;
 }
 
-void check_schedule(const gossip::Options& node, Algorithm algorithm, Reader& reader) {
+bool bears_mixed_rounds(const AlgorithmRow& algorithm) {
+  return algorithm.mixed_rounds_instead.empty();
+}
+
+void check_optimizer(const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
+  const OptimizerRule& rule = algorithm.optimizers;
+  if (allows(rule, training.local_optimizer)) return;
+  if (rule.allowed == OptimizerRule::Allowed::sgd)
+    reader.mistake("optim.local-optimizer", fmt::format("{} {}; use sgd, or algorithm {}",
+                                                        algorithm.name, rule.reason, rule.instead));
+  else
+    reader.mistake("optim.local-optimizer",
+                   fmt::format("the limit of {0} with adam is biased; use sgd or momentum, or "
+                               "algorithm {1}, which is exact with adam",
+                               algorithm.name, rule.instead));
+}
+
+void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   const auto refuse = [&](const std::string& why) { reader.mistake("exchange.schedule", why); };
   const bool is_pairwise = node.schedule == Schedule::pairwise;
-  if (node.traits.is_pairwise && !is_pairwise)
-    refuse(fmt::format("{} exchanges two at a time; use pairwise, or algorithm {}", name(algorithm),
-                       algorithm == Algorithm::adpsgd ? "dpsgd" : "ed"));
-  if (!node.traits.is_pairwise && is_pairwise)
+  if (algorithm.needs.is_pairwise && !is_pairwise)
+    refuse(fmt::format("{} exchanges two at a time; use pairwise, or algorithm {}", algorithm.name,
+                       algorithm.counterpart));
+  if (!algorithm.needs.is_pairwise && is_pairwise)
     refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
-                       name(algorithm), algorithm == Algorithm::ed ? "pairwise-ed" : "adpsgd"));
-  if (algorithm == Algorithm::ed && is_loose(node.schedule))
+                       algorithm.name, algorithm.counterpart));
+  if (!bears_mixed_rounds(algorithm) && is_loose(node.schedule))
     refuse(
-        fmt::format("ed diverges where vectors of different rounds are averaged, as {} does; "
-                    "use rounds, or algorithm gt or admm",
-                    name(node.schedule)));
-  if (node.traits.overlaps && is_loose(node.schedule))
+        fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
+                    "use rounds, or algorithm {}",
+                    algorithm.name, name(node.schedule), algorithm.mixed_rounds_instead));
+  if (algorithm.needs.overlaps && is_loose(node.schedule))
     refuse(
         fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
                     "use rounds, or algorithm dpsgd",
-                    name(algorithm), name(node.schedule)));
-  if (algorithm == Algorithm::ed && node.quorum < 1)
-    reader.mistake("exchange.quorum",
-                   "ed diverges where vectors of different rounds are averaged, as with those that "
-                   "a quorum leaves behind; use 1, or algorithm gt or admm");
+                    algorithm.name, name(node.schedule)));
+  if (!bears_mixed_rounds(algorithm) && node.quorum < 1)
+    reader.mistake(
+        "exchange.quorum",
+        fmt::format("{} diverges where vectors of different rounds are averaged, as with those "
+                    "that a quorum leaves behind; use 1, or algorithm {}",
+                    algorithm.name, algorithm.mixed_rounds_instead));
   if (node.quorum < 1 && node.schedule != Schedule::rounds)
     reader.mistake("exchange.quorum",
                    fmt::format("{} waits for no quorum; use schedule rounds, or quorum 1",
                                name(node.schedule)));
 }
 
-void check_missing(const gossip::Options& node, Algorithm algorithm, Reader& reader) {
+void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
-  if (node.traits.counts_flows)
+  if (algorithm.needs.delivery == Delivery::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
                                "vectors; use late, or algorithm dpsgd",
-                               name(algorithm)));
-  else if (node.traits.tells_each)
+                               algorithm.name));
+  else if (algorithm.needs.delivery == Delivery::per_edge)
     reader.mistake("exchange.missing",
-                   "admm takes each message once, whenever it comes; leave it at late");
+                   fmt::format("{} takes each message once, whenever it comes; leave it at late",
+                               algorithm.name));
   else if (node.schedule == Schedule::pairwise)
     reader.mistake("exchange.missing", "two that exchange average the same vectors; use late");
   else if (node.schedule != Schedule::rounds && node.missing == gossip::Missing::self)
@@ -73,17 +84,24 @@ void check_missing(const gossip::Options& node, Algorithm algorithm, Reader& rea
 
 }  // namespace
 
+bool bears(const AlgorithmRow& algorithm, const gossip::Options& node,
+           LocalOptimizerKind optimizer) {
+  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  return allows(algorithm.optimizers, optimizer) && algorithm.needs.is_pairwise == is_pairwise &&
+         (bears_mixed_rounds(algorithm) || !mixes_rounds(node));
+}
+
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
   check_optimizer(training, reader);
-  check_schedule(node, training.algorithm, reader);
-  check_missing(node, training.algorithm, reader);
-  const optim::Traits& traits = node.traits;
-  if (!traits.counts_flows && !traits.tells_each && !traits.is_pairwise) return;
+  check_schedule(node, algorithm, reader);
+  check_missing(node, algorithm, reader);
+  if (algorithm.needs.delivery == Delivery::newest && !algorithm.needs.is_pairwise) return;
   if (node.topology.kind == topology::Kind::exponential)
     reader.mistake("topology.kind",
                    fmt::format("its edges lead one way, and {} needs both; use hypercube or "
                                "random, or algorithm dpsgd",
-                               name(training.algorithm)));
+                               algorithm.name));
 }
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
-// Legality: which choices go together. Each that does not is a mistake with its reason and the
-// nearest choice that does (docs/algorithms.md).
+// Legality: which choices go together, by the rows of optim/algorithms/registry.h. Each that does
+// not is a mistake with its reason and the nearest choice that does (docs/algorithms.md).
 #pragma once
 
 #include "base/settings.h"
@@ -8,6 +8,11 @@
 
 namespace starling::daemon {
 
+// REQUIRES that training.algorithm is chosen.
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader);
+
+// Whether its row bears this schedule, quorum and local optimizer: what `auto` asks.
+bool bears(const optim::AlgorithmRow& algorithm, const gossip::Options& node,
+           optim::LocalOptimizerKind optimizer);
 
 }  // namespace starling::daemon

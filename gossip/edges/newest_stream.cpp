@@ -8,7 +8,7 @@
 namespace starling::gossip {
 
 NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round) {
-  return {.once = options.traits.tells_each,
+  return {.once = options.needs.delivery == optim::Delivery::per_edge,
           .by_round = by_round,
           .reuses = options.missing != Missing::self};
 }

@@ -63,12 +63,12 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
       last_round_ || !evaluated_round_ || completed >= *evaluated_round_ + options_.evaluate_every;
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = !last_round_;
-  job.local = !last_round_ && !options_.traits.overlaps;
+  job.local = !last_round_ && !options_.needs.overlaps;
   offered_ = false;
   jobs_in_flight_ = 1;
   const std::uint64_t round = job.round;
   out.train(std::move(job));
-  if (last_round_ || !options_.traits.overlaps) return;
+  if (last_round_ || !options_.needs.overlaps) return;
   optim::Job step;
   step.round = round;
   step.local = true;

@@ -9,50 +9,51 @@
 #include <span>
 #include <vector>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
 #include "optim/combine/duals.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
 
 template <class S>
-class Admm final : public Strategy<S> {
+class Admm final : public Algorithm<S> {
  public:
   Admm(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
-      : x_(x, std::move(pool)),
+      : x_(x.begin(), x.end()),
         g_(x.size()),
+        pool_(std::move(pool)),
+        format_(options.codec),
         duals_(x.size(), options.penalty, options.relaxation),
         rho_(options.penalty),
         local_steps_(options.local_steps) {}
 
-  std::span<const S> model() const override { return x_.values(); }
+  std::span<const S> model() const override { return x_; }
+  void follow(std::span<const std::uint64_t> edges) override { duals_.keep(edges, x_); }
   bool local(LocalStep<S>& step) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
     ExtraTerms<S>& terms = step.terms();
     terms.linear.assign(x_.size(), S{0});
     duals_.add_to(terms.linear, S{-1});
     terms.mu = static_cast<S>(mu);
-    if (!step.gradient(x_.values(), g_)) return false;
-    if (step.minimize(x_.edit())) return true;
+    if (!step.gradient(x_, g_)) return false;
+    if (step.minimize(x_)) return true;
     const S eta = static_cast<S>(1 / (1 / step.learning_rate() + mu));
     for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (k > 0 && !step.gradient(x_.values(), g_)) return false;
-      if (!step.accepts(x_.values(), g_, -eta)) return false;
-      axpy(-eta, std::span<const S>(g_), x_.edit());
+      if (k > 0 && !step.gradient(x_, g_)) return false;
+      if (!step.accepts(x_, g_, -eta)) return false;
+      axpy(-eta, std::span<const S>(g_), x_);
     }
     return true;
   }
-  SharedVector<S>& offered() override { return x_; }
-  void absorbed() override {}
-  void adopt(std::span<const S> x) override {
-    std::ranges::copy(x, x_.edit().begin());
-    duals_.clear();
+  Offer offer() override { return {.of_edge = duals_.tell(x_, *format_, *pool_)}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    return {.rejections = duals_.hear(terms, *format_)};
   }
-  Duals<S>* duals() override { return &duals_; }
 
  private:
-  SharedVector<S> x_;
-  std::vector<S> g_;
+  std::vector<S> x_, g_;
+  std::shared_ptr<BufferPool> pool_;
+  const Format* format_;
   Duals<S> duals_;
   double rho_;
   std::size_t local_steps_;

@@ -10,16 +10,17 @@
 #include <span>
 #include <vector>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
+#include "optim/combine/average.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
 
 template <class S>
-class Dpsgd final : public Strategy<S> {
+class Dpsgd final : public Algorithm<S> {
  public:
-  Dpsgd(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), local_steps_(local_steps) {}
+  Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
+      : x_(x, pool, *options.codec), u_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
@@ -29,21 +30,24 @@ class Dpsgd final : public Strategy<S> {
     }
     return true;
   }
-  SharedVector<S>& offered() override { return x_; }
-  void absorbed() override {}
-  void adopt(std::span<const S> x) override { std::ranges::copy(x, x_.edit().begin()); }
+  Offer offer() override { return {x_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override { return x_.absorb(terms); }
 
  private:
-  SharedVector<S> x_;
+  Average<S> x_;
   std::vector<S> u_;
   std::size_t local_steps_;
 };
 
 template <class S>
-class DpsgdPipelined final : public Strategy<S> {
+class DpsgdPipelined final : public Algorithm<S> {
  public:
-  DpsgdPipelined(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), step_(x.size()), local_steps_(local_steps) {}
+  DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
+                 const Options& options)
+      : x_(x, pool, *options.codec),
+        u_(x.size()),
+        step_(x.size()),
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
@@ -56,18 +60,16 @@ class DpsgdPipelined final : public Strategy<S> {
     }
     return true;
   }
-  SharedVector<S>& offered() override { return x_; }
-  void absorbed() override {
+  Offer offer() override { return {x_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    MixResult result = x_.absorb(terms);
     axpy(S{1}, std::span<const S>(u_), x_.edit());
     std::ranges::fill(u_, S{0});
-  }
-  void adopt(std::span<const S> x) override {
-    std::ranges::copy(x, x_.edit().begin());
-    std::ranges::fill(u_, S{0});
+    return result;
   }
 
  private:
-  SharedVector<S> x_;
+  Average<S> x_;
   std::vector<S> u_, step_, moved_;
   std::size_t local_steps_;
 };

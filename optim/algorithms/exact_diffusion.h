@@ -17,18 +17,23 @@
 #include <span>
 #include <vector>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
 #include "optim/combine/flows.h"
 
 namespace starling::optim {
 
 template <class S>
-class ExactDiffusion final : public Strategy<S> {
+class ExactDiffusion final : public Algorithm<S> {
  public:
-  ExactDiffusion(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
-      : x_(x, std::move(pool)), u_(x.size()), flows_(x.size()), local_steps_(local_steps) {}
+  ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
+                 const Options& options)
+      : x_(x, pool, *options.codec),
+        u_(x.size()),
+        flows_(x.size()),
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
+  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
   bool local(LocalStep<S>& step) override {
     const S gamma = static_cast<S>(step.learning_rate());
     bool is_taken = true;
@@ -40,18 +45,13 @@ class ExactDiffusion final : public Strategy<S> {
     }
     return is_taken;
   }
-  SharedVector<S>& offered() override { return x_; }
-  void absorbed() override {}
-  void adopt(std::span<const S> x) override {
-    std::ranges::copy(x, x_.edit().begin());
-    flows_.clear();
+  Offer offer() override { return {x_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    return flows_.absorb(x_, terms, {.share = 0.5, .gain = per_step});
   }
-  double share() const override { return 0.5; }
-  Flows<S>* flows() override { return &flows_; }
-  double flow_gain(const MixTerm& term) const override { return term.span > 0 ? 1 / term.span : 0; }
 
  private:
-  SharedVector<S> x_;
+  Average<S> x_;
   std::vector<S> u_;
   Flows<S> flows_;
   std::size_t local_steps_;

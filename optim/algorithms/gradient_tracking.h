@@ -10,23 +10,25 @@
 #include <span>
 #include <vector>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
 #include "optim/combine/flows.h"
 
 namespace starling::optim {
 
 template <class S>
-class GradientTracking final : public Strategy<S> {
+class GradientTracking final : public Algorithm<S> {
  public:
-  GradientTracking(std::span<const S> x, std::shared_ptr<BufferPool> pool, std::size_t local_steps)
+  GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
+                   const Options& options)
       : size_(x.size()),
-        offered_(with_room(x), std::move(pool)),
+        offered_(with_room(x), pool, *options.codec),
         y_(x.size()),
         u_(x.size()),
         flows_(x.size()),
-        local_steps_(local_steps) {}
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
+  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
   bool local(LocalStep<S>& step) override {
     bool is_taken = true;
     // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
@@ -41,13 +43,10 @@ class GradientTracking final : public Strategy<S> {
     }
     return is_taken;
   }
-  SharedVector<S>& offered() override { return offered_; }
-  void absorbed() override {}
-  void adopt(std::span<const S> x) override {
-    std::ranges::copy(x, offered_.edit().begin());
-    flows_.clear();
+  Offer offer() override { return {offered_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    return flows_.absorb(offered_, terms, {});
   }
-  Flows<S>* flows() override { return &flows_; }
 
  private:
   static std::vector<S> with_room(std::span<const S> x) {
@@ -57,7 +56,7 @@ class GradientTracking final : public Strategy<S> {
   }
 
   std::size_t size_;
-  SharedVector<S> offered_;  // x and y; between absorbed() and local() the y half is of no use
+  Average<S> offered_;  // x and y; between absorb() and local() the y half is of no use
   std::vector<S> y_, u_;
   Flows<S> flows_;
   std::size_t local_steps_;

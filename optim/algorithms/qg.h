@@ -10,22 +10,22 @@
 #include <span>
 #include <vector>
 
-#include "optim/algorithms/strategy.h"
+#include "optim/algorithms/algorithm.h"
+#include "optim/combine/average.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
 
 template <class S>
-class QuasiGlobal final : public Strategy<S> {
+class QuasiGlobal final : public Algorithm<S> {
  public:
-  QuasiGlobal(std::span<const S> x, std::shared_ptr<BufferPool> pool, double momentum,
-              std::size_t local_steps)
-      : x_(x, std::move(pool)),
+  QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
+      : x_(x, pool, *options.codec),
         before_(x.size()),
         g_(x.size()),
         m_(x.size()),
-        beta_(static_cast<S>(momentum)),
-        local_steps_(local_steps) {}
+        beta_(static_cast<S>(options.momentum)),
+        local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   bool local(LocalStep<S>& step) override {
@@ -39,24 +39,24 @@ class QuasiGlobal final : public Strategy<S> {
     }
     return true;
   }
-  SharedVector<S>& offered() override { return x_; }
-  void absorbed() override {
+  Offer offer() override { return {x_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    MixResult result = x_.absorb(terms);
+    follow_model();
+    return result;
+  }
+  State<S> state() override { return {.vectors = {m_}}; }
+
+ private:
+  void follow_model() {
     if (!(gamma_ > 0)) return;
     const S rate = (1 - beta_) / (gamma_ * static_cast<S>(local_steps_));
     const std::span<const S> x = x_.values();
     for (std::size_t k = 0; k < m_.size(); ++k) m_[k] = beta_ * m_[k] + rate * (before_[k] - x[k]);
     gamma_ = 0;
   }
-  void adopt(std::span<const S> x) override {
-    std::ranges::copy(x, x_.edit().begin());
-    std::ranges::fill(m_, S{0});
-    gamma_ = 0;
-  }
-  State<S> save() const override { return {.vectors = {m_}}; }
-  void load(const State<S>& state) override { std::ranges::copy(state.vectors[0], m_.begin()); }
 
- private:
-  SharedVector<S> x_;
+  Average<S> x_;
   std::vector<S> before_, g_, m_;
   S beta_;
   S gamma_ = 0;  // of the step that was offered; 0: none

@@ -25,29 +25,30 @@ void Duals<S>::add_to(std::span<S> v, S factor) const {
 }
 
 template <class S>
-std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::tell(std::span<const S> x, Codec codec,
+std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::tell(std::span<const S> x,
+                                                              const Format& format,
                                                               BufferPool& pool) const {
   std::vector<std::pair<std::uint64_t, Payload>> told;
   std::vector<S> q(size_);
   for (const auto& [edge, z] : z_) {
     for (std::size_t k = 0; k < size_; ++k) q[k] = 2 * rho_ * x[k] - z[k];
-    told.emplace_back(edge, encode(codec, std::span<const S>(q), pool));
+    told.emplace_back(edge, encode(format, std::span<const S>(q), pool));
   }
   return told;
 }
 
 template <class S>
-std::vector<Rejection> Duals<S>::hear(std::span<const MixTerm> terms, Codec codec) {
+std::vector<Rejection> Duals<S>::hear(std::span<const MixTerm> terms, const Format& format) {
   std::vector<Rejection> rejections;
   std::vector<S> q(size_);
   for (const MixTerm& term : terms) {
     const auto found = z_.find(term.edge);
     if (found == z_.end()) continue;
-    if (!is_vector(codec, term.theirs, size_)) {
+    if (!fits(format, term.theirs, size_)) {
       rejections.push_back({term.peer, "size"});
       continue;
     }
-    decode(codec, term.theirs, 0, std::span(q));
+    decode(format, term.theirs, 0, std::span(q));
     if (!std::isfinite(squared_norm(std::span<const S>(q)))) {
       rejections.push_back({term.peer, "not finite"});
       continue;

@@ -28,16 +28,15 @@ class Duals {
   std::size_t count() const { return z_.size(); }
   // These are the edges from now on; a new one begins with z = rho x.
   void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
-  void clear() { z_.clear(); }
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
 
   // What each neighbour is told.
-  std::vector<std::pair<std::uint64_t, Payload>> tell(std::span<const S> x, Codec codec,
+  std::vector<std::pair<std::uint64_t, Payload>> tell(std::span<const S> x, const Format& format,
                                                       BufferPool& pool) const;
   // What neighbours told. Terms of edges that are not kept are passed over; a vector of the wrong
   // size or with a number that is not finite is rejected, and its z stays.
-  std::vector<Rejection> hear(std::span<const MixTerm> terms, Codec codec);
+  std::vector<Rejection> hear(std::span<const MixTerm> terms, const Format& format);
 
  private:
   std::size_t size_;

@@ -10,11 +10,19 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "optim/combine/average.h"
+#include "optim/job.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
+
+// The gain of flows in units of the gradient: 1 / span, 0 without steps (job.h).
+inline double per_step(const MixTerm& term) {
+  return term.span > 0 ? 1 / term.span : 0;
+}
 
 template <class S>
 class Flows {
@@ -30,16 +38,33 @@ class Flows {
     for (const std::uint64_t edge : edges)
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
   }
-  void clear() { flows_.clear(); }
-
-  // Empty for an edge that is not kept.
-  std::span<S> of(std::uint64_t edge) {
-    const auto found = flows_.find(edge);
-    return found == flows_.end() ? std::span<S>() : std::span<S>(found->second);
-  }
   // v += factor sum_j F_ij. REQUIRES v of their size.
   void add_to(std::span<S> v, S factor = 1) const {
     for (const auto& [edge, flow] : flows_) axpy(factor, std::span<const S>(flow), v);
+  }
+
+  // How much of a pair enters s, and how much of that is counted. The same at both of its ends.
+  struct Shares {
+    double share = 1;                          // of w_ij: W~ = (1 - share) I + share W
+    double (*gain)(const MixTerm&) = nullptr;  // the unit of the flows; null: 1
+  };
+  // Averages s with the terms of edges that are kept, and counts what came over each, of the last
+  // `size` numbers of s.
+  MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
+    std::vector<MixTerm> kept;
+    for (const MixTerm& term : terms) {
+      if (!flows_.contains(term.edge)) continue;
+      kept.push_back(term);
+      kept.back().weight *= shares.share;
+    }
+    MixResult result = s.absorb(kept);
+    for (const std::size_t place : result.mixed) {
+      MixTerm& term = kept[place];
+      if (shares.gain) term.weight *= shares.gain(term);
+      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.sent(),
+                 s.format());
+    }
+    return result;
   }
 
  private:

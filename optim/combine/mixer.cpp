@@ -19,22 +19,24 @@ static_assert(kMixTile <= kTile);
 // Results of at least this size are stored past the caches, which would not keep them anyway.
 constexpr std::size_t kLargeBytes = 4 << 20;
 
-// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each. `sent` is
-// null where x itself is what was sent. A term with a vector of its own pulls twice,
+// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
+// where a number of the pair is not. `sent` is null where x itself is what was sent. A term with a
+// vector of its own pulls twice,
 //   w (theirs - own) = w (theirs - s) - w (own - s) .
 // REQUIRES terms.
 template <class S>
 std::vector<double> pass(std::span<const S> x, const Payload* sent,
-                         const std::vector<const MixTerm*>& terms, Codec codec, std::span<S> out) {
+                         const std::vector<const MixTerm*>& terms, const Format& format,
+                         std::span<S> out) {
   std::vector<VectorReader<S>> readers;
   PullSources<S> from;
   for (const MixTerm* term : terms) {
-    readers.emplace_back(codec, term->theirs);
+    readers.emplace_back(format, term->theirs);
     from.weights.push_back(static_cast<S>(term->weight));
   }
   for (const MixTerm* term : terms) {
     if (term->own.empty()) continue;
-    readers.emplace_back(codec, term->own);
+    readers.emplace_back(format, term->own);
     from.weights.push_back(static_cast<S>(-term->weight));
   }
   const std::size_t count = readers.size();
@@ -42,7 +44,7 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
   from.theirs.resize(count);
   if (PLANTED(weight_twice) && count > 0) from.weights.front() *= 2;
   std::optional<VectorReader<S>> own_reader;
-  if (sent) own_reader.emplace(codec, *sent);
+  if (sent) own_reader.emplace(format, *sent);
   std::vector<S> scratch((count + 1) * kMixTile);
   const bool is_large = out.size_bytes() >= kLargeBytes;
   for (std::size_t start = 0; start < x.size(); start += kMixTile) {
@@ -60,6 +62,9 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
       from.x = to;
     }
   }
+  std::size_t own = terms.size();
+  for (std::size_t j = 0; j < terms.size(); ++j)
+    if (!terms[j]->own.empty() && !std::isfinite(squared[own++])) squared[j] = INFINITY;
   squared.resize(terms.size());
   return squared;
 }
@@ -78,17 +83,29 @@ std::size_t drop_not_finite(std::vector<const MixTerm*>& terms, const std::vecto
   return kept.size() - terms.size();
 }
 
+// Whether every number that neighbours got is finite.
+template <class S>
+bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
+  VectorReader<S> reader(format, sent);
+  std::array<S, kMixTile> scratch;
+  for (std::size_t start = 0; start < size; start += kMixTile)
+    if (!std::isfinite(
+            squared_norm(reader.next(std::span(scratch).first(std::min(kMixTile, size - start))))))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
-              Codec codec) {
-  ENSURE(is_vector(codec, sent, x.size()), "what was sent has the size of the model");
+              const Format& format) {
+  ENSURE(fits(format, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
   std::vector<const MixTerm*> sound;
   for (const MixTerm& term : terms) {
-    if (is_vector(codec, term.theirs, x.size()) &&
-        (term.own.empty() || is_vector(codec, term.own, x.size())))
+    if (fits(format, term.theirs, x.size()) &&
+        (term.own.empty() || fits(format, term.own, x.size())))
       sound.push_back(&term);
     else
       result.rejections.push_back({term.peer, "size"});
@@ -99,32 +116,39 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   bool is_mixed = false;
   while (!sound.empty() && !is_mixed)
     is_mixed = x.replace([&](std::span<const S> from, std::span<S> to) {
-      squared = pass(from, own, sound, codec, to);
+      squared = pass(from, own, sound, format, to);
       return drop_not_finite(sound, squared, result.rejections) == 0;
     });
+  if (sound.empty() && !result.rejections.empty() && !is_finite<S>(sent, x.size(), format))
+    for (Rejection& rejection : result.rejections) rejection.reason = "own vector not finite";
   for (std::size_t j = 0; j < sound.size(); ++j)
     result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
-  result.mixed = std::move(sound);
+  for (const MixTerm* const term : sound)
+    result.mixed.push_back(static_cast<std::size_t>(term - terms.data()));
   return result;
 }
 
 template <class S>
-void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec) {
+void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Payload& sent,
+                const Format& format) {
   const Payload& own = term.own.empty() ? sent : term.own;
-  const std::size_t skipped = own.size() / bytes_per_number(codec) - flow.size();
   std::array<S, kMixTile> mine, theirs;
   const S weight = static_cast<S>(term.weight);
   for (std::size_t start = 0; start < flow.size(); start += kMixTile) {
     const std::size_t size = std::min(kMixTile, flow.size() - start);
-    decode(codec, own, skipped + start, std::span(mine).first(size));
-    decode(codec, term.theirs, skipped + start, std::span(theirs).first(size));
+    decode(format, own, first + start, std::span(mine).first(size));
+    decode(format, term.theirs, first + start, std::span(theirs).first(size));
     for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - mine[k]);
   }
 }
 
-template void accumulate(std::span<float>, const MixTerm&, const Payload&, Codec);
-template void accumulate(std::span<double>, const MixTerm&, const Payload&, Codec);
-template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>, Codec);
-template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>, Codec);
+template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Payload&,
+                         const Format&);
+template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Payload&,
+                         const Format&);
+template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>,
+                       const Format&);
+template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>,
+                       const Format&);
 
 }  // namespace starling::optim

@@ -14,20 +14,23 @@
 namespace starling::optim {
 
 struct MixResult {
-  std::vector<NeighborDistance> distances;  // of the vectors that were mixed, in their order
-  std::vector<const MixTerm*> mixed;        // those, of the caller
-  std::vector<Rejection> rejections;        // of those that were not
+  std::vector<NeighborDistance> distances = {};  // of the vectors that were mixed, in their order
+  std::vector<std::size_t> mixed = {};           // their places among the terms
+  std::vector<Rejection> rejections = {};        // of those that were not
 };
 
 // `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not
-// the exact value, is what conserves the mean under rounding. A vector of the wrong size or with a
-// number that is not finite is left out, so that its weight stays with self.
+// the exact value, is what conserves the mean under rounding. A pair with a vector of the wrong
+// size or with a number that is not finite is left out, at both of its ends, so that its weight
+// stays with self; the reason tells where the vector is this node's own.
 template <class S>
-MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms, Codec codec);
+MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
+              const Format& format);
 
-// flow += w (theirs - own) of the last flow.size() numbers, as mix() added it. REQUIRES a term that
+// flow += w (theirs - own) of the numbers from `first` on, as mix() added it. REQUIRES a term that
 // mix() took, with `sent` as there.
 template <class S>
-void accumulate(std::span<S> flow, const MixTerm& term, const Payload& sent, Codec codec);
+void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Payload& sent,
+                const Format& format);
 
 }  // namespace starling::optim

@@ -16,13 +16,8 @@ View<S> view(std::span<S> values) {
 }
 
 template <class S>
-std::span<const S> numbers(const Array<S>& values) {
+std::span<S> numbers(Array<S>& values) {
   return {values.data(), static_cast<std::size_t>(values.size())};
-}
-
-template <class S>
-void assign(Array<S>& to, std::span<const S> from) {
-  to = Eigen::Map<const Array<S>>(from.data(), static_cast<Eigen::Index>(from.size()));
 }
 
 template <class S>
@@ -47,8 +42,7 @@ class Momentum final : public LocalOptimizer<S> {
       view(g) = -gamma * m_;
   }
   void reset() override { m_.setZero(); }
-  State<S> save() const override { return {{numbers(m_)}, {}}; }
-  void load(const State<S>& state) override { assign(m_, state.vectors.at(0)); }
+  State<S> state() override { return {{numbers(m_)}, {}}; }
 
  private:
   S beta_;
@@ -81,13 +75,7 @@ class Adam final : public LocalOptimizer<S> {
     power1_ = power2_ = 1;
   }
   // The powers stand for the number of steps, and are exact where a power of that would not be.
-  State<S> save() const override { return {{numbers(m_), numbers(v_)}, {power1_, power2_}}; }
-  void load(const State<S>& state) override {
-    assign(m_, state.vectors.at(0));
-    assign(v_, state.vectors.at(1));
-    power1_ = state.numbers.at(0);
-    power2_ = state.numbers.at(1);
-  }
+  State<S> state() override { return {{numbers(m_), numbers(v_)}, {&power1_, &power2_}}; }
 
  private:
   static constexpr double kBeta2 = 0.999;

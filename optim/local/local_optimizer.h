@@ -22,10 +22,8 @@ class LocalOptimizer {
   virtual void step(std::span<S> g, S gamma) = 0;
   // Forgets its state, as for a node that starts from somebody else's parameters alone.
   virtual void reset() = 0;
-  // Its state where it lies, until the next call of another function.
-  virtual State<S> save() const { return {}; }
-  // Goes on, bit for bit, as the one that saved it. REQUIRES a state of the shape of save().
-  virtual void load(const State<S>&) {}
+  // One whose state is written over goes on, bit for bit, as the one that it was read from.
+  virtual State<S> state() { return {}; }
 };
 
 template <class S>

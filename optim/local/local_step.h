@@ -51,8 +51,8 @@ class LocalStep {
     optimizer_->reset();
     guard_.reset();
   }
-  State<S> save() const { return optimizer_->save(); }
-  void load(const State<S>& state) { optimizer_->load(state); }
+  // Of the local optimizer.
+  State<S> state() const { return optimizer_->state(); }
   // The node's samples changed: start a new pass over them.
   void reshuffle() { order_.clear(); }
 

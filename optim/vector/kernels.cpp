@@ -11,13 +11,7 @@
 
 #include "base/check.h"
 #include "base/prng.h"
-
-// Function multiversioning needs the dynamic loader's ifunc, which sanitizers do not survive.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define EVERY_CPU __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
-#else
-#define EVERY_CPU
-#endif
+#include "optim/vector/every_cpu.h"
 
 namespace starling::optim {
 namespace {

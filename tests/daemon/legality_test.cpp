@@ -41,6 +41,8 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
   for (const std::string schedule : {"ssp", "async"})
     refuses({{"optim.algorithm", "ed"}, {"exchange.schedule", schedule}}, "diverges", "gt or admm");
   refuses({{"optim.algorithm", "ed"}, {"exchange.quorum", ".5"}}, "diverges", "gt or admm");
+  refuses({{"optim.algorithm", "extra"}, {"exchange.schedule", "async"}}, "diverges", "gt or admm");
+  refuses({{"optim.algorithm", "extra"}, {"optim.local-optimizer", "adam"}}, "biased", "gt");
   for (const std::string algorithm : {"ed", "gt", "adpsgd", "pairwise-ed", "admm"})
     refuses({{"optim.algorithm", algorithm}, {"topology.kind", "exponential"}}, "one way",
             "hypercube");
@@ -63,7 +65,7 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
 
 TEST_CASE("What goes together is not refused") {
   for (const std::string algorithm :
-       {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "adpsgd", "pairwise-ed", "admm"})
+       {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra", "adpsgd", "pairwise-ed", "admm"})
     CHECK(verdict({{"optim.algorithm", algorithm}}).empty());
   for (const std::string algorithm : {"dpsgd", "qg", "gt", "admm"})
     for (const std::string schedule : {"rounds", "ssp", "async"})

@@ -47,11 +47,13 @@ topology::Kind kind_of(const std::string& text) {
 }
 
 // As optim/options.cpp has them.
-optim::Traits traits_of(const std::string& algorithm) {
-  return {.overlaps = algorithm == "dpsgd-pipelined",
-          .counts_flows = algorithm == "ed" || algorithm == "gt" || algorithm == "pairwise-ed",
-          .tells_each = algorithm == "admm",
-          .is_pairwise = algorithm == "adpsgd" || algorithm == "pairwise-ed"};
+optim::Needs needs_of(const std::string& algorithm) {
+  optim::Needs needs{.is_pairwise = algorithm == "adpsgd" || algorithm == "pairwise-ed",
+                     .overlaps = algorithm == "dpsgd-pipelined"};
+  if (algorithm == "ed" || algorithm == "gt" || algorithm == "pairwise-ed")
+    needs.delivery = optim::Delivery::exactly_once;
+  if (algorithm == "admm") needs.delivery = optim::Delivery::per_edge;
+  return needs;
 }
 
 bool set_protocol(gossip::Options& options, const std::string& key, const std::string& value) {
@@ -70,7 +72,7 @@ bool set_protocol(gossip::Options& options, const std::string& key, const std::s
   else if (key == "quorum")
     options.quorum = std::stod(value);
   else if (key == "algorithm")
-    options.algorithm = value, options.traits = traits_of(value),
+    options.algorithm = value, options.needs = needs_of(value),
     options.terms = {{"optim.algorithm", value}};
   else if (key == "topology")
     options.topology.kind = kind_of(value);

@@ -25,7 +25,7 @@ Payload payload_of(std::size_t bytes) {
 }
 
 optim::Done answer_to(const optim::Job& job, const CannedTrainer& trainer,
-                      const optim::Traits& traits) {
+                      const optim::Needs& needs) {
   optim::Done done;
   done.round = job.round;
   if (job.shard || job.foundation || job.adopt) {
@@ -37,8 +37,9 @@ optim::Done answer_to(const optim::Job& job, const CannedTrainer& trainer,
     done.workload = std::move(workload);
   }
   done.is_offer = job.offer;
-  if (job.offer && !traits.tells_each) done.offer = payload_of(trainer.bytes);
-  if (job.offer && traits.tells_each)
+  const bool tells_each = needs.delivery == optim::Delivery::per_edge;
+  if (job.offer && !tells_each) done.offer = payload_of(trainer.bytes);
+  if (job.offer && tells_each)
     for (const std::uint64_t edge : job.edges)
       done.edge_offers.emplace_back(edge, payload_of(trainer.bytes));
   if (job.snapshot) done.snapshot = payload_of(trainer.bytes);
@@ -65,7 +66,7 @@ void FewNodes::start(const std::string& name, gossip::Options options,
   names_[options.control.host] = name;
   ++self.life;
   self.trainer = trainer;
-  self.traits = options.traits;
+  self.needs = options.needs;
   self.busy_until = now_;
   self.cutter = {};
   self.core = std::make_unique<gossip::Node>(options, now_);
@@ -184,7 +185,7 @@ void FewNodes::train(const std::string& name, const optim::Job& job) {
   Participant& self = nodes_.at(name);
   const Duration took = job.local ? self.trainer.step : kShortJob;
   self.busy_until = std::max(self.busy_until, now_) + took;
-  later(name, self.busy_until - now_, gossip::Trained{answer_to(job, self.trainer, self.traits)});
+  later(name, self.busy_until - now_, gossip::Trained{answer_to(job, self.trainer, self.needs)});
 }
 
 const gossip::Node* FewNodes::find(const std::string& name) const {

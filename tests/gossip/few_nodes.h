@@ -75,7 +75,7 @@ class FewNodes {
   struct Participant {
     std::unique_ptr<gossip::Node> core;  // null: does not run
     CannedTrainer trainer;
-    optim::Traits traits;
+    optim::Needs needs;
     gossip::Cutter cutter;
     std::uint64_t life = 0;
     Time busy_until{};  // the trainer

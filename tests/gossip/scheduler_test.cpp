@@ -21,7 +21,7 @@ std::unique_ptr<Scheduler> scheduler_of(Schedule schedule, double quorum = 1,
   options.schedule = schedule;
   options.quorum = quorum;
   options.staleness = 3;
-  options.traits.counts_flows = counts_flows;
+  if (counts_flows) options.needs.delivery = optim::Delivery::exactly_once;
   return make_scheduler(options);
 }
 

@@ -106,7 +106,7 @@ TEST_CASE("No job is given while one is under way") {
 
 TEST_CASE("Where the algorithm overlaps the offer is a job of its own before the step") {
   Options options = party_options(1);
-  options.traits.overlaps = true;
+  options.needs.overlaps = true;
   Trainee node(options);
   node.start();
   const std::vector<optim::Job> jobs = node.jobs();

@@ -70,12 +70,12 @@ class Bowl final : public Objective<S> {
 };
 
 template <class S>
-Options options_for(Algorithm algorithm, double learning_rate) {
+Options options_for(const AlgorithmRow* algorithm, double learning_rate) {
   Options options;
   options.algorithm = algorithm;
   options.learning_rate = learning_rate;
   options.batch_size = 3;
-  options.codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  options.codec = format_named(sizeof(S) == 4 ? "f32" : "f64");
   return options;
 }
 
@@ -109,8 +109,10 @@ bool is_sound(Guard<double>& guard, const std::vector<double>& x, const std::vec
   return guard.check({.x = x, .u = u, .length = length, .loss = loss}).has_value();
 }
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::dpsgd, Algorithm::dpsgd_pipelined, Algorithm::qg,
-                                     Algorithm::ed, Algorithm::gt};
+const AlgorithmRow* const kAlgorithms[] = {
+    algorithm_named("dpsgd"), algorithm_named("dpsgd-pipelined"),
+    algorithm_named("qg"),    algorithm_named("ed"),
+    algorithm_named("gt"),    algorithm_named("extra")};
 constexpr LocalOptimizerKind kOptimizers[] = {LocalOptimizerKind::sgd, LocalOptimizerKind::momentum,
                                               LocalOptimizerKind::nesterov,
                                               LocalOptimizerKind::adam};
@@ -118,9 +120,9 @@ constexpr LocalOptimizerKind kOptimizers[] = {LocalOptimizerKind::sgd, LocalOpti
 }  // namespace
 
 TEST_CASE_TEMPLATE("A step that would blow up the loss is not taken", S, float, double) {
-  for (const Algorithm algorithm : kAlgorithms)
+  for (const AlgorithmRow* const algorithm : kAlgorithms)
     for (const LocalOptimizerKind optimizer : kOptimizers) {
-      CAPTURE(name(algorithm));
+      CAPTURE(algorithm->name);
       CAPTURE(name(optimizer));
       Options options = options_for<S>(algorithm, 1e6);
       options.local_optimizer = optimizer;
@@ -137,12 +139,12 @@ TEST_CASE_TEMPLATE("A step that would blow up the loss is not taken", S, float, 
 }
 
 TEST_CASE_TEMPLATE("A rate that is slightly too large ends in bounded numbers", S, float, double) {
-  for (const Algorithm algorithm : kAlgorithms)
+  for (const AlgorithmRow* const algorithm : kAlgorithms)
     for (const LocalOptimizerKind optimizer : kOptimizers)
       for (const double rate : {3.5, 30.0, 1e3}) {
         // Those whose steps stop growing: qg slows itself down, adam's are as long as the rate.
         if (optimizer == LocalOptimizerKind::adam && rate < 30) continue;
-        CAPTURE(name(algorithm));
+        CAPTURE(algorithm->name);
         CAPTURE(name(optimizer));
         CAPTURE(rate);
         Options options = options_for<S>(algorithm, rate);
@@ -163,9 +165,9 @@ TEST_CASE_TEMPLATE("A rate that is slightly too large ends in bounded numbers", 
 }
 
 TEST_CASE("A node that was refused tries again and goes on once its rate is sound") {
-  for (const Algorithm algorithm : kAlgorithms)
+  for (const AlgorithmRow* const algorithm : kAlgorithms)
     for (const LocalOptimizerKind optimizer : kOptimizers) {
-      CAPTURE(name(algorithm));
+      CAPTURE(algorithm->name);
       CAPTURE(name(optimizer));
       Options options = options_for<double>(algorithm, 1e6);
       options.local_optimizer = optimizer;
@@ -184,8 +186,8 @@ TEST_CASE("A node that was refused tries again and goes on once its rate is soun
 
 TEST_CASE("A refused step takes its batch as one that is taken") {
   Calls sound, sick;
-  const auto one = trainer<double>(options_for<double>(Algorithm::dpsgd, 0.1), sound);
-  const auto other = trainer<double>(options_for<double>(Algorithm::dpsgd, 1e6), sick);
+  const auto one = trainer<double>(options_for<double>(algorithm_named("dpsgd"), 0.1), sound);
+  const auto other = trainer<double>(options_for<double>(algorithm_named("dpsgd"), 1e6), sick);
   for (std::uint64_t round = 1; round <= 20; ++round) {
     CHECK_FALSE(run(*one, round).trouble);
     CHECK(run(*other, round).trouble);
@@ -195,19 +197,19 @@ TEST_CASE("A refused step takes its batch as one that is taken") {
 }
 
 TEST_CASE("A sound run asks for the loss in its first step only") {
-  for (const Algorithm algorithm : kAlgorithms) {
-    CAPTURE(name(algorithm));
+  for (const AlgorithmRow* const algorithm : kAlgorithms) {
+    CAPTURE(algorithm->name);
     Calls calls;
     const auto node = trainer<double>(options_for<double>(algorithm, 0.1), calls);
     for (std::uint64_t round = 1; round <= 200; ++round) CHECK_FALSE(run(*node, round).trouble);
-    CHECK(calls.evaluations <= (algorithm == Algorithm::qg ? 5 : 2));  // its momentum grows
+    CHECK(calls.evaluations <= (algorithm == algorithm_named("qg") ? 5 : 2));  // its momentum grows
     CHECK(calls.initial_models == 1);
   }
 }
 
 TEST_CASE_TEMPLATE("No step leads to where there are no numbers", S, float, double) {
-  for (const Algorithm algorithm : kAlgorithms) {
-    CAPTURE(name(algorithm));
+  for (const AlgorithmRow* const algorithm : kAlgorithms) {
+    CAPTURE(algorithm->name);
     Calls calls;
     // From 0 to 3.8, where it would hear no number any more.
     const auto node = trainer<S>(options_for<S>(algorithm, 1.9), calls, {.edge = 3});
@@ -219,9 +221,9 @@ TEST_CASE_TEMPLATE("No step leads to where there are no numbers", S, float, doub
 }
 
 TEST_CASE("What a loss does not show the size of the numbers does") {
-  for (const Algorithm algorithm : kAlgorithms)
+  for (const AlgorithmRow* const algorithm : kAlgorithms)
     for (const double slope : {-1.5, 1e13, 1e17}) {
-      CAPTURE(name(algorithm));
+      CAPTURE(algorithm->name);
       CAPTURE(slope);
       Calls calls;
       const auto node = trainer<float>(options_for<float>(algorithm, 1e3), calls,

@@ -23,7 +23,7 @@ std::vector<S> random_vector(std::size_t size, std::uint64_t seed) {
 }
 
 template <class S>
-Payload encoded(const std::vector<S>& values, Codec codec) {
+Payload encoded(const std::vector<S>& values, const Format& codec) {
   static BufferPool pool;
   return encode<S>(codec, values, pool);
 }
@@ -54,7 +54,7 @@ Payload in_pieces(const Payload& whole, std::size_t piece) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("Mixing moves towards the neighbours by the weights", S, float, double) {
-  const Codec codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  const Format& codec = *format_named(sizeof(S) == 4 ? "f32" : "f64");
   const std::size_t size = 10'001;
   const auto own = random_vector<S>(size, 1), a = random_vector<S>(size, 2),
              b = random_vector<S>(size, 3);
@@ -87,16 +87,17 @@ TEST_CASE("What was sent stays as it is while the vector goes on") {
       const Payload sent = x.share();
       CHECK(x.is_shown_by(sent));
       const double weight = 0.5 / static_cast<double>(degree);
-      const std::vector<MixTerm> terms(degree, {NodeId{2}, weight, encoded(theirs, Codec::f32)});
-      mix(x, sent, terms, Codec::f32);
-      mix(copied, encoded(own, Codec::f32), terms, Codec::f32);
+      const std::vector<MixTerm> terms(degree,
+                                       {NodeId{2}, weight, encoded(theirs, *format_named("f32"))});
+      mix(x, sent, terms, *format_named("f32"));
+      mix(copied, encoded(own, *format_named("f32")), terms, *format_named("f32"));
       CHECK(copy_of(x) == copy_of(copied));
       double worst = 0;
       for (std::size_t i = 0; i < size; ++i)
         worst = std::max(worst, std::abs(x.values()[i] - 0.5 * (own[i] + theirs[i])));
       CHECK(worst < 1e-5);
       std::vector<float> seen(size);
-      decode<float>(Codec::f32, sent, 0, seen);
+      decode<float>(*format_named("f32"), sent, 0, seen);
       CHECK(seen == own);
       x.edit()[0] = 7;
       CHECK_FALSE(x.is_shown_by(sent));
@@ -109,7 +110,7 @@ TEST_CASE("A shared vector is copied before it is edited") {
   const Payload sent = x.share();
   x.edit()[3] = 42;
   std::vector<float> seen(own.size());
-  decode<float>(Codec::f32, sent, 0, seen);
+  decode<float>(*format_named("f32"), sent, 0, seen);
   CHECK(seen == own);
   CHECK(x.values()[3] == 42);
   const float* place = x.values().data();
@@ -118,7 +119,7 @@ TEST_CASE("A shared vector is copied before it is edited") {
 }
 
 TEST_CASE_TEMPLATE("A late pair is mixed by what both were", S, float, double) {
-  const Codec codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  const Format& codec = *format_named(sizeof(S) == 4 ? "f32" : "f64");
   const std::size_t size = 5001;
   const auto now = random_vector<S>(size, 1), before = random_vector<S>(size, 2),
              theirs = random_vector<S>(size, 3), late = random_vector<S>(size, 4);
@@ -143,10 +144,12 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
     auto bad = random_vector<float>(size, 3);
     bad[8999] = poison;
     SharedVector<float> x = shared(own), expected = shared(own);
-    const MixTerm sound{NodeId{1}, 0.3, encoded(good, Codec::f32)};
-    const std::vector<MixTerm> terms = {sound, {NodeId{2}, 0.3, encoded(bad, Codec::f32)}};
-    const MixResult result = mix(x, encoded(own, Codec::f32), terms, Codec::f32);
-    mix(expected, encoded(own, Codec::f32), std::span(&sound, 1), Codec::f32);
+    const MixTerm sound{NodeId{1}, 0.3, encoded(good, *format_named("f32"))};
+    const std::vector<MixTerm> terms = {sound,
+                                        {NodeId{2}, 0.3, encoded(bad, *format_named("f32"))}};
+    const MixResult result =
+        mix(x, encoded(own, *format_named("f32")), terms, *format_named("f32"));
+    mix(expected, encoded(own, *format_named("f32")), std::span(&sound, 1), *format_named("f32"));
     CHECK(copy_of(x) == copy_of(expected));
     REQUIRE(result.rejections.size() == 1);
     CHECK(result.rejections[0].peer == NodeId{2});
@@ -155,12 +158,40 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
   }
 }
 
+TEST_CASE("A late pair of which either vector is not finite is mixed at neither end") {
+  const std::size_t size = 100;
+  const auto now = random_vector<float>(size, 1), theirs = random_vector<float>(size, 2);
+  auto poisoned = random_vector<float>(size, 3);
+  poisoned[50] = std::numeric_limits<float>::infinity();
+  const Format& f32 = *format_named("f32");
+  for (const bool is_own : {false, true}) {
+    SharedVector<float> x = shared(now);
+    const MixTerm late{NodeId{2}, 0.3, encoded(is_own ? theirs : poisoned, f32),
+                       encoded(is_own ? poisoned : theirs, f32)};
+    const MixResult result = mix(x, encoded(now, f32), std::span(&late, 1), f32);
+    CHECK(copy_of(x) == now);
+    CHECK(result.mixed.empty());
+    CHECK(result.rejections.size() == 1);
+  }
+}
+
+TEST_CASE("A node whose own vector is not finite does not blame its neighbours") {
+  const std::vector<float> theirs = {1, 2}, own = {1, std::numeric_limits<float>::infinity()};
+  const Format& f32 = *format_named("f32");
+  SharedVector<float> x = shared(own);
+  const MixTerm term{NodeId{2}, 0.3, encoded(theirs, f32)};
+  const MixResult result = mix(x, encoded(own, f32), std::span(&term, 1), f32);
+  REQUIRE(result.rejections.size() == 1);
+  CHECK(result.rejections[0].reason == "own vector not finite");
+  CHECK(copy_of(x) == own);
+}
+
 TEST_CASE("A vector of another size is refused") {
   const auto own = random_vector<float>(10, 1), longer = random_vector<float>(11, 2);
   SharedVector<float> x = shared(own);
-  const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, encoded(longer, Codec::f32)},
+  const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, encoded(longer, *format_named("f32"))},
                                       {NodeId{2}, 0.3, Payload()}};
-  const MixResult result = mix(x, encoded(own, Codec::f32), terms, Codec::f32);
+  const MixResult result = mix(x, encoded(own, *format_named("f32")), terms, *format_named("f32"));
   CHECK(copy_of(x) == own);
   CHECK(result.rejections.size() == 2);
 }
@@ -168,10 +199,11 @@ TEST_CASE("A vector of another size is refused") {
 TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds") {
   const auto a = random_vector<double>(5000, 1), b = random_vector<double>(5000, 2);
   SharedVector<double> x = shared(a), y = shared(b);
-  const Payload sent_a = encoded(a, Codec::f32), sent_b = encoded(b, Codec::f32);
+  const Payload sent_a = encoded(a, *format_named("f32")),
+                sent_b = encoded(b, *format_named("f32"));
   const MixTerm to_a{NodeId{2}, 0.4, sent_b}, to_b{NodeId{1}, 0.4, sent_a};
-  mix(x, sent_a, std::span(&to_a, 1), Codec::f32);
-  mix(y, sent_b, std::span(&to_b, 1), Codec::f32);
+  mix(x, sent_a, std::span(&to_a, 1), *format_named("f32"));
+  mix(y, sent_b, std::span(&to_b, 1), *format_named("f32"));
   double drift = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     drift = std::max(drift, std::abs(x.values()[i] + y.values()[i] - a[i] - b[i]));
@@ -180,7 +212,7 @@ TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds"
 
 TEST_CASE_TEMPLATE("Both ends of an edge count the same but for the sign", S, float, double) {
   constexpr std::size_t kSize = 37;
-  for (const Codec codec : {Codec::f32, Codec::f64}) {
+  for (const Format& codec : formats()) {
     std::vector<S> flow(kSize), flow_of_peer(kSize);
     for (std::uint64_t round = 0; round < 1000; ++round) {
       // Of the last numbers of what was sent; every third pair is late.
@@ -189,9 +221,9 @@ TEST_CASE_TEMPLATE("Both ends of an edge count the same but for the sign", S, fl
       const double weight = 1 / static_cast<double>(2 + round % 5);
       const Payload own = round % 3 == 0 ? sent : Payload();
       const Payload newer = encoded(random_vector<S>(2 * kSize, round), codec);
-      accumulate(std::span(flow), {NodeId{2}, weight, theirs, own}, own.empty() ? sent : newer,
-                 codec);
-      accumulate(std::span(flow_of_peer), {NodeId{1}, weight, sent}, theirs, codec);
+      accumulate(std::span(flow), kSize, {NodeId{2}, weight, theirs, own},
+                 own.empty() ? sent : newer, codec);
+      accumulate(std::span(flow_of_peer), kSize, {NodeId{1}, weight, sent}, theirs, codec);
     }
     CHECK(squared_norm(std::span<const S>(flow)) > 1000);
     axpy(S{1}, std::span<const S>(flow_of_peer), std::span(flow));
@@ -203,12 +235,13 @@ TEST_CASE("A vector survives its encoding") {
   BufferPool pool;
   const auto values = random_vector<double>(5001, 4);
   std::vector<double> back(values.size());
-  decode<double>(Codec::f64, encode<double>(Codec::f64, values, pool), 0, back);
+  decode<double>(*format_named("f64"), encode<double>(*format_named("f64"), values, pool), 0, back);
   CHECK(back == values);
-  decode<double>(Codec::f32, encode<double>(Codec::f32, values, pool), 0, back);
+  decode<double>(*format_named("f32"), encode<double>(*format_named("f32"), values, pool), 0, back);
   for (std::size_t i = 0; i < values.size(); ++i)
     REQUIRE(back[i] == static_cast<double>(static_cast<float>(values[i])));
-  CHECK_FALSE(is_vector(Codec::f32, in_pieces(encode<double>(Codec::f32, values, pool), 6), 5001));
+  CHECK_FALSE(fits(*format_named("f32"),
+                   in_pieces(encode<double>(*format_named("f32"), values, pool), 6), 5001));
 }
 
 TEST_CASE("A pool gives a buffer again once nobody shows it") {
@@ -216,12 +249,12 @@ TEST_CASE("A pool gives a buffer again once nobody shows it") {
   const std::vector<float> values(1000, 1.0F);
   const void* first = nullptr;
   {
-    const Payload payload = encode<float>(Codec::f32, values, pool);
+    const Payload payload = encode<float>(*format_named("f32"), values, pool);
     first = payload.pieces()[0].bytes.data();
-    const Payload other = encode<float>(Codec::f32, values, pool);
+    const Payload other = encode<float>(*format_named("f32"), values, pool);
     CHECK(other.pieces()[0].bytes.data() != first);
   }
-  const Payload again = encode<float>(Codec::f32, values, pool);
-  const Payload and_again = encode<float>(Codec::f32, values, pool);
+  const Payload again = encode<float>(*format_named("f32"), values, pool);
+  const Payload and_again = encode<float>(*format_named("f32"), values, pool);
   CHECK((again.pieces()[0].bytes.data() == first || and_again.pieces()[0].bytes.data() == first));
 }

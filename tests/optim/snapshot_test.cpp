@@ -52,13 +52,13 @@ class Valley final : public Objective<S> {
 
 template <class S>
 std::unique_ptr<Trainer> trainer(LocalOptimizerKind kind, std::size_t dimension = 7,
-                                 Algorithm algorithm = Algorithm::dpsgd) {
+                                 const AlgorithmRow* algorithm = algorithm_named("dpsgd")) {
   Options options;
   options.algorithm = algorithm;
   options.local_optimizer = kind;
   options.learning_rate = 0.01;
   options.batch_size = 0;
-  options.codec = sizeof(S) == 4 ? Codec::f32 : Codec::f64;
+  options.codec = format_named(sizeof(S) == 4 ? "f32" : "f64");
   auto made = make_trainer<S>(options, std::make_unique<Valley<S>>(dimension, 1.7), 1,
                               [] { return Time{}; });
   Job job;
@@ -95,7 +95,7 @@ std::vector<std::byte> bytes_of(const Payload& payload) {
 }
 
 template <class S>
-void continues(LocalOptimizerKind kind, Algorithm algorithm) {
+void continues(LocalOptimizerKind kind, const AlgorithmRow* algorithm) {
   const auto donor = trainer<S>(kind, 7, algorithm);
   for (std::uint64_t round = 1; round <= 20; ++round) step(*donor, round);
   const auto newcomer = trainer<S>(kind, 7, algorithm);
@@ -124,7 +124,8 @@ void continues(LocalOptimizerKind kind, Algorithm algorithm) {
 
 TEST_CASE("A restored snapshot continues bit for bit with every local optimizer") {
   for (const LocalOptimizerKind kind : kKinds)
-    for (const Algorithm algorithm : {Algorithm::dpsgd, Algorithm::dpsgd_pipelined}) {
+    for (const AlgorithmRow* const algorithm :
+         {algorithm_named("dpsgd"), algorithm_named("dpsgd-pipelined")}) {
       CAPTURE(name(kind));
       continues<float>(kind, algorithm);
       continues<double>(kind, algorithm);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "optim/codec/codec.h"
 #include "optim/local/local_step.h"
 
 using namespace starling;
@@ -42,12 +43,12 @@ class Bowl final : public Objective<double> {
   bool poisoned_;
 };
 
-Options options_for(Algorithm algorithm) {
+Options options_for(const AlgorithmRow* algorithm) {
   Options options;
   options.algorithm = algorithm;
   options.learning_rate = 0.5;
   options.batch_size = 0;
-  options.codec = Codec::f64;
+  options.codec = format_named("f64");
   return options;
 }
 
@@ -56,7 +57,7 @@ std::unique_ptr<Trainer> trainer(double target, const Options& options, bool poi
                                    [] { return Time{}; });
   Job job;
   job.shard = std::make_shared<Shard>();
-  const std::size_t vectors = options.algorithm == Algorithm::gt ? 2 : 1;
+  const std::size_t vectors = options.algorithm == algorithm_named("gt") ? 2 : 1;
   CHECK(made->run(job).workload->payload_bytes == 16 * vectors);
   return made;
 }
@@ -75,8 +76,8 @@ Done run(Trainer& trainer, bool absorb, bool local, bool offer, std::vector<MixT
 }  // namespace
 
 TEST_CASE("D-PSGD steps and then averages what was offered") {
-  const auto a = trainer(1, options_for(Algorithm::dpsgd));
-  const auto b = trainer(3, options_for(Algorithm::dpsgd));
+  const auto a = trainer(1, options_for(algorithm_named("dpsgd")));
+  const auto b = trainer(3, options_for(algorithm_named("dpsgd")));
   const Payload from_a = run(*a, false, true, true).offer;
   const Payload from_b = run(*b, false, true, true).offer;
   run(*a, true, false, false, {{NodeId{2}, 0.5, from_b}});
@@ -86,8 +87,8 @@ TEST_CASE("D-PSGD steps and then averages what was offered") {
 }
 
 TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
-  const auto a = trainer(1, options_for(Algorithm::dpsgd_pipelined));
-  const auto b = trainer(3, options_for(Algorithm::dpsgd_pipelined));
+  const auto a = trainer(1, options_for(algorithm_named("dpsgd-pipelined")));
+  const auto b = trainer(3, options_for(algorithm_named("dpsgd-pipelined")));
   for (int round = 0; round < 2; ++round) {
     const Payload from_a = run(*a, false, false, true).offer;
     const Payload from_b = run(*b, false, false, true).offer;
@@ -102,7 +103,7 @@ TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
 }
 
 TEST_CASE("Local steps are taken one after another") {
-  Options options = options_for(Algorithm::dpsgd);
+  Options options = options_for(algorithm_named("dpsgd"));
   options.local_steps = 3;
   const auto one = trainer(1, options);
   const Done done = run(*one, false, true, false);
@@ -112,7 +113,7 @@ TEST_CASE("Local steps are taken one after another") {
 }
 
 TEST_CASE("A gradient that is not finite changes nothing and says so") {
-  const auto sick = trainer(1, options_for(Algorithm::dpsgd), true);
+  const auto sick = trainer(1, options_for(algorithm_named("dpsgd")), true);
   const Done done = run(*sick, false, true, true);
   REQUIRE(done.trouble.has_value());
   CHECK(done.trouble->find("learning-rate") != std::string::npos);
@@ -122,7 +123,8 @@ TEST_CASE("A gradient that is not finite changes nothing and says so") {
 
 TEST_CASE("A vector that is not finite is not counted in what came over its edge") {
   using Limits = std::numeric_limits<double>;
-  for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt})
+  for (const AlgorithmRow* const algorithm :
+       {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("extra")})
     for (const double poison : {Limits::quiet_NaN(), Limits::infinity(), 1e300}) {
       const auto one = trainer(1, options_for(algorithm));
       const auto other = trainer(1, options_for(algorithm));
@@ -130,9 +132,11 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
       for (int round = 0; round < 5; ++round) {
         std::vector<double> numbers(run(*one, false, true, true).offer.size() / 8, 0.5);
         run(*other, false, true, true);
-        const MixTerm good{NodeId{2}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 7};
+        const MixTerm good{
+            NodeId{2}, 0.3, encode<double>(*format_named("f64"), numbers, pool), {}, 7};
         numbers.back() = poison;
-        const MixTerm bad{NodeId{3}, 0.3, encode<double>(Codec::f64, numbers, pool), {}, 8};
+        const MixTerm bad{
+            NodeId{3}, 0.3, encode<double>(*format_named("f64"), numbers, pool), {}, 8};
         run(*one, true, false, false, {good});
         CHECK(run(*other, true, false, false, {good, bad}).rejections.size() == 1);
         CHECK(one->parameters() == other->parameters());
@@ -143,7 +147,7 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
 TEST_CASE("The linear and the proximal term move the minimum as they should") {
   // min (x-1)^2/2 + c x + mu/2 (x-v)^2 is at (1 - c + mu v) / (1 + mu).
   Bowl bowl(1);
-  Options options = options_for(Algorithm::dpsgd);
+  Options options = options_for(algorithm_named("dpsgd"));
   options.learning_rate = 0.2;
   LocalStep<double> step(options, bowl, 1);
   step.terms() = {{0.5, 0.5}, {2.0, 2.0}, 3.0};

@@ -18,7 +18,7 @@ namespace starling::test {
 
 struct Row {
   std::string name;
-  optim::Algorithm algorithm = optim::Algorithm::dpsgd;
+  const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd");
   double rate = 0.3;
   std::uint64_t rounds = 400;  // on the torus, until nothing moves beyond 1e-10
   bool is_exact = false;
@@ -27,20 +27,22 @@ struct Row {
 };
 
 inline const std::vector<Row>& all_rows() {
-  using optim::Algorithm;
+  using optim::algorithm_named;
   static const std::vector<Row> rows = {
-      {"dpsgd", Algorithm::dpsgd},
-      {"dpsgd-pipelined", Algorithm::dpsgd_pipelined},
-      {"qg", Algorithm::qg, 0.3, 800},
-      {"ed", Algorithm::ed, 0.5, 250, true},
-      {"ed with five local steps", Algorithm::ed, 0.3, 150, true, 5},
-      {"gt", Algorithm::gt, 0.5, 250, true},
-      {"gt with five local steps", Algorithm::gt, 0.1, 250, true, 5},
-      {"adpsgd", Algorithm::adpsgd},
-      {"pairwise-ed", Algorithm::pairwise_ed, 0.5, 250, true},
-      {"admm", Algorithm::admm, 0.5, 150, true},
-      {"admm by a gradient step", Algorithm::admm, 0.5, 450, true, 1, false},
-      {"admm by five gradient steps", Algorithm::admm, 0.5, 150, true, 5, false},
+      {"dpsgd", algorithm_named("dpsgd")},
+      {"dpsgd-pipelined", algorithm_named("dpsgd-pipelined")},
+      {"qg", algorithm_named("qg"), 0.3, 800},
+      {"ed", algorithm_named("ed"), 0.5, 250, true},
+      {"ed with five local steps", algorithm_named("ed"), 0.3, 150, true, 5},
+      {"gt", algorithm_named("gt"), 0.5, 250, true},
+      {"gt with five local steps", algorithm_named("gt"), 0.1, 250, true, 5},
+      {"extra", algorithm_named("extra"), 0.3, 400, true},
+      {"extra with five local steps", algorithm_named("extra"), 0.1, 400, true, 5},
+      {"adpsgd", algorithm_named("adpsgd")},
+      {"pairwise-ed", algorithm_named("pairwise-ed"), 0.5, 250, true},
+      {"admm", algorithm_named("admm"), 0.5, 150, true},
+      {"admm by a gradient step", algorithm_named("admm"), 0.5, 450, true, 1, false},
+      {"admm by five gradient steps", algorithm_named("admm"), 0.5, 150, true, 5, false},
   };
   return rows;
 }
@@ -73,17 +75,17 @@ template <class S>
 constexpr double kRounding = std::is_same_v<S, float> ? 2e-6 : 1e-13;
 
 template <class S>
-constexpr optim::Codec kCodec = std::is_same_v<S, float> ? optim::Codec::f32 : optim::Codec::f64;
+const optim::Format* const kFormat = optim::format_named(sizeof(S) == 4 ? "f32" : "f64");
 
 template <class S>
 Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus,
-                     const ReferenceShape& shape = {}) {
+                     const ReferenceShape& shape = {}, const optim::Format* format = kFormat<S>) {
   optim::Options training = reference_training(row.rate);
   training.algorithm = row.algorithm;
   training.local_steps = row.local_steps;
   training.penalty = 0.2;
-  training.codec = kCodec<S>;
-  return {kind, shape.n, optim::traits(row.algorithm), [=](std::size_t i) {
+  training.codec = format;
+  return {kind, shape.n, row.algorithm->needs, [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),
                                           i, [] { return Time{}; });

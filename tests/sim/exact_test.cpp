@@ -16,11 +16,11 @@ namespace {
 
 constexpr double kExact = 1e-10;
 
-Cluster cluster_of(optim::Algorithm algorithm, topology::Kind kind, double loss,
+Cluster cluster_of(const optim::AlgorithmRow* algorithm, topology::Kind kind, double loss,
                    std::uint64_t seed = 1) {
   optim::Options training = reference_training(0.1);
   training.algorithm = algorithm;
-  if (algorithm == optim::Algorithm::admm) training.penalty = 0.5;
+  if (algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(16, kind, training);
   options.base.expect = 16;
   options.seed = seed;
@@ -56,7 +56,7 @@ void expect_sound(const Cluster& cluster) {
     FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
 }
 
-void expect_exact_under_loss(optim::Algorithm algorithm) {
+void expect_exact_under_loss(const optim::AlgorithmRow* algorithm) {
   for (const double loss : {.01, .1, .3, .5}) {
     CAPTURE(loss);
     Cluster cluster = cluster_of(algorithm, topology::Kind::torus, loss);
@@ -66,7 +66,7 @@ void expect_exact_under_loss(optim::Algorithm algorithm) {
   }
 }
 
-void expect_exact_under_churn(optim::Algorithm algorithm) {
+void expect_exact_under_churn(const optim::AlgorithmRow* algorithm) {
   Cluster cluster = cluster_of(algorithm, topology::Kind::random, 0);
   cluster.start_all();
   cluster.world.run_until(Time(5s));
@@ -82,11 +82,11 @@ void expect_exact_under_churn(optim::Algorithm algorithm) {
 }
 
 // Messages up to ten rounds late, out of order, twice; and nodes ten times slower than others.
-void expect_exact_at_all_speeds(optim::Algorithm algorithm, gossip::Schedule schedule,
+void expect_exact_at_all_speeds(const optim::AlgorithmRow* algorithm, gossip::Schedule schedule,
                                 double quorum, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     CAPTURE(seed);
-    CAPTURE(std::string(name(algorithm)));
+    CAPTURE(std::string(algorithm->name));
     optim::Options training = reference_training(0.05);
     training.algorithm = algorithm;
     training.penalty = 0.5;
@@ -128,34 +128,42 @@ TEST_CASE("D-PSGD that reuses what it heard keeps its floor whatever is lost") {
 }
 
 TEST_CASE("Exact diffusion is exact whatever is lost") {
-  expect_exact_under_loss(optim::Algorithm::ed);
+  expect_exact_under_loss(optim::algorithm_named("ed"));
 }
 
 TEST_CASE("Gradient tracking is exact whatever is lost") {
-  expect_exact_under_loss(optim::Algorithm::gt);
+  expect_exact_under_loss(optim::algorithm_named("gt"));
+}
+
+TEST_CASE("EXTRA is exact whatever is lost") {
+  expect_exact_under_loss(optim::algorithm_named("extra"));
+}
+
+TEST_CASE("EXTRA forgets who crashed and takes in who comes back") {
+  expect_exact_under_churn(optim::algorithm_named("extra"));
 }
 
 TEST_CASE("ADMM is exact whatever is lost") {
-  expect_exact_under_loss(optim::Algorithm::admm);
+  expect_exact_under_loss(optim::algorithm_named("admm"));
 }
 
 TEST_CASE("ADMM forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::Algorithm::admm);
+  expect_exact_under_churn(optim::algorithm_named("admm"));
 }
 
 TEST_CASE("ADMM is exact whatever is late or comes twice and however unequal the speeds") {
-  expect_exact_at_all_speeds(optim::Algorithm::admm, gossip::Schedule::async, 1, 3);
+  expect_exact_at_all_speeds(optim::algorithm_named("admm"), gossip::Schedule::async, 1, 3);
 }
 
 TEST_CASE("Gradient tracking is exact whatever is late and whoever is left behind") {
-  expect_exact_at_all_speeds(optim::Algorithm::gt, gossip::Schedule::async, 1, 1);
-  expect_exact_at_all_speeds(optim::Algorithm::gt, gossip::Schedule::rounds, 0.5, 1);
+  expect_exact_at_all_speeds(optim::algorithm_named("gt"), gossip::Schedule::async, 1, 1);
+  expect_exact_at_all_speeds(optim::algorithm_named("gt"), gossip::Schedule::rounds, 0.5, 1);
 }
 
 TEST_CASE("Exact diffusion forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::Algorithm::ed);
+  expect_exact_under_churn(optim::algorithm_named("ed"));
 }
 
 TEST_CASE("Gradient tracking forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::Algorithm::gt);
+  expect_exact_under_churn(optim::algorithm_named("gt"));
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "optim/codec/codec.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/lockstep.h"
 
@@ -61,7 +62,7 @@ class Reference final : public optim::Objective<S> {
 };
 
 struct Case {
-  optim::Algorithm algorithm = optim::Algorithm::dpsgd;
+  const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd");
   double rate = 0.1;
   double sick_rate = 0.1;
   Reference<double>::Broken is_broken = nullptr;  // of the sick one
@@ -71,7 +72,7 @@ template <class S>
 sim::TrainerFactory trainers_of(const Case& c) {
   optim::Options training = reference_training(c.rate);
   training.algorithm = c.algorithm;
-  training.codec = sizeof(S) == sizeof(float) ? optim::Codec::f32 : optim::Codec::f64;
+  training.codec = optim::format_named(sizeof(S) == 4 ? "f32" : "f64");
   return [=](std::size_t node) {
     const bool is_sick = node == kSick;
     optim::Options own = training;
@@ -114,7 +115,7 @@ double farthest(const World& world, const std::vector<std::size_t>& nodes,
 
 template <class S>
 Lockstep lockstep_of(const Case& c) {
-  return {topology::Kind::torus, kNodes, optim::traits(c.algorithm), trainers_of<S>(c)};
+  return {topology::Kind::torus, kNodes, c.algorithm->needs, trainers_of<S>(c)};
 }
 
 // max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500
@@ -148,9 +149,9 @@ Distance train_sick(const Case& c, const std::string& trouble) {
   return distance;
 }
 
-constexpr optim::Algorithm kAlgorithms[] = {optim::Algorithm::dpsgd,
-                                            optim::Algorithm::dpsgd_pipelined, optim::Algorithm::qg,
-                                            optim::Algorithm::ed, optim::Algorithm::gt};
+const optim::AlgorithmRow* const kAlgorithms[] = {
+    optim::algorithm_named("dpsgd"), optim::algorithm_named("dpsgd-pipelined"),
+    optim::algorithm_named("qg"), optim::algorithm_named("ed"), optim::algorithm_named("gt")};
 
 // Offers what is no number in some rounds, and believes it offered its own.
 class Liar final : public optim::Trainer {
@@ -163,7 +164,7 @@ class Liar final : public optim::Trainer {
     const std::vector<double> lie(done.offer.size() / sizeof(double),
                                   std::numeric_limits<double>::quiet_NaN());
     optim::BufferPool pool;
-    done.offer = optim::encode<double>(optim::Codec::f64, lie, pool);
+    done.offer = optim::encode<double>(*optim::format_named("f64"), lie, pool);
     return done;
   }
   std::vector<double> parameters() const override { return honest_->parameters(); }
@@ -173,7 +174,7 @@ class Liar final : public optim::Trainer {
   std::unique_ptr<optim::Trainer> honest_;
 };
 
-Cluster cluster_of(optim::Algorithm algorithm, const sim::TrainerFactory& trainers) {
+Cluster cluster_of(const optim::AlgorithmRow* algorithm, const sim::TrainerFactory& trainers) {
   optim::Options training = reference_training(0.1);
   training.algorithm = algorithm;
   sim::Options options = reference_world(kNodes, topology::Kind::torus, training);
@@ -193,8 +194,8 @@ bool is_far_away(std::span<const double> x) {
 
 TEST_CASE_TEMPLATE("A node that diverges hinders the others no more than one without data", S,
                    float, double) {
-  for (const optim::Algorithm algorithm : kAlgorithms) {
-    CAPTURE(optim::name(algorithm));
+  for (const optim::AlgorithmRow* const algorithm : kAlgorithms) {
+    CAPTURE(algorithm->name);
     Lockstep sound = lockstep_of<S>({.algorithm = algorithm});
     const Distance without = train(sound);
     const Distance with = train_sick<S>({.algorithm = algorithm, .sick_rate = 1e6},
@@ -209,9 +210,9 @@ TEST_CASE_TEMPLATE("A node that diverges hinders the others no more than one wit
 
 TEST_CASE_TEMPLATE("A node that diverges slowly keeps the others within the size of the problem", S,
                    float, double) {
-  for (const optim::Algorithm algorithm : kAlgorithms)
+  for (const optim::AlgorithmRow* const algorithm : kAlgorithms)
     for (const double rate : {5.0, 8.0, 20.0}) {
-      CAPTURE(optim::name(algorithm));
+      CAPTURE(algorithm->name);
       CAPTURE(rate);
       Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .sick_rate = rate});
       const Distance distance = train(lockstep);
@@ -224,9 +225,9 @@ TEST_CASE_TEMPLATE("A node that diverges slowly keeps the others within the size
 }
 
 TEST_CASE_TEMPLATE("Nodes that all diverge stay at bounded numbers and say so", S, float, double) {
-  for (const optim::Algorithm algorithm : kAlgorithms)
+  for (const optim::AlgorithmRow* const algorithm : kAlgorithms)
     for (const double rate : {5.0, 30.0, 1e6}) {
-      CAPTURE(optim::name(algorithm));
+      CAPTURE(algorithm->name);
       CAPTURE(rate);
       Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .rate = rate, .sick_rate = rate});
       CHECK(train(lockstep).worst < 50 * kOptimumNorm);
@@ -238,8 +239,8 @@ TEST_CASE_TEMPLATE("Nodes that all diverge stay at bounded numbers and say so", 
 }
 
 TEST_CASE("A node without numbers hinders the others no more than one without data") {
-  for (const optim::Algorithm algorithm : kAlgorithms) {
-    CAPTURE(optim::name(algorithm));
+  for (const optim::AlgorithmRow* const algorithm : kAlgorithms) {
+    CAPTURE(algorithm->name);
     const std::string trouble = "; lower optim.learning-rate (now 0.1)";
     CHECK(train_sick<double>({.algorithm = algorithm, .is_broken = is_anything}, trouble).last <
           kOptimumNorm / 5);
@@ -249,11 +250,11 @@ TEST_CASE("A node without numbers hinders the others no more than one without da
 }
 
 TEST_CASE("The exact algorithms solve for the others when a node is refused") {
-  using optim::Algorithm;
-  for (const Case& c : {Case{.algorithm = Algorithm::ed, .is_broken = is_anything},
-                        Case{.algorithm = Algorithm::gt, .is_broken = is_anything},
-                        Case{.algorithm = Algorithm::ed, .sick_rate = 1e6}}) {
-    CAPTURE(optim::name(c.algorithm));
+  using optim::algorithm_named;
+  for (const Case& c : {Case{.algorithm = algorithm_named("ed"), .is_broken = is_anything},
+                        Case{.algorithm = algorithm_named("gt"), .is_broken = is_anything},
+                        Case{.algorithm = algorithm_named("ed"), .sick_rate = 1e6}}) {
+    CAPTURE(c.algorithm->name);
     Lockstep lockstep = lockstep_of<double>(c);
     lockstep.run(3000);
     CHECK(farthest(lockstep, all(), reference_optimum({}, all_but(kSick))) < 1e-10);
@@ -261,8 +262,8 @@ TEST_CASE("The exact algorithms solve for the others when a node is refused") {
 }
 
 TEST_CASE("A node that diverges is degraded and says why and the others are not") {
-  for (const optim::Algorithm algorithm : kAlgorithms) {
-    CAPTURE(optim::name(algorithm));
+  for (const optim::AlgorithmRow* const algorithm : kAlgorithms) {
+    CAPTURE(algorithm->name);
     Cluster cluster =
         cluster_of(algorithm, trainers_of<double>({.algorithm = algorithm, .sick_rate = 1e6}));
     cluster.start_all();
@@ -285,8 +286,9 @@ TEST_CASE("A node that diverges is degraded and says why and the others are not"
 }
 
 TEST_CASE("Who sends what is no number leaves nothing behind with the others") {
-  for (const optim::Algorithm algorithm : {optim::Algorithm::ed, optim::Algorithm::gt}) {
-    CAPTURE(optim::name(algorithm));
+  for (const optim::AlgorithmRow* const algorithm :
+       {optim::algorithm_named("ed"), optim::algorithm_named("gt")}) {
+    CAPTURE(algorithm->name);
     const sim::TrainerFactory honest = trainers_of<double>({.algorithm = algorithm});
     Cluster cluster = cluster_of(algorithm, [=](std::size_t node) {
       if (node == kSick) return std::unique_ptr<optim::Trainer>(new Liar(honest(node)));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -17,7 +18,8 @@
 using namespace starling;
 using namespace starling::test;
 using namespace std::chrono_literals;
-using gossip::Missing, gossip::Schedule, optim::Algorithm, topology::Kind;
+using gossip::Missing, gossip::Schedule, topology::Kind;
+using optim::AlgorithmRow, optim::algorithm_named;
 
 namespace {
 
@@ -27,42 +29,47 @@ constexpr std::size_t kNodes = 6;
 
 struct Row {
   std::string name;
-  Algorithm algorithm;
+  const AlgorithmRow* algorithm;
   Schedule schedule = Schedule::rounds;
   double quorum = 1;
   Missing missing = Missing::late;
   Kind kind = Kind::automatic;
 };
 
-// What daemon/legality.cpp allows.
+// What daemon/cli/legality.cpp allows, by the rows of the registry: a new algorithm has its
+// histories without being named here.
 std::vector<Row> all_rows() {
-  const std::vector<Algorithm> plain = {Algorithm::dpsgd, Algorithm::qg};
   std::vector<Row> rows;
-  const auto add = [&rows](Algorithm algorithm, Schedule schedule, double quorum = 1,
+  const auto add = [&rows](const AlgorithmRow& algorithm, Schedule schedule, double quorum = 1,
                            Missing missing = Missing::late, Kind kind = Kind::automatic) {
-    std::string name = fmt::format("{} {}", optim::name(algorithm), gossip::name(schedule));
+    std::string name = fmt::format("{} {}", algorithm.name, gossip::name(schedule));
     if (quorum < 1) name += fmt::format(" quorum={}", quorum);
     if (missing != Missing::late) name += fmt::format(" missing={}", gossip::name(missing));
     if (kind != Kind::automatic) name += fmt::format(" kind={}", topology::to_string(kind));
-    rows.push_back({name, algorithm, schedule, quorum, missing, kind});
+    rows.push_back({name, &algorithm, schedule, quorum, missing, kind});
   };
-  for (const Algorithm algorithm : {Algorithm::dpsgd, Algorithm::dpsgd_pipelined, Algorithm::qg,
-                                    Algorithm::ed, Algorithm::gt, Algorithm::admm})
-    add(algorithm, Schedule::rounds);
-  for (const Algorithm algorithm : {Algorithm::dpsgd, Algorithm::dpsgd_pipelined, Algorithm::qg,
-                                    Algorithm::gt, Algorithm::admm})
-    add(algorithm, Schedule::rounds, .5);
-  for (const Schedule schedule : {Schedule::ssp, Schedule::async})
-    for (const Algorithm algorithm :
-         {Algorithm::dpsgd, Algorithm::qg, Algorithm::gt, Algorithm::admm})
-      add(algorithm, schedule);
-  for (const Algorithm algorithm : {Algorithm::adpsgd, Algorithm::pairwise_ed})
-    add(algorithm, Schedule::pairwise);
+  const auto add_those = [&add](auto applies, Schedule schedule, double quorum = 1) {
+    for (const AlgorithmRow& row : optim::algorithms())
+      if (applies(row)) add(row, schedule, quorum);
+  };
+  const auto is_pairwise = [](const AlgorithmRow& row) { return row.needs.is_pairwise; };
+  const auto bears_mixed_rounds = [](const AlgorithmRow& row) {
+    return !row.needs.is_pairwise && row.mixed_rounds_instead.empty();
+  };
+  const auto bears_loose = [&](const AlgorithmRow& row) {
+    return bears_mixed_rounds(row) && !row.needs.overlaps;
+  };
+  add_those(std::not_fn(is_pairwise), Schedule::rounds);
+  add_those(bears_mixed_rounds, Schedule::rounds, .5);
+  add_those(bears_loose, Schedule::ssp);
+  add_those(bears_loose, Schedule::async);
+  add_those(is_pairwise, Schedule::pairwise);
+  const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
   for (const Schedule schedule : {Schedule::rounds, Schedule::ssp, Schedule::async})
-    add(Algorithm::dpsgd, schedule, 1, Missing::reuse);
-  add(Algorithm::dpsgd, Schedule::rounds, 1, Missing::self);
-  add(Algorithm::dpsgd_pipelined, Schedule::rounds, 1, Missing::reuse);
-  add(Algorithm::dpsgd, Schedule::rounds, 1, Missing::reuse, Kind::exponential);
+    add(dpsgd, schedule, 1, Missing::reuse);
+  add(dpsgd, Schedule::rounds, 1, Missing::self);
+  add(*algorithm_named("dpsgd-pipelined"), Schedule::rounds, 1, Missing::reuse);
+  add(dpsgd, Schedule::rounds, 1, Missing::reuse, Kind::exponential);
   return rows;
 }
 

@@ -15,7 +15,8 @@ namespace {
 constexpr ReferenceShape kWide{.n = 4, .d = 1500, .m = 4};
 constexpr double kVectorBytes = 1500 * 8;
 
-Cluster wide_ring(double bandwidth, optim::Algorithm algorithm = optim::Algorithm::dpsgd) {
+Cluster wide_ring(double bandwidth,
+                  const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd")) {
   optim::Options training = reference_training(0.001);
   training.algorithm = algorithm;
   sim::Options options = reference_world(kWide.n, topology::Kind::ring, training);
@@ -74,7 +75,7 @@ TEST_CASE("A round takes little longer than computing and sending one after the 
 }
 
 TEST_CASE("Pipelined D-PSGD hides the smaller of computing and sending") {
-  Cluster cluster = wide_ring(2 * kVectorBytes / 0.01, optim::Algorithm::dpsgd_pipelined);
+  Cluster cluster = wide_ring(2 * kVectorBytes / 0.01, optim::algorithm_named("dpsgd-pipelined"));
   cluster.start_all();
   cluster.world.run_until(Time(20s));
   const std::uint64_t begin = cluster.round(0);

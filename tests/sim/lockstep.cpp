@@ -27,12 +27,11 @@ topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
 }  // namespace
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : Lockstep(kind, shape.n, optim::traits(training.algorithm),
-               reference_trainers(training, shape)) {}
+    : Lockstep(kind, shape.n, training.algorithm->needs, reference_trainers(training, shape)) {}
 
-Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Traits traits,
+Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
                    const sim::TrainerFactory& make_trainer)
-    : traits_(traits),
+    : needs_(needs),
       make_trainer_(make_trainer),
       whole_(graph_of(kind, nodes)),
       births_(nodes),
@@ -100,7 +99,7 @@ void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
 void Lockstep::run(std::uint64_t rounds) {
   for (std::uint64_t k = 0; k < rounds; ++k) {
     ++round_;
-    if (!traits_.is_pairwise)
+    if (!needs_.is_pairwise)
       exchange_all();
     else
       for (std::size_t exchange = 0; exchange < present_.size(); ++exchange) exchange_two();
@@ -133,12 +132,12 @@ void Lockstep::make_offer(std::size_t node, bool has_step) {
   job.round = round_;
   job.edges = edges(node);
   job.offer = true;
-  job.local = has_step && !traits_.overlaps;
+  job.local = has_step && !needs_.overlaps;
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
   spans_[node] = offers_[node].stats.learning_rate * static_cast<double>(offers_[node].stats.steps);
   troubles_[node] = offers_[node].trouble;
-  if (!traits_.overlaps) return;
+  if (!needs_.overlaps) return;
   optim::Job step;
   step.round = round_;
   step.local = true;

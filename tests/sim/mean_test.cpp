@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/prng.h"
@@ -48,8 +49,8 @@ class Still final : public optim::Objective<float> {
 // What the models of all that run add up to, kept by what joins and leaves.
 class Mass {
  public:
-  explicit Mass(std::uint64_t seed)
-      : world_(options(seed), trainers()), checker_(world_), sum_(8), chance_(mix64(seed)) {
+  Mass(std::uint64_t seed, const optim::Format& format)
+      : world_(options(seed), trainers(format)), checker_(world_), sum_(8), chance_(mix64(seed)) {
     world_.observe([this](std::size_t node, const gossip::Output& output) {
       const auto* event = std::get_if<gossip::Event>(&output);
       if (event && event->kind == gossip::Event::Kind::started) add(node, 1), began_[node] = true;
@@ -90,7 +91,8 @@ class Mass {
 
  private:
   static sim::Options options(std::uint64_t seed) {
-    sim::Options options = test::reference_world(kAll, topology::Kind::random, training());
+    sim::Options options =
+        test::reference_world(kAll, topology::Kind::random, training(*optim::format_named("f32")));
     options.seed = seed;
     options.base.expect = kFounders;
     options.base.seeds = {sim::World::control_of(12), sim::World::control_of(13)};
@@ -98,15 +100,16 @@ class Mass {
     options.network = {.delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
     return options;
   }
-  static optim::Options training() {
+  static optim::Options training(const optim::Format& format) {
     optim::Options options;
+    options.codec = &format;
     options.learning_rate = 0;
     options.batch_size = 0;
     return options;
   }
-  static sim::TrainerFactory trainers() {
-    return [](std::size_t node) {
-      return optim::make_trainer<float>(training(), std::make_unique<Still>(node), node,
+  static sim::TrainerFactory trainers(const optim::Format& format) {
+    return [&format](std::size_t node) {
+      return optim::make_trainer<float>(training(format), std::make_unique<Still>(node), node,
                                         [] { return Time{}; });
     };
   }
@@ -122,20 +125,41 @@ class Mass {
   Prng chance_;
 };
 
-}  // namespace
+// How near to each other the models of a sound network end, relative to their size: by what the
+// wire rounds to.
+struct Wire {
+  std::string format;
+  double distance;
+};
 
-TEST_CASE("The mean stays under loss and repetition while nodes join and leave") {
+std::uint64_t seeds() {
   const char* more = std::getenv("TEST_SEEDS");
-  const std::uint64_t seeds = more ? std::strtoull(more, nullptr, 10) : 4;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  return more ? std::strtoull(more, nullptr, 10) : 4;
+}
+
+void expect_mean_stays(const Wire& wire) {
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    CAPTURE(wire.format);
     CAPTURE(seed);
-    Mass mass(seed);
+    Mass mass(seed, *optim::format_named(wire.format));
     mass.play();
     CHECK(mass.world().running().size() == kFounders);
     CHECK(mass.drift() < 1e-6);
-    CHECK(sim::consensus_distance(mass.world()) < 1e-5);
+    CHECK(sim::consensus_distance(mass.world()) < wire.distance);
     mass.checker().expect_settled();
     for (const sim::Violation& violation : mass.checker().violations())
       FAIL_CHECK(sim::to_text(violation, seed));
   }
+}
+
+}  // namespace
+
+TEST_CASE("The mean stays under loss and repetition while nodes join and leave") {
+  expect_mean_stays({"f32", 1e-5});
+}
+
+// What is subtracted is what was sent, rounded as the receiver sees it.
+TEST_CASE("The mean stays though the wire rounds to two bytes") {
+  expect_mean_stays({"f16", 5e-4});
+  expect_mean_stays({"bf16", 4e-3});
 }

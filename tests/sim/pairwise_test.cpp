@@ -22,7 +22,7 @@ struct Case {
 double error_after(const Case& one) {
   const ReferenceShape shape{.n = one.nodes, .d = 8, .m = 15, .h = 1.5, .noise = .2, .seed = 77};
   optim::Options training = reference_training(0.05);
-  training.algorithm = optim::Algorithm::pairwise_ed;
+  training.algorithm = optim::algorithm_named("pairwise-ed");
   sim::Options options = reference_world(one.nodes, one.kind, training);
   options.straggler = one.straggler;
   options.network.loss = one.loss;

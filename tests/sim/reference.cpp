@@ -171,7 +171,7 @@ optim::Options reference_training(double learning_rate) {
   optim::Options options;
   options.learning_rate = learning_rate;
   options.batch_size = 0;
-  options.codec = optim::Codec::f64;
+  options.codec = optim::format_named("f64");
   return options;
 }
 
@@ -187,9 +187,9 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   sim::Options options;
   options.nodes = nodes;
   options.base.topology.kind = kind;
-  options.base.algorithm = std::string(optim::name(training.algorithm));
-  options.base.traits = optim::traits(training.algorithm);
-  if (options.base.traits.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
+  options.base.algorithm = std::string(training.algorithm->name);
+  options.base.needs = training.algorithm->needs;
+  if (options.base.needs.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
   return options;
 }
 

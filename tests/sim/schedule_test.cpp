@@ -14,7 +14,7 @@ using namespace starling::test;
 
 namespace {
 
-using optim::Algorithm;
+using optim::algorithm_named, optim::AlgorithmRow;
 
 constexpr std::size_t kNodes = 16;
 
@@ -45,7 +45,7 @@ struct Run {
   optim::Options training;
   sim::Options options;
 
-  Run(Algorithm algorithm, double rate, gossip::Schedule schedule,
+  Run(const AlgorithmRow* algorithm, double rate, gossip::Schedule schedule,
       topology::Kind kind = topology::Kind::torus) {
     training = reference_training(rate);
     training.algorithm = algorithm;
@@ -77,7 +77,7 @@ std::vector<double> true_optimum() {
 
 struct Row {
   std::string name;
-  Algorithm algorithm;
+  const AlgorithmRow* algorithm;
   gossip::Schedule schedule;
   double quorum;
 };
@@ -116,7 +116,7 @@ double slowdown(const Row& row) {
 }  // namespace
 
 TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
-  Run run(Algorithm::adpsgd, 0.005, gossip::Schedule::pairwise);
+  Run run(algorithm_named("adpsgd"), 0.005, gossip::Schedule::pairwise);
   Cluster cluster(run.options, run.training);
   cluster.start_all();
   slow_every_second(cluster);
@@ -132,7 +132,7 @@ TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
 
 TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the speeds") {
   const std::vector<double> optimum = true_optimum();
-  Run run(Algorithm::pairwise_ed, 0.1, gossip::Schedule::pairwise);
+  Run run(algorithm_named("pairwise-ed"), 0.1, gossip::Schedule::pairwise);
   Cluster cluster(run.options, run.training);
   cluster.start_all();
   slow_every_second(cluster);
@@ -144,7 +144,7 @@ TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the spee
 TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no more") {
   for (const std::uint64_t staleness : {0, 1, 3}) {
     CAPTURE(staleness);
-    Run run(Algorithm::dpsgd, 0.05, gossip::Schedule::ssp, topology::Kind::ring);
+    Run run(algorithm_named("dpsgd"), 0.05, gossip::Schedule::ssp, topology::Kind::ring);
     run.options.base.staleness = staleness;
     Cluster cluster(run.options, run.training);
     cluster.start_all();
@@ -183,14 +183,14 @@ TEST_CASE("One who stopped does not count as having spoken") {
 }
 
 TEST_CASE("A straggler costs the others little where nobody waits for it") {
-  const Row rounds{"rounds, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds, 1};
-  const Row quorum{"rounds with quorum 3/4, dpsgd", Algorithm::dpsgd, gossip::Schedule::rounds,
-                   .75};
-  const Row async{"async, dpsgd", Algorithm::dpsgd, gossip::Schedule::async, 1};
-  const Row pairwise{"pairwise, adpsgd", Algorithm::adpsgd, gossip::Schedule::pairwise, 1};
+  const Row rounds{"rounds, dpsgd", algorithm_named("dpsgd"), gossip::Schedule::rounds, 1};
+  const Row quorum{"rounds with quorum 3/4, dpsgd", algorithm_named("dpsgd"),
+                   gossip::Schedule::rounds, .75};
+  const Row async{"async, dpsgd", algorithm_named("dpsgd"), gossip::Schedule::async, 1};
+  const Row pairwise{"pairwise, adpsgd", algorithm_named("adpsgd"), gossip::Schedule::pairwise, 1};
   // Ideal pairs, exchanged in no time, give 1.46: who steps seldom corrects seldom.
-  const Row pairwise_ed{"pairwise, pairwise-ed", Algorithm::pairwise_ed, gossip::Schedule::pairwise,
-                        1};
+  const Row pairwise_ed{"pairwise, pairwise-ed", algorithm_named("pairwise-ed"),
+                        gossip::Schedule::pairwise, 1};
   CHECK(slowdown(rounds) > 5);
   CHECK(slowdown(quorum) < slowdown(rounds) / 2);
   CHECK(slowdown(async) < 1.15);

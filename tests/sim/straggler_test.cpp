@@ -12,7 +12,7 @@
 
 using namespace starling;
 using namespace starling::test;
-using optim::Algorithm, topology::Kind;
+using optim::algorithm_named, optim::AlgorithmRow, topology::Kind;
 
 namespace {
 
@@ -37,7 +37,7 @@ ReferenceShape shape_of(std::size_t nodes) {
   return {.n = nodes, .d = 8, .m = 15, .h = 1.5, .noise = .2, .seed = 1000 + nodes};
 }
 
-Cluster cluster_of(const Case& one, Algorithm algorithm, const Pace& pace) {
+Cluster cluster_of(const Case& one, const AlgorithmRow* algorithm, const Pace& pace) {
   optim::Options training = reference_training(pace.rate);
   training.algorithm = algorithm;
   training.penalty = 0.5;
@@ -91,8 +91,8 @@ bool becomes_exact(Cluster& cluster, Duration limit) {
   return false;
 }
 
-void expect_exact(const Case& one, Algorithm algorithm, const Pace& pace, Mishap mishap) {
-  const std::string name(optim::name(algorithm));
+void expect_exact(const Case& one, const AlgorithmRow* algorithm, const Pace& pace, Mishap mishap) {
+  const std::string name(algorithm->name);
   CAPTURE(name);
   CAPTURE(one.nodes);
   CAPTURE(pace.straggler);
@@ -117,7 +117,8 @@ std::vector<Case> all_cases() {
 void expect_exact_after(Mishap mishap) {
   const std::vector<Case> some = {{Kind::grid, 12}};
   for (const Case& one : tries_all() ? all_cases() : some)
-    for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt, Algorithm::admm})
+    for (const AlgorithmRow* const algorithm :
+         {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")})
       for (const double straggler : {1., 10., 30., 50.})
         if (tries_all() || straggler == 30) expect_exact(one, algorithm, {straggler}, mishap);
 }
@@ -152,9 +153,10 @@ TEST_CASE("A node whose steps outlast all patience is one of all") {
   for (const Mishap mishap : {Mishap::none, Mishap::joins, Mishap::returns, Mishap::pauses,
                               Mishap::neighbor_restarts, Mishap::loss})
     for (const Case& one : all_cases())
-      for (const Algorithm algorithm : {Algorithm::ed, Algorithm::gt, Algorithm::admm}) {
+      for (const AlgorithmRow* const algorithm :
+           {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")}) {
         const bool is_cheap =
-            one.kind != Kind::torus && one.nodes != 8 && algorithm == Algorithm::ed;
+            one.kind != Kind::torus && one.nodes != 8 && algorithm == algorithm_named("ed");
         if (tries_all() || (is_cheap && mishap == Mishap::none))
           expect_exact(one, algorithm, kOutlasting, mishap);
       }
@@ -164,10 +166,10 @@ TEST_CASE("D-PSGD keeps the floor of all whatever happens to a slow node") {
   for (const Mishap mishap : {Mishap::none, Mishap::joins, Mishap::returns, Mishap::pauses,
                               Mishap::neighbor_restarts, Mishap::loss}) {
     CAPTURE(static_cast<int>(mishap));
-    Cluster even = cluster_of({Kind::grid, 12}, Algorithm::dpsgd, {1});
+    Cluster even = cluster_of({Kind::grid, 12}, algorithm_named("dpsgd"), {1});
     even.start_all();
     even.world.run_until(Time(60s));
-    Cluster cluster = cluster_of({Kind::grid, 12}, Algorithm::dpsgd, {10});
+    Cluster cluster = cluster_of({Kind::grid, 12}, algorithm_named("dpsgd"), {10});
     happen(cluster, mishap);
     cluster.world.run_until(cluster.world.now() + 100s);
     CHECK(error(cluster) == doctest::Approx(error(even)).epsilon(.01));

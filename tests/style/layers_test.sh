@@ -13,10 +13,11 @@ topology: base
 optim/vector: base
 optim/codec: base optim/vector
 optim/job: base
-optim/options: base optim/codec optim/job
+optim/registry: base optim/vector optim/job
+optim/options: base optim/codec optim/job optim/registry
 optim/local: base optim/vector optim/job optim/options
 optim/combine: base optim/vector optim/codec optim/job
-optim/algorithms: base optim/vector optim/options optim/local optim/combine
+optim/algorithms: base optim/vector optim/job optim/registry optim/options optim/local optim/combine
 optim/trainer: base optim/*
 models/data: base optim/job
 models/linear: base optim/local models/data
@@ -36,6 +37,7 @@ daemon/cli: base topology optim/options optim/trainer models models/* gossip gos
 # The files of a room that is not a folder; `models` is not `models/data`.
 declare -A files=(
   [optim/job]='optim/job\.'
+  [optim/registry]='optim/algorithms/registry\.h'
   [optim/options]='optim/(options|learning_rate|snapshot)\.'
   [optim/trainer]='optim/trainer\.'
   [models]='models/[a-z_]+\.'

@@ -52,7 +52,7 @@ const Mistake kMistakes[] = {
      "starling: topology.file = \"folder\": cannot be read; expected an edge list"},
     {"run --optim.algorithm=adam",
      "starling: command line: optim.algorithm = \"adam\": expected one of auto, dpsgd, "
-     "dpsgd-pipelined, qg, ed, gt, adpsgd, pairwise-ed, admm"},
+     "dpsgd-pipelined, qg, ed, gt, extra, adpsgd, pairwise-ed, admm"},
     {"run --optim.learning-rate=fast",
      "starling: command line: optim.learning-rate = \"fast\": expected a number from 0 to 1000000"},
     {"run --optim.learning-rate=-1",
@@ -94,8 +94,8 @@ const Mistake kMistakes[] = {
     {"run --exchange.schedule=sometimes",
      "starling: command line: exchange.schedule = \"sometimes\": expected one of rounds, ssp, "
      "async, pairwise"},
-    {"run --exchange.codec=f16",
-     "starling: command line: exchange.codec = \"f16\": expected one of auto, f32, f64"},
+    {"run --exchange.codec=f8",
+     "starling: command line: exchange.codec = \"f8\": expected one of auto, f32, f64, f16, bf16"},
     {"run --exchange.missing=never",
      "starling: command line: exchange.missing = \"never\": expected one of late, reuse, self"},
     {"run --exchange.staleness=-1",

@@ -16,11 +16,13 @@ class Rounds : public WaitingScheduler {
  public:
   // Where a quorum goes on, who is behind would never count for the others again.
   explicit Rounds(const Options& options)
-      : WaitingScheduler({.rounds_in_step = kRoundsInStep,
-                          .joins_furthest = options.quorum < 1,
-                          .by_round = true,
-                          .same_round_pairs = options.traits.counts_flows && options.quorum >= 1},
-                         options.quorum, pull_of(options)),
+      : WaitingScheduler(
+            {.rounds_in_step = kRoundsInStep,
+             .joins_furthest = options.quorum < 1,
+             .by_round = true,
+             .same_round_pairs =
+                 options.needs.delivery == optim::Delivery::exactly_once && options.quorum >= 1},
+            options.quorum, pull_of(options)),
         has_quorum_(options.quorum < 1) {}
 
   // A node that is behind in rounds catches up first: its neighbours wait for it. A node that is

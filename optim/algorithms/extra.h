@@ -1,0 +1,68 @@
+// EXTRA (Shi, Ling, Wu, Yin, EXTRA: an exact first-order algorithm for decentralized consensus
+// optimization, 2015), with W~ = (I + W) / 2:
+//   x1 = W x0 - gamma g(x0) ;  x++ = (I + W) x+ - W~ x - gamma (g(x+) - g(x)) .
+// Added up over all rounds, no model or gradient of before is left in it but as what came over the
+// edges,
+//   x+ = W x + u(g(x)) + gamma sum_j F_ij ,  F_ij = sum over the pairs averaged before on the edge
+//                                                   of w_ij (x_j - x_i) / (2 span) ,
+// in units of the gradient as in exact_diffusion.h, whose remarks hold here too: it is exact under
+// loss, crashes and joins, bears learning rates that change, and tau local steps add gamma F each.
+// Exact diffusion averages behind the step, and half as much, which bears larger steps:
+// gamma < (1 + the least eigenvalue of W) / L here, gamma < 2 / L there.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "optim/algorithms/algorithm.h"
+#include "optim/combine/average.h"
+#include "optim/combine/flows.h"
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+
+template <class S>
+class Extra final : public Algorithm<S> {
+ public:
+  Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
+      : x_(x, pool, *options.codec),
+        u_(x.size()),
+        step_(x.size()),
+        flows_(x.size()),
+        local_steps_(options.local_steps) {}
+
+  std::span<const S> model() const override { return x_.values(); }
+  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
+  bool local(LocalStep<S>& step) override {
+    const S gamma = static_cast<S>(step.learning_rate());
+    bool is_taken = true;
+    std::ranges::fill(u_, S{0});
+    moved_.assign(x_.values().begin(), x_.values().end());
+    // Refused, a step is zero: one that did not add its F would make the others solve for it.
+    for (std::size_t k = 0; k < local_steps_; ++k) {
+      is_taken &= step.direction(moved_, step_);
+      flows_.add_to(step_, gamma);
+      axpy(S{1}, std::span<const S>(step_), std::span<S>(u_));
+      axpy(S{1}, std::span<const S>(step_), std::span<S>(moved_));
+    }
+    return is_taken;
+  }
+  Offer offer() override { return {x_.offer()}; }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    MixResult result = flows_.absorb(x_, terms, {.gain = half_per_step});
+    axpy(S{1}, std::span<const S>(u_), x_.edit());
+    std::ranges::fill(u_, S{0});
+    return result;
+  }
+
+ private:
+  static double half_per_step(const MixTerm& term) { return per_step(term) / 2; }
+
+  Average<S> x_;
+  std::vector<S> u_, step_, moved_;  // the steps of this round, the last of them, x behind them
+  Flows<S> flows_;
+  std::size_t local_steps_;
+};
+
+}  // namespace starling::optim

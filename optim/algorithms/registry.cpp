@@ -1,0 +1,112 @@
+#include "optim/algorithms/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "optim/algorithms/admm.h"
+#include "optim/algorithms/adpsgd.h"
+#include "optim/algorithms/dpsgd.h"
+#include "optim/algorithms/exact_diffusion.h"
+#include "optim/algorithms/extra.h"
+#include "optim/algorithms/gradient_tracking.h"
+#include "optim/algorithms/pairwise_ed.h"
+#include "optim/algorithms/qg.h"
+
+namespace starling::optim {
+namespace {
+
+using Allowed = OptimizerRule::Allowed;
+
+template <template <class> class A, class S>
+std::unique_ptr<Algorithm<S>> make_as(std::span<const S> x, std::shared_ptr<BufferPool> pool,
+                                      const Options& options) {
+  return std::make_unique<A<S>>(x, std::move(pool), options);
+}
+
+template <template <class> class A>
+constexpr AlgorithmMaker kMake = {make_as<A, float>, make_as<A, double>};
+
+// Where the steps of all nodes add up to nothing, their gradients do only if a step is linear in
+// its gradient. That of adam is not.
+constexpr OptimizerRule kLinear = {.allowed = Allowed::linear, .instead = "gt"};
+
+constexpr AlgorithmRow kRows[] = {
+    {.name = "dpsgd",
+     .help = "local step, then average; a bias where data differ by node",
+     .is_plain = true,
+     .counterpart = "adpsgd",
+     .make = kMake<Dpsgd>},
+    {.name = "dpsgd-pipelined",
+     .help = "average while the gradient is computed; overlaps the network, larger bias",
+     .needs = {.overlaps = true},
+     .is_plain = true,
+     .counterpart = "adpsgd",
+     .make = kMake<DpsgdPipelined>},
+    {.name = "qg",
+     .help = "momentum of the whole network; smaller bias",
+     .counterpart = "adpsgd",
+     .optimizers = {Allowed::sgd, "brings a momentum of its own", "dpsgd"},
+     .make = kMake<QuasiGlobal>},
+    {.name = "ed",
+     .help = "exact however data differ, at the same traffic",
+     .needs = {.delivery = Delivery::exactly_once},
+     .counterpart = "pairwise-ed",
+     .optimizers = kLinear,
+     .mixed_rounds_instead = "gt or admm",
+     .choice = {.rank = 1},
+     .make = kMake<ExactDiffusion>},
+    {.name = "gt",
+     .help = "exact too, also with adam and at unequal speeds; twice the traffic",
+     .needs = {.delivery = Delivery::exactly_once},
+     .vectors_offered = 2,
+     .counterpart = "adpsgd",
+     .choice = {.rank = 3},
+     .make = kMake<GradientTracking>},
+    {.name = "extra",
+     .help = "exact however data differ, averages before the step; bears smaller steps than ed",
+     .needs = {.delivery = Delivery::exactly_once},
+     .counterpart = "pairwise-ed",
+     .optimizers = kLinear,
+     .mixed_rounds_instead = "gt or admm",
+     .make = kMake<Extra>},
+    {.name = "adpsgd",
+     .help = "two at a time, nobody waits; the faster count for more",
+     .needs = {.is_pairwise = true},
+     .is_plain = true,
+     .counterpart = "dpsgd",
+     .make = kMake<Adpsgd>},
+    {.name = "pairwise-ed",
+     .help = "two at a time, nobody waits; exact",
+     .needs = {.delivery = Delivery::exactly_once, .is_pairwise = true},
+     .counterpart = "ed",
+     .optimizers = kLinear,
+     .choice = {.rank = 1},
+     .make = kMake<PairwiseEd>},
+    {.name = "admm",
+     .help = "exact, and indifferent to loss, delay and unequal speeds",
+     .needs = {.delivery = Delivery::per_edge},
+     .counterpart = "adpsgd",
+     .optimizers = {Allowed::sgd, "solves a problem of its own in each round", "gt"},
+     .choice = {.rank = 2, .bears_delay = true},
+     .make = kMake<Admm>},
+};
+
+}  // namespace
+
+std::span<const AlgorithmRow> algorithms() {
+  return kRows;
+}
+
+const AlgorithmRow* find_algorithm(std::string_view name) {
+  const auto* const row = std::ranges::find(kRows, name, &AlgorithmRow::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+const AlgorithmRow* algorithm_named(std::string_view name) {
+  const AlgorithmRow* const row = find_algorithm(name);
+  ENSURE(row, "an algorithm that our code names has a row");
+  return row;
+}
+
+}  // namespace starling::optim

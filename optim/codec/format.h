@@ -1,0 +1,54 @@
+// Format: how the numbers of a vector look on the wire, little-endian. One row for each format; to
+// add one, its row in format.cpp and two kernels for each kind of number that a model computes in.
+// Every number has the same width, so that sizes and places follow from it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/payload.h"
+
+namespace starling::optim {
+
+template <class S>
+struct FormatKernels {
+  // values.size() numbers of S to and from the wire, which may lie misaligned. Both null where the
+  // wire shows S as it lies in memory.
+  void (*encode)(std::span<const S> values, std::byte* wire) = nullptr;
+  void (*decode)(const std::byte* wire, std::span<S> values) = nullptr;
+
+  bool is_native() const { return encode == nullptr; }
+};
+
+struct Format {
+  std::string_view name;  // in settings
+  std::string_view help;  // what it costs and what it cannot show
+  std::size_t width;      // bytes of a number
+  FormatKernels<float> in_single;
+  FormatKernels<double> in_double;
+};
+
+// In the order in which people see them. A row lives as long as the program and is told from
+// another by its address.
+std::span<const Format> formats();
+// REQUIRES that there is one: our code names it, not the user.
+const Format* format_named(std::string_view name);
+
+template <class S>
+const FormatKernels<S>& kernels(const Format& format);
+template <>
+inline const FormatKernels<float>& kernels(const Format& format) {
+  return format.in_single;
+}
+template <>
+inline const FormatKernels<double>& kernels(const Format& format) {
+  return format.in_double;
+}
+
+// The most bytes of a vector of `count` numbers.
+std::size_t bytes_limit(const Format& format, std::size_t count);
+// Whether the payload is a vector of `count` numbers whose pieces hold whole numbers.
+bool fits(const Format& format, const Payload& payload, std::size_t count);
+
+}  // namespace starling::optim

@@ -1,0 +1,81 @@
+#include "optim/algorithms/registry.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "optim/algorithms/algorithm.h"
+
+using namespace starling;
+using namespace starling::optim;
+
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(STARLING_ROOT) + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("Every algorithm has a name of its own and is found by it") {
+  std::set<std::string_view> names;
+  for (const AlgorithmRow& row : algorithms()) {
+    CHECK(names.insert(row.name).second);
+    CHECK(find_algorithm(row.name) == &row);
+    CHECK(row.name != "auto");
+  }
+  CHECK(find_algorithm("auto") == nullptr);
+}
+
+TEST_CASE("Every algorithm has its row in the documentation") {
+  const std::string text = text_of("/docs/algorithms.md");
+  REQUIRE_FALSE(text.empty());
+  for (const AlgorithmRow& row : algorithms()) {
+    CAPTURE(row.name);
+    CHECK(text.find(fmt::format("\n| `{}` | ", row.name)) != std::string::npos);
+  }
+}
+
+TEST_CASE("The counterpart of an algorithm exchanges the other way") {
+  for (const AlgorithmRow& row : algorithms()) {
+    CAPTURE(row.name);
+    const AlgorithmRow* const counterpart = find_algorithm(row.counterpart);
+    REQUIRE(counterpart);
+    CHECK(counterpart->needs.is_pairwise != row.needs.is_pairwise);
+  }
+}
+
+TEST_CASE("Whatever an algorithm does not bear its row says what to take instead") {
+  for (const AlgorithmRow& row : algorithms()) {
+    CAPTURE(row.name);
+    const OptimizerRule& rule = row.optimizers;
+    if (rule.allowed == OptimizerRule::Allowed::any) continue;
+    const AlgorithmRow* const instead = find_algorithm(rule.instead);
+    REQUIRE(instead);
+    CHECK(instead->optimizers.allowed == OptimizerRule::Allowed::any);
+  }
+}
+
+TEST_CASE_TEMPLATE("Every algorithm begins at its point and offers what its row says", S, float,
+                   double) {
+  for (const AlgorithmRow& row : algorithms()) {
+    CAPTURE(row.name);
+    Options options;
+    options.algorithm = &row;
+    const std::vector<S> x = {1, 2, 3};
+    const auto made = make_algorithm<S>(options, x, std::make_shared<BufferPool>());
+    CHECK(std::vector<S>(made->model().begin(), made->model().end()) == x);
+    const std::uint64_t edges[] = {1};
+    made->follow(edges);
+    const Offer offer = made->offer();
+    const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().second;
+    CHECK(fits(*options.codec, sent, x.size() * row.vectors_offered));
+  }
+}
