@@ -93,6 +93,9 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Me
   const Member* member = members.find(from.sender);
   // Not wanted, or not yet: views differ for a moment. The other end asks again.
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
+  // A neighbour that came back with other values is a neighbour only until the next look at
+  // members.
+  if (!members.agrees(*member)) return;
   ++version_;
   Link& link = found->second;
   if (hello.schema != schema_) return refuse(link, out);
@@ -124,7 +127,8 @@ void Links::refuse(Link& link, Outbox& out) {
 void Links::receive(const Envelope& from, const Terms& message) {
   const auto found = links_.find(from.sender);
   if (found == links_.end() || found->second.refusal.empty()) return;
-  if (message.terms.size() == 1 && message.terms.front().first == "model")
+  const bool is_model = message.terms.size() == 1 && message.terms.front().first == "model";
+  if (is_model && message.terms != model_)
     found->second.refusal = difference(message.terms, model_);
 }
 

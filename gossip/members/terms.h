@@ -16,7 +16,8 @@ std::vector<Term> agreed(const Options& options);
 // The hash that a member's record holds.
 std::uint64_t agreement_of(const std::vector<Term>& terms);
 
-// "it has topology.kind=torus and optim.admm-penalty=0.5; this node ring and 0.1".
+// "it has topology.kind=torus and optim.admm-penalty=0.5; this node ring and 0.1". REQUIRES that
+// they differ.
 std::string difference(const std::vector<Term>& theirs, const std::vector<Term>& own);
 
 }  // namespace starling::gossip

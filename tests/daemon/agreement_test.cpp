@@ -216,7 +216,7 @@ TEST_CASE("Values that are written differently and mean the same agree") {
   two.nodes.run(1s);
   CHECK(two.warnings("node-1").empty());
   REQUIRE(two.edges("node-1").size() == 1);
-  CHECK(two.edges("node-1").front().state == "active");
+  CHECK(two.edges("node-1").front().state == gossip::EdgeState::active);
   CHECK(two.sent["terms"] == 0);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("A node's own keys may differ") {
   two.nodes.run(1s);
   CHECK(two.warnings("node-1").empty());
   REQUIRE(two.edges("node-1").size() == 1);
-  CHECK(two.edges("node-1").front().state == "active");
+  CHECK(two.edges("node-1").front().state == gossip::EdgeState::active);
 }
 
 TEST_CASE("Where each node says what it holds the dealing of the data is its own affair") {
@@ -289,5 +289,5 @@ TEST_CASE("A node that comes back with other values is judged by those") {
   two.nodes.run(3s);
   CHECK(two.warnings("node-1").empty());
   REQUIRE(two.edges("node-1").size() == 1);
-  CHECK(two.edges("node-1").front().state == "active");
+  CHECK(two.edges("node-1").front().state == gossip::EdgeState::active);
 }

@@ -121,6 +121,16 @@ TEST_CASE("Two models that differ get no edge and a reason") {
   CHECK_FALSE(pair.b.links.all().begin()->second.refusal.empty());
 }
 
+TEST_CASE("A neighbour that comes back with other values gets no edge") {
+  Pair pair;
+  Member other = *pair.a.membership.find(pair.b.membership.self());
+  ++other.version;
+  ++other.agreement;
+  pair.a.membership.receive(pair.now, Gossip{{{other}}}, pair.a.outbox);
+  CHECK(pair.answer(pair.a, pair.say(pair.b)).empty());
+  CHECK(pair.a.links.all().begin()->second.peer_epoch == 0);
+}
+
 TEST_CASE("A goodbye closes the edge until the next hello") {
   Pair pair;
   pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, pair.say(pair.a))));
