@@ -44,9 +44,11 @@ struct Needs {
 
 struct MixTerm {
   NodeId peer;
-  double weight = 0;  // w_ij >= 0; of the terms without `own` the sum over a job is below 1
+  double weight = 0;  // w_ij >= 0; of the terms of the last offer the sum is below 1
   Payload theirs;     // a whole vector in the format of the run
-  Payload own = {};   // what theirs is averaged with, where that was offered in an earlier round
+  // What theirs is averaged with, of this round or an earlier one; empty: what was offered last. To
+  // name that costs nothing: it is known by its address.
+  Payload own = {};
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Of the two ends of the pair, the larger sum of learning rates over the local steps since the
   // vector before on that edge. The same number at both ends; 0 without steps.

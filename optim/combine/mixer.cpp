@@ -19,24 +19,41 @@ static_assert(kMixTile <= kTile);
 // Results of at least this size are stored past the caches, which would not keep them anyway.
 constexpr std::size_t kLargeBytes = 4 << 20;
 
-// One pass with the given terms, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
-// where a number of the pair is not. `sent` is null where x itself is what was sent. A term with a
-// vector of its own pulls twice,
-//   w (theirs - own) = w (theirs - s) - w (own - s) .
-// REQUIRES terms.
+// A term, and what theirs is averaged with: null where that is what was sent last.
+struct Pair {
+  const MixTerm* term;
+  const Payload* earlier;
+};
+
+// Whether both show the same bytes, and not only equal ones.
+bool is_same(const Payload& a, const Payload& b) {
+  return std::ranges::equal(a.pieces(), b.pieces(), [](const auto& one, const auto& other) {
+    return one.bytes.data() == other.bytes.data() && one.bytes.size() == other.bytes.size();
+  });
+}
+
+Pair pair_of(const MixTerm& term, const Payload& sent) {
+  const bool is_last = term.own.empty() || is_same(term.own, sent);
+  return {&term, is_last ? nullptr : &term.own};
+}
+
+// One pass with the given pairs, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
+// where a number of the pair is not. `sent` is null where x itself is what was sent. A pair with an
+// earlier vector pulls twice,
+//   w (theirs - earlier) = w (theirs - s) - w (earlier - s) .
+// REQUIRES pairs.
 template <class S>
-std::vector<double> pass(std::span<const S> x, const Payload* sent,
-                         const std::vector<const MixTerm*>& terms, const Format& format,
-                         std::span<S> out) {
+std::vector<double> pass(std::span<const S> x, const Payload* sent, const std::vector<Pair>& pairs,
+                         const Format& format, std::span<S> out) {
   std::vector<VectorReader<S>> readers;
   PullSources<S> from;
-  for (const MixTerm* term : terms) {
+  for (const auto& [term, earlier] : pairs) {
     readers.emplace_back(format, term->theirs);
     from.weights.push_back(static_cast<S>(term->weight));
   }
-  for (const MixTerm* term : terms) {
-    if (term->own.empty()) continue;
-    readers.emplace_back(format, term->own);
+  for (const auto& [term, earlier] : pairs) {
+    if (!earlier) continue;
+    readers.emplace_back(format, *earlier);
     from.weights.push_back(static_cast<S>(-term->weight));
   }
   const std::size_t count = readers.size();
@@ -62,25 +79,25 @@ std::vector<double> pass(std::span<const S> x, const Payload* sent,
       from.x = to;
     }
   }
-  std::size_t own = terms.size();
-  for (std::size_t j = 0; j < terms.size(); ++j)
-    if (!terms[j]->own.empty() && !std::isfinite(squared[own++])) squared[j] = INFINITY;
-  squared.resize(terms.size());
+  std::size_t of_earlier = pairs.size();
+  for (std::size_t j = 0; j < pairs.size(); ++j)
+    if (pairs[j].earlier && !std::isfinite(squared[of_earlier++])) squared[j] = INFINITY;
+  squared.resize(pairs.size());
   return squared;
 }
 
-// Drops the terms with a number that is not finite; returns how many.
-std::size_t drop_not_finite(std::vector<const MixTerm*>& terms, const std::vector<double>& squared,
+// Drops the pairs with a number that is not finite; returns how many.
+std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>& squared,
                             std::vector<Rejection>& rejections) {
-  std::vector<const MixTerm*> kept;
-  for (std::size_t j = 0; j < terms.size(); ++j) {
+  std::vector<Pair> kept;
+  for (std::size_t j = 0; j < pairs.size(); ++j) {
     if (std::isfinite(squared[j]))
-      kept.push_back(terms[j]);
+      kept.push_back(pairs[j]);
     else
-      rejections.push_back({terms[j]->peer, "not finite"});
+      rejections.push_back({pairs[j].term->peer, "not finite"});
   }
-  std::swap(terms, kept);
-  return kept.size() - terms.size();
+  std::swap(pairs, kept);
+  return kept.size() - pairs.size();
 }
 
 // Whether every number that neighbours got is finite.
@@ -102,11 +119,11 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
               const Format& format) {
   ENSURE(fits(format, sent, x.size()), "what was sent has the size of the model");
   MixResult result;
-  std::vector<const MixTerm*> sound;
+  std::vector<Pair> sound;
   for (const MixTerm& term : terms) {
     if (fits(format, term.theirs, x.size()) &&
         (term.own.empty() || fits(format, term.own, x.size())))
-      sound.push_back(&term);
+      sound.push_back(pair_of(term, sent));
     else
       result.rejections.push_back({term.peer, "size"});
   }
@@ -121,10 +138,10 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
     });
   if (sound.empty() && !result.rejections.empty() && !is_finite<S>(sent, x.size(), format))
     for (Rejection& rejection : result.rejections) rejection.reason = "own vector not finite";
-  for (std::size_t j = 0; j < sound.size(); ++j)
-    result.distances.push_back({sound[j]->peer, std::sqrt(squared[j])});
-  for (const MixTerm* const term : sound)
-    result.mixed.push_back(static_cast<std::size_t>(term - terms.data()));
+  for (std::size_t j = 0; j < sound.size(); ++j) {
+    result.distances.push_back({sound[j].term->peer, std::sqrt(squared[j])});
+    result.mixed.push_back(static_cast<std::size_t>(sound[j].term - terms.data()));
+  }
   return result;
 }
 

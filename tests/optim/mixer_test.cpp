@@ -136,6 +136,18 @@ TEST_CASE_TEMPLATE("A late pair is mixed by what both were", S, float, double) {
   CHECK(worst < (sizeof(S) == 4 ? 1e-6 : 1e-14));
 }
 
+TEST_CASE("To name what was sent last as one's own changes no bit") {
+  const Format& f32 = *format_named("f32");
+  const auto own = random_vector<float>(5001, 1), theirs = random_vector<float>(5001, 2);
+  SharedVector<float> x = shared(own), y = shared(own);
+  const Payload sent = x.share(), other = y.share();
+  const MixTerm named{NodeId{2}, 0.3, encoded(theirs, f32), sent};
+  const MixTerm unnamed{NodeId{2}, 0.3, encoded(theirs, f32)};
+  mix(x, sent, std::span(&named, 1), f32);
+  mix(y, other, std::span(&unnamed, 1), f32);
+  CHECK(copy_of(x) == copy_of(y));
+}
+
 TEST_CASE("A vector with a number that is not finite leaves its weight with self") {
   const std::size_t size = 9000;
   const auto own = random_vector<float>(size, 1), good = random_vector<float>(size, 2);
