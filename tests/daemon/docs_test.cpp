@@ -1,0 +1,54 @@
+// The keys that the documentation names are keys of the program.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "daemon/cli/config.h"
+
+using namespace starling;
+
+namespace {
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<std::filesystem::path> pages() {
+  const std::filesystem::path root = STARLING_ROOT;
+  std::vector<std::filesystem::path> pages = {root / "README.md"};
+  for (const auto& entry : std::filesystem::directory_iterator(root / "docs"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  return pages;
+}
+
+std::set<std::string> sections() {
+  std::set<std::string> sections;
+  for (const Key& key : daemon::schema().keys())
+    sections.insert(key.name.substr(0, key.name.find('.')));
+  return sections;
+}
+
+}  // namespace
+
+TEST_CASE("Every key that the documentation names is a key of the program") {
+  const std::set<std::string> known = sections();
+  const std::set<std::string> files = {"h", "cpp", "ini", "md", "py", "json"};
+  const std::regex pattern("`(?:--)?([a-z]+)\\.([a-z][a-z-]*)");
+  std::size_t count = 0;
+  for (const std::filesystem::path& page : pages()) {
+    const std::string text = text_of(page);
+    for (std::sregex_iterator item(text.begin(), text.end(), pattern), end; item != end; ++item) {
+      const std::string section = (*item)[1], name = (*item)[2];
+      if (!known.contains(section) || files.contains(name)) continue;
+      ++count;
+      CHECK_MESSAGE(daemon::schema().find(section + "." + name) != nullptr,
+                    page.filename().string() + ": " + section + "." + name);
+    }
+  }
+  CHECK(count > 100);  // a pattern that finds nothing checks nothing
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Every path that the documentation names exists. A path is what stands between backticks or in the
+# parentheses of a link and begins with a folder of this repository; * stands for any name.
+# Usage: docs_test.sh REPOSITORY. Prints every path that is not there; exit 1 if any.
+set -euo pipefail
+cd "$1"
+
+folders='(base|topology|optim|models|gossip|sim|daemon|tests|bench|configs|deploy|docs|clients)'
+broken=0
+checked=0
+
+check() { # FILE PATH
+  ((++checked))
+  # shellcheck disable=SC2086
+  compgen -G "$2" >/dev/null && return
+  echo "$1: $2 is not there"
+  broken=1
+}
+
+for file in README.md CONTRIBUTING.md docs/*.md; do
+  while IFS= read -r path; do
+    check "$file" "$path"
+  done < <(grep -oE "\`$folders/[A-Za-z0-9_./*-]*\`" "$file" | tr -d '`' | sort -u)
+  while IFS= read -r link; do
+    [[ $file == docs/* ]] && link="docs/$link"
+    check "$file" "$link"
+  done < <(grep -oE '\]\([A-Za-z0-9_./-]+[)#]' "$file" | tr -d '](#)' | sort -u)
+done
+# A pattern that finds nothing checks nothing.
+if ((checked < 100)); then
+  echo "only $checked paths were found"
+  broken=1
+fi
+exit $broken
