@@ -9,6 +9,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,12 @@ class RawClient {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
     return true;
+  }
+  // As many bytes as go now, perhaps none; nothing when the server has closed already.
+  std::optional<std::size_t> send_some(std::string_view bytes) {
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    return errno == EAGAIN ? std::optional<std::size_t>(0) : std::nullopt;
   }
   void finish() { ::shutdown(socket_, SHUT_WR); }
 
