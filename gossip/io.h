@@ -24,12 +24,13 @@ struct Received {
 struct Trained {
   optim::Done done;
 };
-// The answer to a Knock where nobody listens: the system there refuses the connection.
+// The answer to a ConnectProbe where nobody listens: the system there refuses the connection.
 struct Refused {
   Endpoint at;
 };
-// The answer to a Knock where nothing comes back, neither a connection nor a refusal: the host is
-// gone or cut off. The system of a process that is stopped or busy accepts connections for it.
+// The answer to a ConnectProbe where nothing comes back, neither a connection nor a refusal: the
+// host is gone or cut off. The system of a process that is stopped or busy accepts connections for
+// it.
 struct Unanswered {
   Endpoint at;
 };
@@ -58,7 +59,7 @@ struct Hangup {
   Endpoint to;
 };
 // Looks whether anybody listens there; a connection is no answer.
-struct Knock {
+struct ConnectProbe {
   Endpoint at;
 };
 // Jobs are done one after another, in order; each is answered by a Trained.
@@ -98,7 +99,7 @@ struct Event {
 struct Stopped {
   std::string error = {};
 };
-using Output = std::variant<Send, Hangup, Knock, Train, Progress, Event, Stopped>;
+using Output = std::variant<Send, Hangup, ConnectProbe, Train, Progress, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

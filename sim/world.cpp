@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kNodesLimit = 10'000;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
-// As of daemon/process/knock.h: between two tries of a look, and how long it waits for an answer.
+// As of daemon/process/connect_prober.h: between two tries of a look, and how long it waits for an
+// answer.
 constexpr Duration kLookEvery = 500ms;
 constexpr Duration kLookPatience = 1500ms;
 
@@ -285,7 +286,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     for (const Observer& observer : observers_) observer(node, output);
     if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, std::move(*send));
-    else if (const auto* knock = std::get_if<gossip::Knock>(&output))
+    else if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output))
       queue_.push(now_, Look{node, nodes_[node].life, knock->at, now_ + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);

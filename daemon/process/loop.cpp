@@ -42,13 +42,13 @@ std::string Loop::run(bool stays) {
   feed(gossip::Tick{});
   publish();
   while (!stopped_) {
-    const bool looks_often = knocker_.is_waiting() || (finished_ && !stays);
+    const bool looks_often = connect_prober_.is_waiting() || (finished_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     const std::array wakes{training_.descriptor(), wake_.descriptor(), names_.descriptor()};
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
     take_trained();
-    take_knocks();
+    take_connect_probes();
     take_names();
     take_commands();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
@@ -74,9 +74,9 @@ void Loop::take_trained() {
     board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
 }
 
-void Loop::take_knocks() {
-  knocker_.look([this](const Endpoint& at, Knocker::Finding finding) {
-    if (finding == Knocker::Finding::refused)
+void Loop::take_connect_probes() {
+  connect_prober_.look([this](const Endpoint& at, ConnectProber::Finding finding) {
+    if (finding == ConnectProber::Finding::refused)
       feed(gossip::Refused{at});
     else
       feed(gossip::Unanswered{at});
@@ -104,8 +104,8 @@ void Loop::act(gossip::Hangup& hangup) {
   if (const auto to = names_.find(hangup.to)) transport_.hang_up(*to);
 }
 
-void Loop::act(gossip::Knock& knock) {
-  if (const auto address = names_.find(knock.at)) knocker_.knock(knock.at, *address);
+void Loop::act(gossip::ConnectProbe& knock) {
+  if (const auto address = names_.find(knock.at)) connect_prober_.knock(knock.at, *address);
 }
 
 void Loop::take_names() {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "daemon/process/board.h"
+#include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
-#include "daemon/process/knock.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/training_thread.h"
 #include "daemon/process/transport.h"
@@ -46,7 +46,7 @@ class Loop {
   void perform(gossip::Outputs& outputs);
   void act(gossip::Send& send);
   void act(gossip::Hangup& hangup);
-  void act(gossip::Knock& knock);
+  void act(gossip::ConnectProbe& knock);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);
@@ -55,7 +55,7 @@ class Loop {
   void publish();
   void say_warnings();
   void take_trained();
-  void take_knocks();
+  void take_connect_probes();
   void take_names();
   void take_commands();
 
@@ -66,7 +66,7 @@ class Loop {
   Board& board_;
   Wake wake_;
   gossip::Cutter cutter_;
-  Knocker knocker_;
+  ConnectProber connect_prober_;
   HostNames names_;
   Notices notices_;
   std::vector<std::string> standing_;  // warnings

@@ -36,7 +36,7 @@ void Exchange::links_changed(Time now, const Links& links, const Membership& mem
 
 // An edge that brings vectors one way only has no pairs.
 bool Exchange::is_paired(const Link& link) const {
-  return counts_pairs(options_) && link.wish.brings && link.wish.takes;
+  return counts_pairs(options_) && link.wanted.in && link.wanted.out;
 }
 
 // ---------------------------------------------------------------- a round
@@ -49,8 +49,8 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   if (scheduler_->rules().joins_furthest) round_ = std::max(round_, furthest_round(streams));
   offered_round_ = round_;
   // Edges that are not open yet count: the shares of a round must add up to less than one.
-  const auto brings = [](const auto& item) { return item.second.wish.brings; };
-  const auto degree = std::ranges::count_if(links.all(), brings);
+  const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
+  const auto degree = std::ranges::count_if(links.all(), is_incoming);
   offered_share_ = scheduler_->share(static_cast<std::size_t>(degree));
   waits_.begin(now);
   path_before_ = path_;
@@ -86,7 +86,7 @@ Time Exchange::deadline(const Links& links) const {
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   end_wait(now, links);
   for (auto& [peer, neighbor] : neighbors_)
-    if (const Link* link = links.active(peer); link && link->wish.brings) neighbor.weight = 0;
+    if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.weight = 0;
   const std::vector<StreamView> streams = views(links);
   mark_late(now, streams);
   sessions_.go_on(now);
@@ -115,7 +115,7 @@ void Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
   const bool far_ahead = scheduler_->is_far_ahead(turn(), streams);
   for (const StreamView& stream : streams) {
     const auto found = neighbors_.find(stream.peer);
-    if (found == neighbors_.end() || !stream.brings) continue;
+    if (found == neighbors_.end() || !stream.in) continue;
     if (!scheduler_->lacks(stream, offered_round_)) continue;
     if (now >= scheduler_->waits_until(turn(), stream, far_ahead)) found->second.late = true;
   }
@@ -149,7 +149,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   std::vector<Item> items;
   for (const auto& [peer, link] : links.all()) {
     const auto found = neighbors_.find(peer);
-    if (!link.active || !link.wish.brings || is_paired(link) || found == neighbors_.end()) continue;
+    if (!link.active || !link.wanted.in || is_paired(link) || found == neighbors_.end()) continue;
     HeardVector* vector = found->second.newest.vector_for(offered_round_, newest_rules_);
     if (vector && !vector->payload.empty()) items.push_back({&link, &found->second, vector});
   }
@@ -159,8 +159,11 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   for (const Item& item : items) {
     item.neighbor->weight = std::min(share, item.vector->share);
     item.vector->is_taken = true;
-    terms.push_back(
-        {item.link->wish.peer, item.neighbor->weight, item.vector->payload, {}, item.link->life()});
+    terms.push_back({item.link->wanted.peer,
+                     item.neighbor->weight,
+                     item.vector->payload,
+                     {},
+                     item.link->edge_id()});
   }
 }
 

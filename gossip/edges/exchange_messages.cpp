@@ -9,8 +9,8 @@ namespace starling::gossip {
 // ---------------------------------------------------------------- what is said
 
 Payload Exchange::offer_for(const Link& link) const {
-  if (!link.wish.takes) return {};
-  const auto found = edge_offers_.find(link.life());
+  if (!link.wanted.out) return {};
+  const auto found = edge_offers_.find(link.edge_id());
   return found == edge_offers_.end() ? offer_ : found->second;
 }
 
@@ -20,10 +20,10 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   message.round = offered_round_;
   message.share = offered_share_;
   if (aggregate_.has_value()) {
-    message.flow = aggregate_.flow(link.wish.peer);
+    message.flow = aggregate_.flow(link.wanted.peer);
     message.estimate = aggregate_.estimate();
   }
-  const auto [item, is_new] = neighbors_.try_emplace(link.wish.peer);
+  const auto [item, is_new] = neighbors_.try_emplace(link.wanted.peer);
   Neighbor& neighbor = item->second;
   if (is_new) neighbor.offered_path = path_before_;
   message.span = neighbor.span = span_of(neighbor);
@@ -51,7 +51,7 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
       neighbor.patience.usual(),
       2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
   // An edge that is younger than the job was offered nothing.
-  const bool skips = (link.wish.takes && payload.empty()) ||
+  const bool skips = (link.wanted.out && payload.empty()) ||
                      scheduler_->skips_round(view_of(link), offered_round_);
   return sessions_.offer(now, link, {offered_round_, offered_share_, message.span, payload}, skips,
                          waits, message);
@@ -189,7 +189,7 @@ void Exchange::send_again(const Link& link, NewestStream& stream, Outbox& out) {
   again.share = offered_share_;
   again.span = path_ - path_before_;
   stream.number(link, true, again);
-  neighbors_.at(link.wish.peer).sent_bytes += payload.size();
+  neighbors_.at(link.wanted.peer).sent_bytes += payload.size();
   out.send(link.bulk, std::move(again), payload);
 }
 

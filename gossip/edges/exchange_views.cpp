@@ -11,12 +11,12 @@ Turn Exchange::turn() const {
 
 StreamView Exchange::view_of(const Link& link) const {
   static const Neighbor kNobody;
-  const auto found = neighbors_.find(link.wish.peer);
+  const auto found = neighbors_.find(link.wanted.peer);
   const Neighbor& neighbor = found == neighbors_.end() ? kNobody : found->second;
   const Duration least = options_.timing.patience_least;
-  StreamView view{.peer = link.wish.peer,
-                  .brings = link.wish.brings,
-                  .takes = link.wish.takes,
+  StreamView view{.peer = link.wanted.peer,
+                  .in = link.wanted.in,
+                  .out = link.wanted.out,
                   .was_offered = link.active && neighbor.offered_epoch == link.epoch,
                   .round = neighbor.round,
                   .has_news = neighbor.newest.has_news(),
@@ -26,7 +26,7 @@ StreamView Exchange::view_of(const Link& link) const {
                   .offered = neighbor.offered,
                   .patience = neighbor.patience.value(least, least)};
   if (!is_paired(link)) return view;
-  const Sessions::PairState pairs = sessions_.pairs(link.wish.peer);
+  const Sessions::PairState pairs = sessions_.pairs(link.wanted.peer);
   view.has_news = !pairs.is_waiting;
   view.has_gap = pairs.has_gap;
   view.is_waiting = pairs.is_waiting;

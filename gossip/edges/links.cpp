@@ -19,7 +19,7 @@ constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 
 }  // namespace
 
-std::uint64_t Link::life() const {
+std::uint64_t Link::edge_id() const {
   return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
 }
 
@@ -31,12 +31,12 @@ void Links::open(std::uint64_t schema, const std::string& layout) {
   model_ = {{"model", layout.substr(0, kNameBytesLimit)}};
 }
 
-void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& members,
+void Links::want(Time now, const std::vector<WantedEdge>& edges, const Membership& members,
                  Outbox& out) {
   if (schema_ == 0) return;
   ++version_;
-  std::map<NodeId, Wish> wanted;
-  for (const Wish& wish : wishes) wanted[wish.peer] = wish;
+  std::map<NodeId, WantedEdge> wanted;
+  for (const WantedEdge& edge : edges) wanted[edge.peer] = edge;
   std::erase_if(links_, [&](auto& item) {
     const auto& [peer, link] = item;
     const Member* member = members.find(peer);
@@ -52,11 +52,11 @@ void Links::want(Time now, const std::vector<Wish>& wishes, const Membership& me
     out.put(Hangup{link.bulk});
     return true;
   });
-  for (const auto& [peer, wish] : wanted) {
+  for (const auto& [peer, edge] : wanted) {
     const Member* member = members.find(peer);
     if (!member) continue;
     Link& link = links_[peer];
-    link.wish = wish;
+    link.wanted = edge;
     if (link.epoch != 0) continue;
     link.epoch = ++last_epoch_;
     link.name = member->name;
@@ -185,10 +185,10 @@ void Links::close_all(Outbox& out) {
   ++version_;
 }
 
-std::vector<std::uint64_t> Links::lives() const {
+std::vector<std::uint64_t> Links::edge_ids() const {
   std::vector<std::uint64_t> lives;
   for (const auto& [peer, link] : links_)
-    if (link.active) lives.push_back(link.life());
+    if (link.active) lives.push_back(link.edge_id());
   return lives;
 }
 

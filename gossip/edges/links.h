@@ -15,15 +15,15 @@
 
 namespace starling::gossip {
 
-// What a wanted edge is for. In a directed graph an edge may bring vectors one way only.
-struct Wish {
+// An edge that the topology wants. In a directed graph vectors may go one way only.
+struct WantedEdge {
   NodeId peer;
-  bool brings = true;  // vectors come from the peer
-  bool takes = true;   // vectors go to the peer
+  bool in = true;   // vectors come from the peer
+  bool out = true;  // vectors go to the peer
 };
 
 struct Link {
-  Wish wish;
+  WantedEdge wanted;
   std::string name;              // of the peer
   Endpoint control, bulk;        // of the peer
   std::uint64_t epoch = 0;       // mine for this edge
@@ -38,7 +38,7 @@ struct Link {
   PeerClock clock;
 
   // Another one whenever the edge begins anew; of this node's making.
-  std::uint64_t life() const;
+  std::uint64_t edge_id() const;
 };
 
 class Links {
@@ -47,8 +47,8 @@ class Links {
 
   // The model to agree on, and what it is in words. Nothing is said to anybody before.
   void open(std::uint64_t schema, const std::string& layout = {});
-  // Opens and closes edges so that they are those of `wishes`.
-  void want(Time now, const std::vector<Wish>& wishes, const Membership& members, Outbox& out);
+  // Opens and closes edges so that they are the wanted ones.
+  void want(Time now, const std::vector<WantedEdge>& edges, const Membership& members, Outbox& out);
   // Says to all neighbours of which members this node's topology is now.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
   // Every edge is open, or refused, and the topologies at its ends are of the same members.
@@ -69,7 +69,7 @@ class Links {
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
   // The lives of the active edges, for optim::Job::edges.
-  std::vector<std::uint64_t> lives() const;
+  std::vector<std::uint64_t> edge_ids() const;
   // "no edge to …: …", one for each neighbour that does not fit.
   std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed.

@@ -15,7 +15,7 @@ NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round
 
 // In another life of the edge both ends count anew.
 void NewestStream::begin(const Link& link) {
-  if (std::exchange(edge_, link.life()) == link.life()) return;
+  if (std::exchange(edge_, link.edge_id()) == link.edge_id()) return;
   order_ = heard_ = vector_ = question_ = seen_ = 0;
   asked_at_ = {}, ask_at_ = kNever;
   pause_ = {};

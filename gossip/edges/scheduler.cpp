@@ -46,7 +46,7 @@ bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
   if (rules_.rounds_in_step == 0) return false;
   std::uint64_t furthest = 0;
   for (const StreamView& stream : streams)
-    if (stream.brings && !stream.rests) furthest = std::max(furthest, stream.round);
+    if (stream.in && !stream.rests) furthest = std::max(furthest, stream.round);
   return furthest > 0 && turn.round > furthest + rules_.rounds_in_step;
 }
 
@@ -54,7 +54,7 @@ bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
 // younger than the offer. A peer that catches up is heard on the way.
 Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const {
   const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
-  if (!stream.brings || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};
+  if (!stream.in || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};
   const Duration patience =
       is_far_ahead ? std::max(stream.patience, kAlonePatience) : stream.patience;
   if (PLANTED(never_late)) return kNever;

@@ -18,20 +18,20 @@ namespace starling::gossip {
 // One active edge, as a scheduler sees it.
 struct StreamView {
   NodeId peer;
-  bool brings = false, takes = false;  // vectors come from the peer, and go to it
-  bool was_offered = false;            // the vector of this round went to the peer
-  std::uint64_t round = 0;             // the newest round that the peer was heard in; 0: not heard
-  bool has_news = false;               // the peer's vector came, and was not averaged with before
-  bool has_gap = false;                // a vector of the peer was lost or overtaken
-  bool is_waiting = false;             // this end's half of a pair waits for the peer's
-  bool is_asked = false;               // the peer's half of a pair waits for this end's
-  std::uint64_t next_pair_round = 0;   // the least round that the peer's half of the next pair has
-  bool is_late = false;                // rounds go on without the peer until it is heard
-  bool rests = false;                  // the peer has finished, or nobody listens at its address
-  Time heard{}, offered{};             // when the last vector came, and was sent
-  Duration patience{};                 // how long a round waits for the peer
+  bool in = false, out = false;       // vectors come from the peer, and go to it
+  bool was_offered = false;           // the vector of this round went to the peer
+  std::uint64_t round = 0;            // the newest round that the peer was heard in; 0: not heard
+  bool has_news = false;              // the peer's vector came, and was not averaged with before
+  bool has_gap = false;               // a vector of the peer was lost or overtaken
+  bool is_waiting = false;            // this end's half of a pair waits for the peer's
+  bool is_asked = false;              // the peer's half of a pair waits for this end's
+  std::uint64_t next_pair_round = 0;  // the least round that the peer's half of the next pair has
+  bool is_late = false;               // rounds go on without the peer until it is heard
+  bool rests = false;                 // the peer has finished, or nobody listens at its address
+  Time heard{}, offered{};            // when the last vector came, and was sent
+  Duration patience{};                // how long a round waits for the peer
 
-  bool is_two_way() const { return brings && takes; }
+  bool is_two_way() const { return in && out; }
 };
 using Streams = std::span<const StreamView>;
 

@@ -26,7 +26,7 @@ Duration first_pause(const Link& link) {
 }
 
 bool Sessions::Session::is_of(const Link& link) const {
-  return link.wish.peer == peer && link.epoch == epoch && link.peer_epoch == peer_epoch &&
+  return link.wanted.peer == peer && link.epoch == epoch && link.peer_epoch == peer_epoch &&
          link.peer_incarnation == incarnation;
 }
 
@@ -37,11 +37,11 @@ void Sessions::for_each(Visit visit) {
 }
 
 Sessions::Session& Sessions::open(const Link& link) {
-  const auto [item, is_new] = open_.try_emplace(link.wish.peer);
+  const auto [item, is_new] = open_.try_emplace(link.wanted.peer);
   Session& session = item->second;
   if (!is_new) return session;
-  session.peer = link.wish.peer;
-  session.edge = link.life();
+  session.peer = link.wanted.peer;
+  session.edge = link.edge_id();
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
@@ -73,7 +73,7 @@ void Sessions::follow(Time now, const Links& links, const Membership& members, O
 void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
-  session.current = session.sat_out = 0;
+  session.current = session.skipped_round = 0;
   session.pause = 2 * kPauseLeast;
   if (session.ledger.is_open_question()) {
     say(now, session, true, out);
@@ -87,13 +87,13 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   closing_.erase(settled == closing_.end() ? closing_.begin() : settled);
 }
 
-bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out,
+bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool skips_round,
                      const Waits& waits, Round& message) {
   Session& session = open(link);
   session.idle_pause = std::min(waits.idle, kPauseLimit);
   session.least_pause = session.pause = first_pause(link);
-  const bool takes_part = !sits_out && session.ledger.takes_part();
-  session.sat_out = takes_part ? 0 : own.round;
+  const bool takes_part = !skips_round && session.ledger.takes_part();
+  session.skipped_round = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // What was to be asked before is not put off by the new round.
   if (session.ledger.is_waiting())
@@ -268,7 +268,7 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
     session.question = message.order;
     session.asked_at = now;
   }
-  message.round = session.sat_out;  // it may not have heard that
+  message.round = session.skipped_round;  // it may not have heard that
   out.send(session.bulk, std::move(message));
 }
 

@@ -52,8 +52,8 @@ class Sessions {
   // ---- one round
   // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and
   // writes into `message` what the other end needs. Returns whether the vector is to be sent.
-  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool sits_out, const Waits& waits,
-             Round& message);
+  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool skips_round,
+             const Waits& waits, Round& message);
   // The round waits for nobody any more.
   void go_on(Time now);
   // The pairs of the open session with that peer; all zero where there is none.
@@ -104,13 +104,13 @@ class Sessions {
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
-    std::uint64_t current = 0;   // the number of the last offer; 0: sat out
-    std::uint64_t sat_out = 0;   // the round of the last offer, where it sat out
-    std::uint64_t order = 0;     // of the last message sent
-    std::uint64_t heard = 0;     // the highest order heard
-    std::uint64_t question = 0;  // the order of the last message that asked
-    Time asked_at{};             // when that was sent
-    std::size_t partial = 0;     // bytes of the first missing vector that have come
+    std::uint64_t current = 0;        // the number of the last offer; 0: sat out
+    std::uint64_t skipped_round = 0;  // the round of the last offer, where it sat out
+    std::uint64_t order = 0;          // of the last message sent
+    std::uint64_t heard = 0;          // the highest order heard
+    std::uint64_t question = 0;       // the order of the last message that asked
+    Time asked_at{};                  // when that was sent
+    std::size_t partial = 0;          // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
     Time broken_at = kNever;  // unless the link ends before
     bool progressed = false;  // something new was heard since the last round

@@ -141,7 +141,7 @@ bool Identity::tick(Time now, Outbox& out) {
   // The members find out about the namesake of a node that is not accepted.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
   rival_->next_ask = now + kAskEvery;
-  out.put(Knock{rival_->member.control});
+  out.put(ConnectProbe{rival_->member.control});
   out.send(rival_->member.control, Join{self_});
   return false;
 }

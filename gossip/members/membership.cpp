@@ -106,7 +106,7 @@ void Membership::receive(Time now, const Envelope& from, const Table& table, Out
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation);
   if (is_newcomer) {
-    news_ = {};
+    dissemination_ = {};
     add_news({self_record()});
   }
   const Endpoint* control = control_of(from.sender);
@@ -251,7 +251,7 @@ void Membership::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out
     entry.rival = rumor.member;
     entry.rival_heard = now;
   }
-  out.put(Knock{entry.member.control});
+  out.put(ConnectProbe{entry.member.control});
   doubt(now, entry.member.id);
 }
 
@@ -445,23 +445,24 @@ void Membership::exchange_tables(Time now, Outbox& out) {
 }
 
 void Membership::add_news(const Rumor& rumor) {
-  news_.add(rumor);
+  dissemination_.add(rumor);
   next_news_ = std::min(next_news_, last_news_ + timing_.news);
 }
 
 void Membership::tell_news(Time now, Outbox& out) {
   last_news_ = now;
-  const std::vector<NodeId> listeners = circle_.choose(present_others_, prng_);
+  const std::vector<NodeId> listeners = fanout_.choose(present_others_, prng_);
   for (NodeId listener : listeners)
     if (const auto rumors = news_for(listener); !rumors.empty())
       out.send(*control_of(listener), Gossip{rumors});
-  next_news_ = news_.empty() || listeners.empty() ? kNever : now + timing_.news;
+  next_news_ = dissemination_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
-// News, and what concerns the receiver itself: that it is suspected, or held for dead.
+// Dissemination, and what concerns the receiver itself: that it is suspected, or held for dead.
 std::vector<Rumor> Membership::news_for(NodeId to) {
   const std::size_t members = others_.size() + 1;
-  std::vector<Rumor> rumors = news_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
+  std::vector<Rumor> rumors =
+      dissemination_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
   if (const auto found = others_.find(to); found != others_.end())
     if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
       rumors.push_back({entry.member, entry.liveness, self()});

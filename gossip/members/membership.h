@@ -19,9 +19,9 @@
 
 #include "base/prng.h"
 #include "base/time.h"
-#include "gossip/members/circle.h"
+#include "gossip/members/dissemination.h"
+#include "gossip/members/fanout_view.h"
 #include "gossip/members/identity.h"
-#include "gossip/members/news.h"
 #include "gossip/members/prober.h"
 #include "gossip/members/seeds.h"
 #include "gossip/members/suspicion.h"
@@ -156,8 +156,8 @@ class Membership {
   Seeds seeds_;
   Prng prng_;
   Prober prober_;
-  News news_;
-  Circle circle_;
+  Dissemination dissemination_;
+  FanoutView fanout_;
   Time next_news_ = kNever;
   Time last_news_;
   Time next_exchange_;

@@ -133,7 +133,7 @@ void Membership::forget_one(Outbox& out) {
   if (least == others_.end() || (least->second.has_spoken && is_present(least->second))) return;
   if (is_present(least->second)) ++version_, unlist(least->second);
   out.put(Hangup{least->second.member.control});
-  news_.forget(least->first);
+  dissemination_.forget(least->first);
   others_.erase(least);
 }
 
@@ -142,7 +142,7 @@ void Membership::list(const Entry& entry) {
   const Member* member = &entry.member;
   present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
   present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
-  circle_.meet(member->id, present_others_.size(), prng_);
+  fanout_.meet(member->id, present_others_.size(), prng_);
 }
 
 void Membership::unlist(const Entry& entry) {

@@ -111,7 +111,7 @@ void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View
       helpers.push_back(member);
   }
   if (!subject) return;
-  out.put(Knock{subject->control});
+  out.put(ConnectProbe{subject->control});
   prng_.shuffle(std::span(helpers));
   helpers.resize(std::min(helpers.size(), kHelpers));
   asked.helpers = helpers.size();

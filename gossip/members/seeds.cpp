@@ -40,7 +40,7 @@ void Seeds::ask(Time now, const Known& is_known, const Member& self, Outbox& out
     seed.pause = std::min(seed.pause * 2, kPauseLimit);
     seed.next = now + seed.pause;
     out.send(seed.endpoint, Join{self});
-    if (seed.is_named && !seed.is_met) out.put(Knock{seed.endpoint});
+    if (seed.is_named && !seed.is_met) out.put(ConnectProbe{seed.endpoint});
   }
 }
 

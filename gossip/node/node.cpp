@@ -110,7 +110,7 @@ struct Node::Parts {
   bool has_news() const { return members_version != membership.version() && startup.is_expected(); }
   void follow_members(Time now);
   void rebuild_topology(const std::vector<const Member*>& ready);
-  std::vector<Wish> wishes() const;
+  std::vector<WantedEdge> wanted_edges() const;
   void reassign_data(const std::vector<const Member*>& ready);
   Phase phase() const;
   State state() const;
@@ -266,7 +266,7 @@ void Node::Parts::settle(Time now) {
   training.advance(now, exchange, links, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
-    if (const Link* link = links.active(slow)) outbox.put(Knock{link->control});
+    if (const Link* link = links.active(slow)) outbox.put(ConnectProbe{link->control});
   }
 }
 
@@ -277,10 +277,10 @@ void Node::Parts::follow_members(Time now) {
   std::vector<const Member*> ready = membership.ready();
   std::erase_if(ready, [this](const Member* member) { return !membership.agrees(*member); });
   rebuild_topology(ready);
-  const std::vector<Wish> wanted = wishes();
+  const std::vector<WantedEdge> wanted = wanted_edges();
   // Else they learn from the news that it is ready, and answer its hello no sooner.
   if (!std::exchange(was_introduced, true))
-    for (const Wish& wish : wanted) membership.introduce(wish.peer, outbox);
+    for (const WantedEdge& edge : wanted) membership.introduce(edge.peer, outbox);
   if (startup.is_founding()) links.tell_view(now, view, outbox);
   links.want(now, wanted, membership, outbox);
   exchange.links_changed(now, links, membership, outbox);
@@ -304,22 +304,22 @@ void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
   ++topology.epoch;
 }
 
-std::vector<Wish> Node::Parts::wishes() const {
-  std::vector<Wish> wishes;
+std::vector<WantedEdge> Node::Parts::wanted_edges() const {
+  std::vector<WantedEdge> edges;
   const auto self = std::ranges::find(vertices, membership.self());
-  if (self == vertices.end() || !topology.graph) return wishes;
+  if (self == vertices.end() || !topology.graph) return edges;
   const auto vertex = static_cast<std::size_t>(self - vertices.begin());
   const std::vector<int>& in = topology.graph->in[vertex];
   const std::vector<int>& out = topology.graph->out[vertex];
-  std::map<int, Wish> by_vertex;
+  std::map<int, WantedEdge> by_vertex;
   for (int j : in) by_vertex[j] = {vertices[static_cast<std::size_t>(j)], true, false};
   for (int j : out) {
-    Wish& wish = by_vertex.try_emplace(j, Wish{{}, false, false}).first->second;
-    wish.peer = vertices[static_cast<std::size_t>(j)];
-    wish.takes = true;
+    WantedEdge& edge = by_vertex.try_emplace(j, WantedEdge{{}, false, false}).first->second;
+    edge.peer = vertices[static_cast<std::size_t>(j)];
+    edge.out = true;
   }
-  for (const auto& [j, wish] : by_vertex) wishes.push_back(wish);
-  return wishes;
+  for (const auto& [j, edge] : by_vertex) edges.push_back(edge);
+  return edges;
 }
 
 void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {

@@ -53,7 +53,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.round = exchange.round();
   job.absorb = absorb;
   job.mix = std::move(mix);
-  job.edges = links.lives();
+  job.edges = links.edge_ids();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
@@ -81,7 +81,7 @@ void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out)
   job.round = exchange.round();
   job.absorb = true;
   job.mix = exchange.take_pairs();
-  job.edges = links.lives();
+  job.edges = links.edge_ids();
   job.offer = true;
   answers_ = true;
   jobs_in_flight_ = 1;

@@ -43,7 +43,7 @@ struct Cluster {
       said = false;
       for (std::size_t k = 0; k < parties.size(); ++k) {
         if (!parties[k]) continue;
-        const std::vector<gossip::Knock> asked = parties[k]->knocked();
+        const std::vector<gossip::ConnectProbe> asked = parties[k]->knocked();
         knocks += asked.size();
         answer(k, asked);
         for (const gossip::Send& send : parties[k]->said()) {
@@ -56,8 +56,8 @@ struct Cluster {
       }
     }
   }
-  void answer(std::size_t by, const std::vector<gossip::Knock>& asked) {
-    for (const gossip::Knock& knock : asked) {
+  void answer(std::size_t by, const std::vector<gossip::ConnectProbe>& asked) {
+    for (const gossip::ConnectProbe& knock : asked) {
       const bool listens = std::ranges::any_of(
           parties, [&](const auto& party) { return party && party->options.control == knock.at; });
       Party& party = *parties[by];

@@ -293,11 +293,11 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     a.take(now, sends);
     a.exchange.tick(now + 2s, a.links, a.outbox);
     REQUIRE(a.exchange.sessions().take_broken() == std::vector{b.membership.self()});
-    const std::uint64_t before = a.links.active(b.membership.self())->life();
+    const std::uint64_t before = a.links.active(b.membership.self())->edge_id();
     a.links.restart(now, b.membership.self(), "test", a.outbox);
     a.links.tick(now, a.outbox);
     hear_each_other(b, a, now);
-    CHECK(a.links.active(b.membership.self())->life() != before);
+    CHECK(a.links.active(b.membership.self())->edge_id() != before);
     b.exchange.tick(now + 5s, b.links, b.outbox);
     a.exchange.tick(now + 5s, a.links, a.outbox);
     CHECK(a.exchange.sessions().take_broken().empty());

@@ -129,7 +129,7 @@ void FewNodes::later(const std::string& name, Duration after, gossip::Input inpu
 void FewNodes::perform(const std::string& name, gossip::Output& output) {
   std::string fate;
   if (const auto* job = std::get_if<gossip::Train>(&output)) train(name, job->job);
-  if (const auto* look = std::get_if<gossip::Knock>(&output)) fate = knock(name, look->at);
+  if (const auto* look = std::get_if<gossip::ConnectProbe>(&output)) fate = knock(name, look->at);
   if (auto* send = std::get_if<gossip::Send>(&output)) fate = carry(name, *send);
   watcher_.saw_output(name, output, fate);
 }

@@ -156,8 +156,8 @@ TEST_CASE("Only the accused refutes and does so with a higher version") {
   CHECK(table.parties[0]->membership.find(node_id("node-2"))->version > accused.version);
 }
 
-TEST_CASE("News is told a bounded number of times") {
-  News news;
+TEST_CASE("Dissemination is told a bounded number of times") {
+  Dissemination news;
   news.add({{.id = NodeId{1}, .name = "a", .control = {}, .bulk = {}, .http = {}}});
   std::size_t told = 0;
   while (!news.empty()) told += news.take(8, 16).size();
@@ -204,7 +204,7 @@ TEST_CASE("A node that starts again replaces its earlier life") {
   CHECK(table.parties[1]->membership.find(node_id("node-2"))->incarnation == 2);
 }
 
-TEST_CASE("News of a phase reaches everybody before the next probe") {
+TEST_CASE("Dissemination of a phase reaches everybody before the next probe") {
   Cluster table;
   table.run(3s);
   Party& party = *table.parties[2];

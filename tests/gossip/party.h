@@ -41,10 +41,10 @@ struct Party {
   }
 
   // What it said, and where it knocked, since the last call; knocks are to be taken first.
-  std::vector<gossip::Knock> knocked() const {
-    std::vector<gossip::Knock> knocks;
+  std::vector<gossip::ConnectProbe> knocked() const {
+    std::vector<gossip::ConnectProbe> knocks;
     for (const gossip::Output& output : out)
-      if (const auto* knock = std::get_if<gossip::Knock>(&output)) knocks.push_back(*knock);
+      if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output)) knocks.push_back(*knock);
     return knocks;
   }
   std::vector<gossip::Send> said() {

@@ -28,8 +28,8 @@ std::unique_ptr<Scheduler> scheduler_of(Schedule schedule, double quorum = 1,
 // An edge whose peer was heard in that round, at 1 s.
 StreamView stream(std::uint64_t peer, std::uint64_t round) {
   return {.peer = NodeId{peer},
-          .brings = true,
-          .takes = true,
+          .in = true,
+          .out = true,
           .was_offered = true,
           .round = round,
           .heard = Time(1s),

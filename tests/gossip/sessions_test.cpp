@@ -30,13 +30,13 @@ struct End : Party {
   }
   const Link& link() const { return links.all().begin()->second; }
   // Sends what Exchange would send. Returns whether that holds a vector.
-  bool offer(std::uint64_t round, Time now, bool sits_out = false) {
+  bool offer(std::uint64_t round, Time now, bool skips_round = false) {
     const std::string vector(7, 'v');
     const Payload payload = Payload::copy_of(std::as_bytes(std::span(vector)));
     Round message;
     message.round = round;
     const bool takes_part =
-        sessions.offer(now, link(), {round, 1, 0, payload}, sits_out, kWaits, message);
+        sessions.offer(now, link(), {round, 1, 0, payload}, skips_round, kWaits, message);
     outbox.send(link().bulk, message, takes_part ? payload : Payload());
     return takes_part;
   }

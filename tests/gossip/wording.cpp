@@ -85,7 +85,7 @@ bool Wording::is_repetition(const std::string& from, const std::string& to,
     return repeats_account({from, to}, *round, !message.payload.empty());
   if (!probe && !gossip && !table) return false;
   bool is_news = table || (probe && probe->kind > Probe::Kind::ack);
-  std::set<std::string>& told = news_[{from, to}];
+  std::set<std::string>& told = dissemination_[{from, to}];
   for (const Rumor& rumor : probe ? probe->rumors : gossip ? gossip->rumors : table->rumors)
     is_news |= told.insert(fmt::format("{} {} {}", text_of(rumor), rumor.member.incarnation,
                                        rumor.member.version))

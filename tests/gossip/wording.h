@@ -41,8 +41,8 @@ class Wording {
 
   std::map<NodeId, std::string> names_;
   std::map<Way, std::map<std::uint64_t, std::size_t>> epochs_;
-  std::map<Way, std::set<std::string>> news_;      // that were told
-  std::map<Way, std::set<std::string>> accounts_;  // since the last vector
+  std::map<Way, std::set<std::string>> dissemination_;  // that were told
+  std::map<Way, std::set<std::string>> accounts_;       // since the last vector
 };
 
 }  // namespace starling::test

@@ -118,7 +118,7 @@ TEST_CASE("A look over a link that is cut for less than its patience finds nothi
   Cluster cluster = reference_cluster(4, 4);
   std::size_t knocks = 0;
   cluster.world.observe([&](std::size_t, const gossip::Output& output) {
-    knocks += std::holds_alternative<gossip::Knock>(output);
+    knocks += std::holds_alternative<gossip::ConnectProbe>(output);
   });
   cluster.start_all();
   cluster.world.run_until(Time(5s));

@@ -35,7 +35,7 @@ bool WaitingScheduler::has_quorum(const Turn& turn, Streams streams) const {
   if (quorum_ >= 1) return false;
   std::size_t asked = 0, spoke = 0;
   for (const StreamView& stream : streams) {
-    if (!stream.brings || !stream.was_offered) continue;
+    if (!stream.in || !stream.was_offered) continue;
     ++asked;
     spoke += !lacks(stream, turn.round);
   }

@@ -1,6 +1,6 @@
-// Knocker: finds out where nobody listens. A process that was killed leaves an address at which
-// the system refuses connections; for one that is stopped or slow the system accepts them; a host
-// that is gone or cut off answers nothing. Never waits.
+// ConnectProber: finds out where nobody listens. A process that was killed leaves an address at
+// which the system refuses connections; for one that is stopped or slow the system accepts them; a
+// host that is gone or cut off answers nothing. Never waits.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace starling::daemon {
 
-class Knocker {
+class ConnectProber {
  public:
-  ~Knocker();
+  ~ConnectProber();
   // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
   // may wait.
   void knock(const Endpoint& at, const Endpoint& where);

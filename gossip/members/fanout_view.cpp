@@ -1,4 +1,4 @@
-#include "gossip/members/circle.h"
+#include "gossip/members/fanout_view.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ constexpr double kTurnover = 0.1;   // chance that one is replaced before
 
 }  // namespace
 
-void Circle::meet(NodeId newcomer, std::size_t others, Prng& prng) {
+void FanoutView::meet(NodeId newcomer, std::size_t others, Prng& prng) {
   if (members_.size() < kSize) return;  // choose() will see
   if (const std::size_t place = prng.below(others); place < kSize) {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -20,7 +20,7 @@ void Circle::meet(NodeId newcomer, std::size_t others, Prng& prng) {
   }
 }
 
-std::vector<NodeId> Circle::choose(std::span<const Member* const> others, Prng& prng) {
+std::vector<NodeId> FanoutView::choose(std::span<const Member* const> others, Prng& prng) {
   const auto is_present = [&](NodeId id) {
     return std::ranges::find(others, id, &Member::id) != others.end();
   };
@@ -33,7 +33,7 @@ std::vector<NodeId> Circle::choose(std::span<const Member* const> others, Prng& 
   return chosen;
 }
 
-void Circle::widen(std::span<const Member* const> others, Prng& prng) {
+void FanoutView::widen(std::span<const Member* const> others, Prng& prng) {
   std::vector<NodeId> strangers;
   for (const Member* member : others)
     if (std::ranges::find(members_, member->id) == members_.end()) strangers.push_back(member->id);

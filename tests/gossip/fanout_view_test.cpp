@@ -1,4 +1,4 @@
-#include "gossip/members/circle.h"
+#include "gossip/members/fanout_view.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 namespace starling {
 namespace {
 
-using gossip::Circle;
+using gossip::FanoutView;
 using gossip::Member;
 
 TEST_CASE("Whoever comes late is in as many circles as who came early") {
@@ -20,7 +20,7 @@ TEST_CASE("Whoever comes late is in as many circles as who came early") {
   std::size_t early = 0, late = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Prng prng(seed);
-    Circle circle;
+    FanoutView circle;
     std::vector<const Member*> others;
     std::map<NodeId, std::size_t> place;
     for (std::size_t k = 0; k < kMembers; ++k) {

@@ -1,6 +1,6 @@
-// Circle: the few members to whom a node tells its news. Some of them are told each time, and now
-// and then one is replaced: news spread in it as well as among all, and it is not the whole cluster
-// to which connections are opened while many join.
+// FanoutView (the active view of HyParView): the few members to whom a node tells its news. Some of
+// them are told each time, and now and then one is replaced: news spread in it as well as among
+// all, and it is not the whole cluster to which connections are opened while many join.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace starling::gossip {
 
-class Circle {
+class FanoutView {
  public:
   // A member came and is one of `others` others now. Each of them is in the circle with the same
   // chance, however late it came (reservoir sampling): whoever is in no circle hears no news.

@@ -1,4 +1,4 @@
-#include "daemon/process/knock.h"
+#include "daemon/process/connect_prober.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -40,11 +40,11 @@ void close_all(std::vector<int>& descriptors) {
 
 }  // namespace
 
-Knocker::~Knocker() {
+ConnectProber::~ConnectProber() {
   for (Attempt& attempt : attempts_) close_all(attempt.descriptors);
 }
 
-void Knocker::knock(const Endpoint& at, const Endpoint& where) {
+void ConnectProber::knock(const Endpoint& at, const Endpoint& where) {
   if (attempts_.size() >= kAttemptsLimit ||
       std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
     return;
@@ -58,7 +58,7 @@ void Knocker::knock(const Endpoint& at, const Endpoint& where) {
   }
 }
 
-Knocker::Outcome Knocker::try_again(Attempt& attempt) {
+ConnectProber::Outcome ConnectProber::try_again(Attempt& attempt) {
   attempt.next_try += kTryEvery;
   const Addresses address = numeric_address(attempt.address);
   const int descriptor =
@@ -69,7 +69,7 @@ Knocker::Outcome Knocker::try_again(Attempt& attempt) {
   return errno == ECONNREFUSED ? Outcome::refused : Outcome::undecided;
 }
 
-Knocker::Outcome Knocker::outcome_of(Attempt& attempt) {
+ConnectProber::Outcome ConnectProber::outcome_of(Attempt& attempt) {
   for (const int descriptor : attempt.descriptors) {
     pollfd item{descriptor, POLLOUT, 0};
     if (::poll(&item, 1, 0) <= 0) continue;
@@ -81,7 +81,7 @@ Knocker::Outcome Knocker::outcome_of(Attempt& attempt) {
   return Outcome::undecided;
 }
 
-void Knocker::look(const std::function<void(const Endpoint&, Finding)>& found) {
+void ConnectProber::look(const std::function<void(const Endpoint&, Finding)>& found) {
   const Clock::time_point now = Clock::now();
   std::erase_if(attempts_, [&](Attempt& attempt) {
     Outcome outcome = outcome_of(attempt);

@@ -1,4 +1,4 @@
-#include "gossip/members/news.h"
+#include "gossip/members/dissemination.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@ constexpr std::size_t kTellings = 4;
 
 }  // namespace
 
-std::vector<Rumor> News::take(std::size_t limit, std::size_t members) {
+std::vector<Rumor> Dissemination::take(std::size_t limit, std::size_t members) {
   std::vector<Item*> order;
   for (auto& [id, item] : items_) order.push_back(&item);
   const auto count = static_cast<std::ptrdiff_t>(std::min(order.size(), limit));

@@ -1,6 +1,7 @@
-// News: rumors that are still to be told, each a bounded number of times, the least told first.
-// With lambda log2(n + 1) tellings to random members everybody hears of it with a probability that
-// grows with n (Das, Gupta, Motivala: SWIM, 2002). A newer rumor of a member replaces an older one.
+// Dissemination: rumors that are still to be told, each a bounded number of times, the least told
+// first. With lambda log2(n + 1) tellings to random members everybody hears of it with a
+// probability that grows with n (Das, Gupta, Motivala: SWIM, 2002). A newer rumor of a member
+// replaces an older one.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace starling::gossip {
 
-class News {
+class Dissemination {
  public:
   // It is told from the start, even where an equal one has been told before.
   void add(Rumor rumor) { items_[rumor.member.id] = {std::move(rumor), 0}; }
