@@ -28,7 +28,7 @@ enum class Bug {
   dead_counted,           // membership: who is dead stays a neighbour
   edge_one_sided,         // sessions: what an edge still owes is forgotten where it closes
   pair_mixed_twice,       // edge ledger: a pair is given twice
-  weight_one_sided,       // edge ledger: only one's own degree counts for the weight
+  weight_one_sided,       // edge ledger: only one's own share counts for the weight
   asks_too_early,         // sessions: what is under way is taken for lost
   never_waits_again,      // exchange: no round waits again for a neighbour that was late once
   believes_any_round,     // exchange: a neighbour may say whatever round it likes

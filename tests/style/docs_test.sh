@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every path that the documentation names exists. A path is what stands between backticks or in the
 # parentheses of a link and begins with a folder of this repository; * stands for any name.
+# The version of the protocol is that of gossip/wire/wire.h.
 # Usage: docs_test.sh REPOSITORY. Prints every path that is not there; exit 1 if any.
 set -euo pipefail
 cd "$1"
@@ -26,6 +27,11 @@ for file in README.md CONTRIBUTING.md docs/*.md; do
     check "$file" "$link"
   done < <(grep -oE '\]\([A-Za-z0-9_./-]+[)#]' "$file" | tr -d '](#)' | sort -u)
 done
+version=$(sed -nE 's/.*kProtocolVersion = ([0-9]+);.*/\1/p' gossip/wire/wire.h)
+if [[ -z $version ]] || ! grep -q "^Version $version\." docs/protocol.md; then
+  echo "docs/protocol.md: does not begin with Version $version."
+  broken=1
+fi
 # A pattern that finds nothing checks nothing.
 if ((checked < 100)); then
   echo "only $checked paths were found"
