@@ -109,7 +109,7 @@ void Exchange::end_wait(Time now, const Links& links) {
   waits_.end(now, last ? last->meter.transit() : Duration{});
 }
 
-// A neighbour that a quorum went on without still has time.
+// A neighbour whose patience has not run out is not late, though a quorum went on without it.
 void Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
   if (scheduler_->rules().answers) return;
   const bool far_ahead = scheduler_->is_far_ahead(turn(), streams);
@@ -125,12 +125,12 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
   const Scheduler::Rules& rules = scheduler_->rules();
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
-    // Both ends see that, so both do without.
+    // Both ends know the rounds of the pair, so both leave the pair out.
     if (rules.same_round_pairs && item.pair.own.round != item.pair.theirs.round) continue;
     const double weight = item.pair.weight(), span = item.pair.span();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
-    // Between rounds, another edge's offer may be the trainer's last.
+    // Where answers are given between rounds, the trainer's last offer may be that of another edge.
     const bool is_sent = item.is_current && !rules.answers;
     Payload own = is_sent ? Payload() : std::move(item.pair.own.payload);
     terms.push_back(
@@ -153,7 +153,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
     HeardVector* vector = found->second.newest.vector_for(offered_round_, newest_rules_);
     if (vector && !vector->payload.empty()) items.push_back({&link, &found->second, vector});
   }
-  // More than were wanted at the time of the offer, when edges opened since: the shares must still
+  // Edges that opened since the offer make more terms than the offer counted: the shares must still
   // add up to less than one.
   const double share = std::min(offered_share_, scheduler_->share(items.size()));
   for (const Item& item : items) {
