@@ -1,9 +1,12 @@
 // Outbox: how the parts of a node speak. It stamps each message with the node's envelope.
 #pragma once
 
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "gossip/io.h"
+#include "gossip/wire/wire.h"
 
 namespace starling::gossip {
 
@@ -15,7 +18,12 @@ class Outbox {
   // Where outputs go during one step. REQUIRES that it outlives the step.
   void begin(Outputs& out) { out_ = &out; }
 
+  // A message beyond a limit of the protocol is not sent but counted: its receiver would refuse it.
   void send(const Endpoint& to, Body body, Payload payload = {}, std::size_t from = 0) {
+    if (!is_within_limits(body)) {
+      ++unsendable_[kind_of(body).name];
+      return;
+    }
     ++envelope_.sequence;
     sent_bytes_ += payload.size() - from;
     put(Send{to, Message{envelope_, std::move(body), std::move(payload)}, from});
@@ -32,11 +40,14 @@ class Outbox {
   void set_incarnation(std::uint64_t incarnation) { envelope_.incarnation = incarnation; }
   // Payload bytes handed to the driver since the start.
   std::uint64_t sent_bytes() const { return sent_bytes_; }
+  // Messages beyond a limit of the protocol, by kind.
+  const std::map<std::string_view, std::uint64_t>& unsendable() const { return unsendable_; }
   const Envelope& envelope() const { return envelope_; }
 
  private:
   Envelope envelope_;
   std::uint64_t sent_bytes_ = 0;
+  std::map<std::string_view, std::uint64_t> unsendable_;
   Outputs* out_ = nullptr;
 };
 

@@ -6,38 +6,52 @@
 #include <variant>
 #include <vector>
 
-#include "gossip/wire/wire.h"
+#include "gossip/wire/fields.h"
 
 namespace starling::sim {
 namespace {
 
 using gossip::Header;
 
-// The numbers of a header, one of which becomes another one.
-class Fields {
+// An archive (see fields.h) of the numbers of a message, one of which becomes another one. What is
+// text, bytes or an address stays.
+class Forger {
  public:
-  void add(std::uint64_t& field) {
-    changes_.emplace_back([&field](Prng& prng) { field = another(prng, field); });
+  void number(std::uint64_t& x, std::uint64_t) {
+    changes_.emplace_back([&x](Prng& prng) { x = another(prng, x); });
   }
-  void add(std::uint32_t& field) {
-    changes_.emplace_back(
-        [&field](Prng& prng) { field = static_cast<std::uint32_t>(another(prng, field)); });
+  void id(NodeId& x) { number(x.value, gossip::kAnyNumber); }
+  void flag(bool& x) {
+    changes_.emplace_back([&x](Prng&) { x = !x; });
   }
-  void add(NodeId& field) { add(field.value); }
-  void add(bool& field) {
-    changes_.emplace_back([&field](Prng&) { field = !field; });
+  void real(double& x) {
+    changes_.emplace_back([&x](Prng& prng) { x = prng.uniform() * (1 + 2 * x); });
   }
-  void add(double& field) {
-    changes_.emplace_back([&field](Prng& prng) { field = prng.uniform() * (1 + 2 * field); });
-  }
-  // The other values of a type that has so many.
+  void amount(double& x, double) { real(x); }
+  // Another of the values of an enum.
   template <class E>
-  void add(E& field, std::uint64_t values) {
-    changes_.emplace_back([&field, values](Prng& prng) {
-      field =
-          static_cast<E>((static_cast<std::uint64_t>(field) + 1 + prng.below(values - 1)) % values);
+  void choice(E& x, E last) {
+    const auto most = static_cast<std::uint64_t>(last);
+    changes_.emplace_back([&x, most](Prng& prng) {
+      x = static_cast<E>((static_cast<std::uint64_t>(x) + 1 + prng.below(most)) % (most + 1));
     });
   }
+  void text(const std::string&, std::size_t) {}
+  void bytes(const std::string&, std::size_t) {}
+  void floats(const std::vector<float>&, std::size_t) {}
+  void endpoint(const Endpoint&) {}
+  void ids(std::vector<NodeId>& ids, std::size_t) {
+    for (NodeId& x : ids) id(x);
+  }
+  void record(auto& x) {
+    using gossip::fields;
+    fields(*this, x);
+  }
+  void list(auto& records, std::size_t) {
+    for (auto& x : records) record(x);
+  }
+  void rest(auto& records, std::size_t most) { list(records, most); }
+
   void change_one(Prng& prng) { changes_[prng.below(changes_.size())](prng); }
 
  private:
@@ -50,80 +64,13 @@ class Fields {
   std::vector<std::function<void(Prng&)>> changes_;
 };
 
-void list(Fields& fields, gossip::Member& member) {
-  fields.add(member.id);
-  fields.add(member.incarnation);
-  fields.add(member.version);
-  fields.add(member.phase, 4);
-  fields.add(member.round);
-  fields.add(member.loss);
-  fields.add(member.agreement);
-}
-
-void list(Fields& fields, std::vector<gossip::Rumor>& rumors) {
-  for (gossip::Rumor& rumor : rumors) {
-    list(fields, rumor.member);
-    fields.add(rumor.liveness, 4);
-    fields.add(rumor.accuser);
-  }
-}
-
-struct BodyFields {
-  Fields& fields;
-
-  void operator()(gossip::Join& join) { list(fields, join.self); }
-  void operator()(gossip::Gossip& gossip) { list(fields, gossip.rumors); }
-  void operator()(gossip::Table& table) {
-    fields.add(table.asks);
-    list(fields, table.rumors);
-  }
-  void operator()(gossip::Probe& probe) {
-    fields.add(probe.kind, 4);
-    fields.add(probe.number);
-    fields.add(probe.subject);
-    list(fields, probe.rumors);
-  }
-  void operator()(gossip::Hello& hello) {
-    fields.add(hello.epoch);
-    fields.add(hello.echo);
-    fields.add(hello.schema);
-    fields.add(hello.view);
-    fields.add(hello.stamps.sent);
-    fields.add(hello.stamps.echo);
-    fields.add(hello.stamps.held);
-  }
-  void operator()(gossip::Bye& bye) { fields.add(bye.epoch); }
-  void operator()(gossip::Surveys& message) {
-    for (NodeId& id : message.held) fields.add(id);
-    for (auto& [id, survey] : message.surveys) fields.add(id);
-  }
-  void operator()(gossip::SnapshotRequest& request) { list(fields, request.self); }
-  void operator()(gossip::Snapshot& snapshot) { fields.add(snapshot.round); }
-  void operator()(gossip::Misdirected& word) {
-    fields.add(word.why, 2);
-    fields.add(word.asks);
-  }
-  void operator()(gossip::Terms&) {}
-  void operator()(gossip::Round& round) {
-    for (std::uint64_t* number :
-         {&round.epoch, &round.echo, &round.round, &round.index, &round.received, &round.beyond,
-          &round.partial, &round.offered, &round.order, &round.seen, &round.sent})
-      fields.add(*number);
-    fields.add(round.share);
-    fields.add(round.span);
-    fields.add(round.closes);
-    fields.add(round.asks);
-    fields.add(round.rate);
-  }
-};
-
-void change_one_field(Prng& prng, Header& header) {
-  Fields fields;
-  fields.add(header.envelope.incarnation);
-  fields.add(header.envelope.sequence);
-  fields.add(header.chunk.transfer);
-  std::visit(BodyFields{fields}, header.body);
-  fields.change_one(prng);
+void change_one_field(Prng& prng, gossip::Header& header) {
+  Forger forger;
+  forger.number(header.envelope.incarnation, gossip::kAnyNumber);
+  forger.number(header.envelope.sequence, gossip::kAnyNumber);
+  forger.number(header.chunk.transfer, gossip::kAnyNumber);
+  std::visit([&forger](auto& body) { forger.record(body); }, header.body);
+  forger.change_one(prng);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void mix_in(std::uint64_t& hash, std::initializer_list<std::uint64_t> words) {
 
 // What a message says, whatever its encoding.
 std::uint64_t meaning_of(std::size_t from, const gossip::Body& body) {
-  std::uint64_t hash = stable_hash(gossip::kind_of(body));
+  std::uint64_t hash = stable_hash(gossip::kind_of(body).name);
   mix_in(hash, {from});
   if (const auto* snapshot = std::get_if<gossip::Snapshot>(&body)) mix_in(hash, {snapshot->round});
   if (const auto* round = std::get_if<gossip::Round>(&body))
@@ -298,7 +298,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
 void World::carry(std::size_t node, gossip::Send send) {
   const auto to = by_host_.find(send.to.host);
   if (to == by_host_.end()) return;
-  const Hop hop{node, to->second, gossip::plane_of(send.message.body)};
+  const Hop hop{node, to->second, gossip::kind_of(send.message.body).plane};
   const std::uint64_t meaning = meaning_of(node, send.message.body);
   for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());

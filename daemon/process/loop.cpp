@@ -95,7 +95,7 @@ void Loop::perform(gossip::Outputs& outputs) {
 
 // What is for a host whose address is not known yet is dropped: nothing relies on arrival.
 void Loop::act(gossip::Send& send) {
-  const gossip::Plane plane = gossip::plane_of(send.message.body);
+  const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
   if (const auto to = names_.find(send.to))
     transport_.send(*to, plane, cutter_.cut(send.message, send.from));
 }

@@ -27,7 +27,7 @@ bool introduces(const Body& body, bool is_later) {
 
 const char* Gate::objection(const Header& header, Plane plane, const Known& known) const {
   const Envelope& envelope = header.envelope;
-  if (plane_of(header.body) != plane) return "plane";
+  if (kind_of(header.body).plane != plane) return "plane";
   if (std::holds_alternative<Misdirected>(header.body)) return nullptr;
   if (envelope.cluster != cluster_) return "cluster";
   if (envelope.sender == self_) return concerns_namesake(header.body) ? nullptr : "own name";
@@ -41,13 +41,13 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
   Result<Header> header = decode_header(received.header);
   if (!header) return count(header.error().text), std::nullopt;
   if (const char* reason = objection(*header, received.plane, known)) {
-    count(reason, kind_of(header->body));
+    count(reason, kind_of(header->body).name);
     return note_stray(*header, received.plane), std::nullopt;
   }
   const std::optional<std::uint64_t> incarnation = known(header->envelope.sender);
   const std::size_t bytes = received.body.size();
   const NodeId sender = header->envelope.sender;
-  const std::string_view kind = kind_of(header->body);
+  const std::string_view kind = kind_of(header->body).name;
   auto message = assembler_.add(now, std::move(*header), received.body);
   if (!message) {
     if (message.error().text == "size") oversized_ = sender;
@@ -69,7 +69,7 @@ void Gate::note_stray(Header& header, Plane plane) {
 
 Gate::Window& Gate::window_of(const Message& message, std::optional<std::uint64_t> known) {
   const std::uint64_t incarnation = message.envelope.incarnation;
-  const auto key = std::pair(message.envelope.sender, plane_of(message.body));
+  const auto key = std::pair(message.envelope.sender, kind_of(message.body).plane);
   if (!windows_.contains(key) && windows_.size() >= kWindowsLimit) windows_.clear();
   std::vector<Window>& lives = windows_[key];
   const auto found = std::ranges::find(lives, incarnation, &Window::incarnation);

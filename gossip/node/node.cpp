@@ -364,6 +364,9 @@ std::vector<std::string> Node::warnings(Time now) const {
   add(parts.strays.warnings(now));
   add(parts.agreement.warnings());
   add(parts.links.refusals());
+  for (const auto& [kind, count] : parts.outbox.unsendable())
+    warnings.push_back(fmt::format(
+        "{} {} messages were beyond a limit of the protocol and not sent", count, kind));
   return warnings;
 }
 

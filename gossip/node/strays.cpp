@@ -21,7 +21,7 @@ void Strays::say(Time now, const Endpoint& to, Misdirected word, Outbox& out) {
   next_word_ = now + kPause;
   word.control = control_;
   word.bulk = bulk_;
-  word.cluster = cluster_;
+  word.cluster = cluster_.substr(0, kNameBytesLimit);
   out.send(to, std::move(word));
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +19,13 @@
 namespace starling::gossip {
 
 enum class Plane : std::uint8_t { control, bulk };
+
+// What every struct of a message says of itself.
+struct MessageKind {
+  std::uint64_t number;   // on the wire; never used again for another kind
+  std::string_view name;  // for people
+  Plane plane;
+};
 
 enum class Phase : std::uint8_t { joining, training, finished, left };
 
@@ -49,18 +55,22 @@ struct Rumor {
 // ---- control plane
 // "Here I am": asks for the member table in return.
 struct Join {
+  static constexpr MessageKind kKind{0, "join", Plane::control};
   Member self;
 };
 struct Gossip {
+  static constexpr MessageKind kKind{1, "gossip", Plane::control};
   std::vector<Rumor> rumors = {};
 };
 // All that the sender knows of the members; `asks` for the same in return.
 struct Table {
+  static constexpr MessageKind kKind{8, "table", Plane::control};
   bool asks = false;
   std::vector<Rumor> rumors = {};
 };
 // The failure detector: "are you there?", "yes", "ask that one for me", "I asked and hear nothing".
 struct Probe {
+  static constexpr MessageKind kKind{9, "probe", Plane::control};
   enum class Kind : std::uint8_t { ping, ack, request, nack };
   Kind kind = Kind::ping;
   std::uint64_t number = 0;  // of the prober; an answer repeats it
@@ -71,6 +81,7 @@ struct Probe {
 // "I want this edge": `epoch` is mine for it, `echo` yours as I know it; 0 asks for an answer. The
 // edge is active at the end that sees its own epoch echoed.
 struct Hello {
+  static constexpr MessageKind kKind{2, "hello", Plane::control};
   std::uint64_t epoch = 0;
   std::uint64_t echo = 0;
   std::uint64_t schema = 0;  // of the model, its precision and the codec
@@ -79,20 +90,24 @@ struct Hello {
 };
 // The edge, as the sender numbered it, is no more.
 struct Bye {
+  static constexpr MessageKind kKind{3, "bye", Plane::control};
   std::string reason;
   std::uint64_t epoch = 0;
 };
 // Surveys of founders that the receiver seems to lack, and whose surveys the sender holds.
 struct Surveys {
+  static constexpr MessageKind kKind{4, "survey", Plane::control};
   std::vector<NodeId> held;
   std::vector<std::pair<NodeId, std::string>> surveys;
 };
 struct SnapshotRequest {
+  static constexpr MessageKind kKind{5, "snapshot request", Plane::control};
   Member self;  // the donor may not have heard of the newcomer yet
 };
 // "You asked the wrong place": the answer to a Join of another cluster, or to one that came to the
 // bulk port. It passes between clusters.
 struct Misdirected {
+  static constexpr MessageKind kKind{10, "misdirected", Plane::control};
   enum class Why : std::uint8_t { cluster, bulk_port };
   Why why = Why::cluster;
   bool asks = false;    // for the receiver's own cluster in return
@@ -103,6 +118,7 @@ struct Misdirected {
 // The agreed keys of the sender, said to a member whose agreement differs; or its model in words,
 // said to a neighbour whose hello has another schema.
 struct Terms {
+  static constexpr MessageKind kKind{11, "terms", Plane::control};
   bool asks = false;  // for the same in return
   std::vector<Term> terms = {};
 };
@@ -111,6 +127,7 @@ struct Terms {
 // A donor's state after `round`, by which a newcomer starts. The payload is a snapshot of the
 // trainer (optim/snapshot.h).
 struct Snapshot {
+  static constexpr MessageKind kKind{6, "snapshot", Plane::bulk};
   std::uint64_t round = 0;
   std::string foundation;  // a survey to found on; empty where none is needed
 };
@@ -124,6 +141,7 @@ struct Snapshot {
 // it has seen those of the other end. A connection keeps the order, so a vector is lost when
 // something that was sent behind it has been seen and the vector has not come.
 struct Round {
+  static constexpr MessageKind kKind{7, "vector", Plane::bulk};
   std::uint64_t epoch = 0;  // the sender's, of this edge
   std::uint64_t echo = 0;   // the receiver's; 0: vectors are not numbered
   std::uint64_t round = 0;
@@ -148,18 +166,8 @@ struct Round {
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
                           Table, Probe, Misdirected, Terms>;
 
-inline Plane plane_of(const Body& body) {
-  const bool bulk = std::holds_alternative<Snapshot>(body) || std::holds_alternative<Round>(body);
-  return bulk ? Plane::bulk : Plane::control;
-}
-
-// "hello", as people read it.
-inline std::string_view kind_of(const Body& body) {
-  constexpr std::string_view kNames[] = {
-      "join",     "gossip", "hello", "bye",   "survey",      "snapshot request",
-      "snapshot", "vector", "table", "probe", "misdirected", "terms"};
-  static_assert(std::size(kNames) == std::variant_size_v<Body>);
-  return kNames[body.index()];
+inline const MessageKind& kind_of(const Body& body) {
+  return std::visit([](const auto& x) -> const MessageKind& { return x.kKind; }, body);
 }
 
 struct Envelope {

@@ -26,7 +26,9 @@ std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::u
 
 namespace {
 
+// A message without a payload has no transfer to name.
 std::uint64_t transfer_name(const Message& message) {
+  if (message.payload.empty()) return 0;
   const auto* round = std::get_if<Round>(&message.body);
   if (!round || round->index == 0) return message.envelope.sequence;
   return transfer_of(message.envelope.incarnation, round->epoch, round->index);
@@ -70,7 +72,7 @@ Frames Cutter::cut(Message message, std::size_t from, std::size_t chunk_bytes) {
 
 Result<void> Assembler::check(const Header& header, const Payload& body) const {
   const Chunk& chunk = header.chunk;
-  if (plane_of(header.body) != Plane::bulk || chunk.total > payload_bytes_limit_)
+  if (kind_of(header.body).plane != Plane::bulk || chunk.total > payload_bytes_limit_)
     return fail("size");
   if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
     return fail("malformed");

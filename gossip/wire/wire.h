@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;
 
 // Which part of a payload travels with a header. Every chunk repeats the whole header.
 struct Chunk {
-  std::uint64_t transfer = 0;  // of the sender, never repeated within an incarnation
+  std::uint64_t transfer = 0;  // of the sender, never of two payloads of an incarnation
   std::uint64_t offset = 0;    // bytes before it
   std::uint64_t total = 0;     // bytes of the payload; 0: there is none
   std::uint64_t hash = 0;      // XXH3 of the chunk's bytes
@@ -48,7 +48,10 @@ struct Header {
 
 // Appends the checksum.
 std::string seal_header(std::string fields);
+// REQUIRES a body within its limits; of any other the receiver finds the header malformed.
 std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk);
+// Whether every field is within the limits that decode_header() asks for (see fields.h).
+bool is_within_limits(const Body& body);
 
 // The error is one word or two, fit for a counter: "checksum", "malformed", "protocol", "size".
 Result<Header> decode_header(std::span<const std::byte> bytes);

@@ -122,7 +122,7 @@ struct Two {
   }
   void saw(const gossip::Output& output) {
     if (const auto* send = std::get_if<gossip::Send>(&output))
-      ++sent[std::string(gossip::kind_of(send->message.body))];
+      ++sent[std::string(gossip::kind_of(send->message.body).name)];
   }
   std::vector<std::string> warnings(const std::string& node) const {
     return nodes.find(node)->warnings(nodes.now());

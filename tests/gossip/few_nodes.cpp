@@ -137,7 +137,7 @@ void FewNodes::perform(const std::string& name, gossip::Output& output) {
 std::optional<Mishap::Kind> FewNodes::mishap_of(const std::string& from, const std::string& to,
                                                 const gossip::Message& message) {
   const auto found = std::ranges::find_if(mishaps_, [&](const Mishap& mishap) {
-    const bool is_kind = mishap.message == gossip::kind_of(message.body) &&
+    const bool is_kind = mishap.message == gossip::kind_of(message.body).name &&
                          (mishap.message != "vector" || !message.payload.empty());
     return is_kind && mishap.from == from && mishap.to == to;
   });
@@ -154,7 +154,7 @@ std::string FewNodes::carry(const std::string& name, gossip::Send& send) {
   if (cuts_.contains(std::minmax(name, to))) return "cut off";
   const auto mishap = mishap_of(name, to, send.message);
   if (mishap == Mishap::Kind::drop) return "lost";
-  const gossip::Plane plane = gossip::plane_of(send.message.body);
+  const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
   std::vector<gossip::Frame> frames = nodes_.at(name).cutter.cut(send.message, send.from).all();
   if (mishap == Mishap::Kind::interrupt) frames.resize(1);
   Time at = now_ + kDelay;

@@ -23,7 +23,7 @@ namespace {
 struct Mail {
   Mail(const std::string& sender, Body body, const std::string& cluster = "starling",
        std::uint64_t sequence = 1)
-      : plane(plane_of(body)),
+      : plane(kind_of(body).plane),
         frame(Cutter()
                   .cut({{stable_hash(cluster), node_id(sender), 1, sequence}, std::move(body), {}})
                   .next()) {}

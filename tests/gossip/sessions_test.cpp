@@ -36,7 +36,7 @@ struct End : Party {
     Round message;
     message.round = round;
     const bool takes_part =
-        sessions.offer(now, link(), {round, 1, 0, payload}, skips_round, kWaits, message);
+        sessions.offer(now, link(), {round, 0.5, 0, payload}, skips_round, kWaits, message);
     outbox.send(link().bulk, message, takes_part ? payload : Payload());
     return takes_part;
   }

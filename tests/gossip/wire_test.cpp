@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <set>
 
 #include "base/prng.h"
+#include "gossip/wire/fields.h"
 #include "tests/gossip/samples.h"
 
 using namespace starling;
@@ -30,6 +33,76 @@ void expect_round_trip(const Body& body) {
   CHECK(header->envelope.sender == envelope.sender);
   CHECK(header->chunk.total == kChunk.total);
   CHECK(encode_header(header->envelope, header->body, header->chunk) == bytes);
+}
+
+// An archive that gives one field of a message another value, often beyond its limit.
+class Stretcher {
+ public:
+  void number(std::uint64_t& x, std::uint64_t most) {
+    add([&x, most](Prng& prng) { x = prng.chance(0.5) ? most : prng.next(); });
+  }
+  void id(NodeId& x) { number(x.value, kAnyNumber); }
+  void flag(bool& x) {
+    add([&x](Prng&) { x = !x; });
+  }
+  template <class E>
+  void choice(E& x, E last) {
+    add([&x, last](Prng& prng) {
+      x = static_cast<E>(prng.below(static_cast<std::uint64_t>(last) + 2));
+    });
+  }
+  void real(double& x) {
+    add([&x](Prng& prng) { x = prng.uniform() - 0.5; });
+  }
+  void amount(double& x, double most) {
+    add([&x, most](Prng& prng) { x = prng.chance(0.5) ? most : -prng.uniform(); });
+  }
+  void text(std::string& x, std::size_t most) {
+    add([&x, most](Prng& prng) {
+      if (prng.chance(0.3)) x += static_cast<char>(prng.below(256));
+      x.resize(most + prng.below(2), 'x');
+    });
+  }
+  void bytes(std::string& x, std::size_t most) {
+    add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
+  }
+  void floats(std::vector<float>& x, std::size_t most) {
+    add([&x, most](Prng& prng) {
+      x.resize(most + prng.below(2));
+      if (prng.chance(0.5)) x.front() = std::numeric_limits<float>::quiet_NaN();
+    });
+  }
+  void endpoint(Endpoint& x) {
+    text(x.host, kHostBytesLimit);
+    add([&x](Prng& prng) { x.port = static_cast<std::uint16_t>(prng.below(1 << 16)); });
+  }
+  void ids(std::vector<NodeId>& x, std::size_t most) {
+    add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
+  }
+  template <class T>
+  void record(T& x) {
+    using gossip::fields;
+    fields(*this, x);
+  }
+  void list(auto& records, std::size_t) {
+    for (auto& x : records) record(x);
+  }
+  void rest(auto& records, std::size_t most) { list(records, most); }
+
+  void change_one(Prng& prng) {
+    if (!changes_.empty()) changes_[prng.below(changes_.size())](prng);
+  }
+
+ private:
+  void add(std::function<void(Prng&)> change) { changes_.push_back(std::move(change)); }
+
+  std::vector<std::function<void(Prng&)>> changes_;
+};
+
+void stretch_a_field(Prng& prng, Body& body) {
+  Stretcher stretcher;
+  std::visit([&stretcher](auto& x) { stretcher.record(x); }, body);
+  stretcher.change_one(prng);
 }
 
 }  // namespace
@@ -114,4 +187,47 @@ TEST_CASE("What could not be typed by a user is refused") {
   CHECK(refused(round));
   round.flow = std::vector<float>(kEstimateLimit + 1);
   CHECK(refused(round));
+}
+
+TEST_CASE("What is within its limits before it is sent is read and nothing else") {
+  Prng prng(14);
+  std::size_t within = 0, beyond = 0;
+  for (int k = 0; k < 200; ++k) {
+    for (Body body : sample_bodies()) {
+      stretch_a_field(prng, body);
+      const bool is_read = decode_header(bytes_of(encode_header({}, body, {}))).has_value();
+      CAPTURE(kind_of(body).name);
+      CHECK(is_within_limits(body) == is_read);
+      ++(is_read ? within : beyond);
+    }
+  }
+  CHECK(within > 1000);
+  CHECK(beyond > 100);
+}
+
+TEST_CASE("Lists and texts beyond their limits are known before they are sent") {
+  const Rumor rumor{sample_member("node-1")};
+  CHECK(is_within_limits(Table{false, std::vector<Rumor>(kMembersLimit, rumor)}));
+  CHECK_FALSE(is_within_limits(Table{false, std::vector<Rumor>(kMembersLimit + 1, rumor)}));
+  CHECK(is_within_limits(Bye{std::string(kReasonBytesLimit, 'x')}));
+  CHECK_FALSE(is_within_limits(Bye{std::string(kReasonBytesLimit + 1, 'x')}));
+  CHECK_FALSE(is_within_limits(Bye{"two\nlines"}));
+  CHECK_FALSE(
+      is_within_limits(Surveys{{}, {{NodeId{1}, std::string(kSurveyBytesLimit + 1, 'x')}}}));
+  Round round;
+  round.estimate.assign(kEstimateLimit + 1, 0);
+  CHECK_FALSE(is_within_limits(round));
+  round.estimate = {std::numeric_limits<float>::infinity()};
+  CHECK_FALSE(is_within_limits(round));
+}
+
+TEST_CASE("Every kind of message has a number of its own") {
+  std::set<std::uint64_t> numbers;
+  std::set<std::string_view> names;
+  for (const Body& body : sample_bodies()) {
+    numbers.insert(kind_of(body).number);
+    names.insert(kind_of(body).name);
+  }
+  CHECK(numbers.size() == std::variant_size_v<Body>);
+  CHECK(names.size() == std::variant_size_v<Body>);
 }

@@ -109,7 +109,7 @@ std::string Wording::of(const std::string& from, const std::string& to, const Ro
 std::string Wording::of(const std::string& from, const std::string& to, const Message& message,
                         std::size_t first_byte) {
   const Body& body = message.body;
-  const std::string kind(kind_of(body));
+  const std::string kind(kind_of(body).name);
   if (const auto* join = std::get_if<Join>(&body))
     return kind + field("incarnation", join->self.incarnation);
   if (const auto* gossip = std::get_if<Gossip>(&body)) return kind + text_of(gossip->rumors);

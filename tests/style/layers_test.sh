@@ -46,7 +46,7 @@ declare -A files=(
 
 # Header pattern, then the files that may include it.
 heavy=(
-  'msgpack'               '^gossip/wire/wire\.cpp$'
+  'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'

@@ -1,0 +1,177 @@
+// The field lists of all messages: which fields a struct has on the wire, in which order, and
+// within which limits. An archive walks them: one writes, one reads, one counts, one checks
+// (archives.h), and the simulator has one that changes a field.
+//
+// What an archive A offers, `x` being a field; A takes it as const unless it changes fields:
+//   number(x, most)   uint64, at most `most`         flag(x)       bool
+//   id(x)             NodeId                         choice(x, last)  enum from 0 to `last`
+//   real(x)           double, whatever its value     amount(x, most)  double from 0 to `most`
+//   text(x, most)     printable, `most` bytes        bytes(x, most)   `most` bytes
+//   floats(x, most)   `most` finite floats           endpoint(x)      two fields, host and port
+//   ids(x, most)      an array of NodeIds            record(x)        an array of the fields of x
+//   list(x, most)     an array of records            rest(x, most)    records up to the end
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "gossip/wire/wire.h"
+
+namespace starling::gossip {
+
+template <class T, class U>
+concept Like = std::same_as<std::remove_const_t<T>, U>;
+
+inline constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
+inline constexpr double kAnyAmount = std::numeric_limits<double>::max();
+
+template <class A>
+void fields(A& a, Like<Envelope> auto& x) {
+  a.number(x.cluster, kAnyNumber);
+  a.id(x.sender);
+  a.number(x.incarnation, kIncarnationLimit - 1);
+  a.number(x.sequence, kAnyNumber);
+}
+
+template <class A>
+void fields(A& a, Like<Chunk> auto& x) {
+  a.number(x.transfer, kAnyNumber);
+  a.number(x.offset, kAnyNumber);
+  a.number(x.total, kAnyNumber);
+  a.number(x.hash, kAnyNumber);
+}
+
+template <class A>
+void fields(A& a, Like<Member> auto& x) {
+  a.id(x.id);
+  a.text(x.name, kNameBytesLimit);
+  a.endpoint(x.control);
+  a.endpoint(x.bulk);
+  a.endpoint(x.http);
+  a.number(x.incarnation, kIncarnationLimit - 1);
+  a.number(x.version, kVersionLimit - 1);
+  a.choice(x.phase, Phase::left);
+  a.number(x.round, kRoundLimit);
+  a.real(x.loss);
+  a.number(x.agreement, kAnyNumber);
+}
+
+template <class A>
+void fields(A& a, Like<Rumor> auto& x) {
+  a.record(x.member);
+  a.choice(x.liveness, Liveness::left);
+  a.id(x.accuser);
+}
+
+template <class A>
+void fields(A& a, Like<Join> auto& x) {
+  a.record(x.self);
+}
+
+template <class A>
+void fields(A& a, Like<Gossip> auto& x) {
+  a.list(x.rumors, kMembersLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Table> auto& x) {
+  a.flag(x.asks);
+  a.list(x.rumors, kMembersLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Probe> auto& x) {
+  a.choice(x.kind, Probe::Kind::nack);
+  a.number(x.number, kAnyNumber);
+  a.id(x.subject);
+  a.endpoint(x.subject_control);
+  a.list(x.rumors, kMembersLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Hello> auto& x) {
+  a.number(x.epoch, kAnyNumber);
+  a.number(x.echo, kAnyNumber);
+  a.number(x.schema, kAnyNumber);
+  a.number(x.view, kAnyNumber);
+  a.number(x.stamps.sent, kRoundLimit);
+  a.number(x.stamps.echo, kRoundLimit);
+  a.number(x.stamps.held, kRoundLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Bye> auto& x) {
+  a.text(x.reason, kReasonBytesLimit);
+  a.number(x.epoch, kAnyNumber);
+}
+
+// Of one survey: whose it is, and itself.
+template <class A>
+void fields(A& a, Like<std::pair<NodeId, std::string>> auto& x) {
+  a.id(x.first);
+  a.bytes(x.second, kSurveyBytesLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Surveys> auto& x) {
+  a.ids(x.held, kMembersLimit);
+  a.rest(x.surveys, kMembersLimit);
+}
+
+template <class A>
+void fields(A& a, Like<SnapshotRequest> auto& x) {
+  a.record(x.self);
+}
+
+template <class A>
+void fields(A& a, Like<Misdirected> auto& x) {
+  a.choice(x.why, Misdirected::Why::bulk_port);
+  a.flag(x.asks);
+  a.endpoint(x.control);
+  a.endpoint(x.bulk);
+  a.text(x.cluster, kNameBytesLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Term> auto& x) {
+  a.text(x.first, kNameBytesLimit);
+  a.text(x.second, kNameBytesLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Terms> auto& x) {
+  a.flag(x.asks);
+  a.rest(x.terms, kTermsLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Snapshot> auto& x) {
+  a.number(x.round, kRoundLimit);
+  a.bytes(x.foundation, kSurveyBytesLimit);
+}
+
+template <class A>
+void fields(A& a, Like<Round> auto& x) {
+  a.number(x.epoch, kAnyNumber);
+  a.number(x.echo, kAnyNumber);
+  a.number(x.round, kRoundLimit);
+  a.amount(x.share, kShareLimit);
+  a.number(x.index, kRoundLimit);
+  a.amount(x.span, kAnyAmount);
+  a.number(x.received, kRoundLimit);
+  a.number(x.beyond, kAnyNumber);
+  a.number(x.partial, kAnyNumber);
+  a.number(x.offered, kRoundLimit);
+  a.flag(x.closes);
+  a.number(x.order, kRoundLimit);
+  a.number(x.seen, kRoundLimit);
+  a.flag(x.asks);
+  a.number(x.sent, kRoundLimit);
+  a.amount(x.rate, kAnyAmount);
+  a.floats(x.flow, kEstimateLimit);
+  a.floats(x.estimate, kEstimateLimit);
+}
+
+}  // namespace starling::gossip
