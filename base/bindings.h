@@ -70,6 +70,30 @@ struct OneOf {
   }
 };
 
+// A row of a table, by its name; where the table has an `auto`, that is null.
+template <class Row>
+struct OneRow {
+  std::span<const Row> rows;
+  bool has_auto = false;
+
+  void read(Reader& reader, std::string_view name, const Row*& value) const {
+    std::vector<std::string_view> names;
+    if (has_auto) names.push_back("auto");
+    for (const Row& row : rows) names.push_back(row.name);
+    const std::size_t choice = reader.choice(name, names);
+    const std::size_t before = has_auto ? 1 : 0;
+    value = choice < before ? nullptr : &rows[choice - before];
+  }
+  std::string print(const Row* value) const { return std::string(value ? value->name : "auto"); }
+};
+
+// "HELP, NAME (ITS HELP), NAME (ITS HELP)".
+template <class Row>
+std::string help_of(std::string help, std::span<const Row> rows) {
+  for (const Row& row : rows) help += fmt::format(", {} ({})", row.name, row.help);
+  return help;
+}
+
 inline constexpr std::string_view kFlagNames[] = {"false", "true"};
 inline constexpr OneOf kFlag{kFlagNames};
 

@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
-constexpr std::array kSchedules = {"rounds"sv, "ssp"sv, "async"sv, "pairwise"sv};
 
 void read_seeds(Reader& reader, Options& options) {
   for (const std::string& seed : reader.list("cluster.join")) {
@@ -94,11 +93,8 @@ const Bindings<Options>& bindings() {
         .bind("cluster.expect", &Options::expect, Whole{0, 4096}, own,
               "members to wait for before the first round; 0 starts at once; who does not come "
               "within ten seconds of the one before is not waited for")
-        .bind("exchange.schedule", &Options::schedule, OneOf{kSchedules}, agreed,
-              "when neighbours exchange: rounds (each waits for its neighbours' vectors of the "
-              "same round, no longer than its patience), ssp (runs ahead by up to "
-              "exchange.staleness rounds), async (waits for any one neighbour, whoever is first), "
-              "pairwise (two at a time, for adpsgd and pairwise-ed, whose default it is)")
+        .bind("exchange.schedule", &Options::schedule, OneRow<ScheduleRow>{schedules()}, agreed,
+              help_of("when neighbours exchange", schedules()))
         .bind("exchange.quorum", &Options::quorum, Real{1e-9, 1}, agreed,
               "part of its neighbours, above 0, up to 1, that a node of schedule rounds waits for; "
               "smaller waits less for the slow, whose vectors are averaged late")
@@ -135,18 +131,14 @@ std::vector<Term> exchange_terms(const Options& options) {
   return bindings().agreed(options);
 }
 
-std::string_view name(Schedule schedule) {
-  return kSchedules[static_cast<std::size_t>(schedule)];
-}
-
 bool mixes_rounds(const Options& options) {
-  return is_loose(options.schedule) || options.quorum < 1;
+  return options.schedule->is_loose || options.quorum < 1;
 }
 
 bool counts_pairs(const Options& options) {
   // What each is told anew all the time need not come every time.
   const bool takes_newest =
-      options.needs.delivery == optim::Delivery::per_edge && is_loose(options.schedule);
+      options.needs.delivery == optim::Delivery::per_edge && options.schedule->is_loose;
   return options.missing == Missing::late && !takes_newest;
 }
 

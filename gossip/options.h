@@ -11,19 +11,11 @@
 #include "base/endpoint.h"
 #include "base/settings.h"
 #include "base/time.h"
+#include "gossip/schedule.h"
 #include "optim/job.h"
 #include "topology/options.h"
 
 namespace starling::gossip {
-
-// Who exchanges when: all with their neighbours round by round; the same, up to `staleness` rounds
-// apart; everybody at its own speed, with what has come; two at a time, at their own speeds.
-enum class Schedule { rounds, ssp, async, pairwise };
-std::string_view name(Schedule schedule);
-// Whether nodes are of different rounds as a matter of course.
-inline bool is_loose(Schedule schedule) {
-  return schedule == Schedule::ssp || schedule == Schedule::async;
-}
 
 // What becomes of a vector that did not come in time: it is mixed when it comes, as a pair with the
 // one it answers; the last one heard stands in; its weight stays with the node.
@@ -73,7 +65,7 @@ struct Options {
   topology::Options topology;
   std::string algorithm;  // its name, for hellos and the status
   optim::Needs needs;     // of it
-  Schedule schedule = Schedule::rounds;
+  const ScheduleRow* schedule = schedule_named("rounds");
   double quorum = 1;            // of the neighbours whose vectors a round waits for, above 0
   std::uint64_t staleness = 3;  // of ssp
   Missing missing = Missing::late;

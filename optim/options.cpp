@@ -1,10 +1,6 @@
 #include "optim/options.h"
 
-#include <fmt/core.h>
-
 #include <array>
-#include <span>
-#include <vector>
 
 #include "base/bindings.h"
 
@@ -15,30 +11,10 @@ using namespace std::string_view_literals;
 
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
 
-// A row of a table, by its name; "auto" is none.
-template <class Row>
-struct OneRow {
-  std::span<const Row> rows;
-
-  void read(Reader& reader, std::string_view name, const Row*& value) const {
-    std::vector<std::string_view> names = {"auto"};
-    for (const Row& row : rows) names.push_back(row.name);
-    const std::size_t choice = reader.choice(name, names);
-    value = choice == 0 ? nullptr : &rows[choice - 1];
-  }
-  std::string print(const Row* value) const { return std::string(value ? value->name : "auto"); }
-};
-
-template <class Row>
-std::string help_of(std::string help, std::span<const Row> rows) {
-  for (const Row& row : rows) help += fmt::format(", {} ({})", row.name, row.help);
-  return help;
-}
-
 // auto is the precision, which read_options() puts in before.
 void read_codec(Reader& reader, Options& options) {
   const Format* format = nullptr;
-  OneRow<Format>{formats()}.read(reader, "exchange.codec", format);
+  OneRow<Format>{formats(), true}.read(reader, "exchange.codec", format);
   if (format) options.codec = format;
 }
 
@@ -46,8 +22,8 @@ const Bindings<Options>& bindings() {
   using enum Scope;
   static const auto kBindings = [] {
     Bindings<Options> all;
-    all.bind("optim.algorithm", &Options::algorithm, OneRow<AlgorithmRow>{algorithms()}, agreed,
-             help_of("how nodes agree: auto (says which and why)", algorithms()))
+    all.bind("optim.algorithm", &Options::algorithm, OneRow<AlgorithmRow>{algorithms(), true},
+             agreed, help_of("how nodes agree: auto (says which and why)", algorithms()))
         .initially("auto")
         .bind("optim.learning-rate", &Options::learning_rate, Real{0, 1e6}, agreed,
               "step size, as for one node alone; too large diverges, too small is slow, and the "

@@ -219,7 +219,7 @@ void Checker::expect_agreement() {
 // Only where a round waits for every neighbour.
 void Checker::expect_step() {
   const gossip::Options& options = world_->options().base;
-  if (options.schedule != gossip::Schedule::rounds || options.quorum < 1) return;
+  if (!options.schedule->waits_for_all || options.quorum < 1) return;
   std::map<std::string, std::uint64_t> rounds;
   for (std::size_t node : world_->running())
     rounds[world_->node_options(node).name] = world_->status(node).run.round;

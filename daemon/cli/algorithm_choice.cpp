@@ -9,7 +9,6 @@
 namespace starling::daemon {
 namespace {
 
-using gossip::Schedule;
 using optim::AlgorithmRow;
 
 // Why one node's samples are of another kind than another's; empty where all draw from one urn.
@@ -26,7 +25,7 @@ std::string difference(const models::DataOptions& data) {
 // that exchanges by this schedule, and the checks say what is wrong with it.
 const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimizerKind optimizer,
                                  bool is_wide) {
-  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  const bool is_pairwise = node.schedule->is_pairwise;
   // The less, the better.
   const auto merit = [&](const AlgorithmRow& row) {
     return std::tuple(!bears(row, node, optimizer), is_wide && !row.choice.bears_delay,
@@ -56,7 +55,7 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
                                  const Reader& reader) {
   const AlgorithmRow* const plain = optim::algorithm_named("dpsgd");
   const std::string differs = difference(learner.data);
-  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  const bool is_pairwise = node.schedule->is_pairwise;
   if (differs.empty())
     return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
             "every node draws from the same data, and nothing is simpler"};

@@ -150,7 +150,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
                      config.node.bulk,
                      config.node.http,
                      config.node.algorithm,
-                     std::string(name(config.node.schedule)),
+                     std::string(config.node.schedule->name),
                      std::string(topology::to_string(config.node.topology.kind))};
   return {};
 }

@@ -151,7 +151,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   config.node.algorithm = algorithm->name;
   config.node.needs = algorithm->needs;
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
-    config.node.schedule = gossip::Schedule::pairwise;
+    config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");
   check_addresses(config, reader);
   check_legality(config.node, config.learner.optim, reader);

@@ -5,7 +5,6 @@
 namespace starling::daemon {
 namespace {
 
-using gossip::Schedule;
 using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
 using optim::LocalOptimizerKind;
 
@@ -34,33 +33,33 @@ void check_optimizer(const optim::Options& training, Reader& reader) {
 
 void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   const auto refuse = [&](const std::string& why) { reader.mistake("exchange.schedule", why); };
-  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  const bool is_pairwise = node.schedule->is_pairwise;
   if (algorithm.needs.is_pairwise && !is_pairwise)
     refuse(fmt::format("{} exchanges two at a time; use pairwise, or algorithm {}", algorithm.name,
                        algorithm.counterpart));
   if (!algorithm.needs.is_pairwise && is_pairwise)
     refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
                        algorithm.name, algorithm.counterpart));
-  if (!bears_mixed_rounds(algorithm) && is_loose(node.schedule))
+  if (!bears_mixed_rounds(algorithm) && node.schedule->is_loose)
     refuse(
         fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
                     "use rounds, or algorithm {}",
-                    algorithm.name, name(node.schedule), algorithm.mixed_rounds_instead));
-  if (algorithm.needs.overlaps && is_loose(node.schedule))
+                    algorithm.name, node.schedule->name, algorithm.mixed_rounds_instead));
+  if (algorithm.needs.overlaps && node.schedule->is_loose)
     refuse(
         fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
                     "use rounds, or algorithm dpsgd",
-                    algorithm.name, name(node.schedule)));
+                    algorithm.name, node.schedule->name));
   if (!bears_mixed_rounds(algorithm) && node.quorum < 1)
     reader.mistake(
         "exchange.quorum",
         fmt::format("{} diverges where vectors of different rounds are averaged, as with those "
                     "that a quorum leaves behind; use 1, or algorithm {}",
                     algorithm.name, algorithm.mixed_rounds_instead));
-  if (node.quorum < 1 && node.schedule != Schedule::rounds)
+  if (node.quorum < 1 && !node.schedule->waits_for_all)
     reader.mistake("exchange.quorum",
                    fmt::format("{} waits for no quorum; use schedule rounds, or quorum 1",
-                               name(node.schedule)));
+                               node.schedule->name));
 }
 
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
@@ -74,19 +73,19 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
     reader.mistake("exchange.missing",
                    fmt::format("{} takes each message once, whenever it comes; leave it at late",
                                algorithm.name));
-  else if (node.schedule == Schedule::pairwise)
+  else if (node.schedule->is_pairwise)
     reader.mistake("exchange.missing", "two that exchange average the same vectors; use late");
-  else if (node.schedule != Schedule::rounds && node.missing == gossip::Missing::self)
+  else if (node.schedule->is_loose && node.missing == gossip::Missing::self)
     reader.mistake("exchange.missing",
                    fmt::format("{} averages what it heard last, of whatever round; use reuse",
-                               name(node.schedule)));
+                               node.schedule->name));
 }
 
 }  // namespace
 
 bool bears(const AlgorithmRow& algorithm, const gossip::Options& node,
            LocalOptimizerKind optimizer) {
-  const bool is_pairwise = node.schedule == Schedule::pairwise;
+  const bool is_pairwise = node.schedule->is_pairwise;
   return allows(algorithm.optimizers, optimizer) && algorithm.needs.is_pairwise == is_pairwise &&
          (bears_mixed_rounds(algorithm) || !mixes_rounds(node));
 }

@@ -8,7 +8,7 @@ namespace starling::gossip {
 
 Exchange::Exchange(const Options& options)
     : options_(options),
-      scheduler_(make_scheduler(options)),
+      scheduler_(options.schedule->make(options)),
       newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Membership& members, Outbox& out) {

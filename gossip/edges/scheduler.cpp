@@ -2,31 +2,15 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/planted.h"
 
 namespace starling::gossip {
-
-// Each in a file of its own in schedules/.
-std::unique_ptr<Scheduler> make_rounds(const Options& options);
-std::unique_ptr<Scheduler> make_ssp(const Options& options);
-std::unique_ptr<Scheduler> make_async(const Options& options);
-std::unique_ptr<Scheduler> make_pairwise(const Options& options);
 
 namespace {
 
 // Between two rounds of a node none of whose neighbours is in step. Smaller: it trains on towards
 // its own optimum while all its links are down and nobody is found dead.
 constexpr Duration kAlonePatience = std::chrono::seconds(60);
-
-struct Row {
-  Schedule schedule;
-  std::unique_ptr<Scheduler> (*make)(const Options& options);
-};
-constexpr Row kRows[] = {{Schedule::rounds, make_rounds},
-                         {Schedule::ssp, make_ssp},
-                         {Schedule::async, make_async},
-                         {Schedule::pairwise, make_pairwise}};
 
 }  // namespace
 
@@ -59,12 +43,6 @@ Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_
       is_far_ahead ? std::max(stream.patience, kAlonePatience) : stream.patience;
   if (PLANTED(never_late)) return kNever;
   return std::max(turn.since, stream.heard) + patience;
-}
-
-std::unique_ptr<Scheduler> make_scheduler(const Options& options) {
-  const auto row = std::ranges::find(kRows, options.schedule, &Row::schedule);
-  ENSURE(row != std::end(kRows), "every schedule has a row");
-  return row->make(options);
 }
 
 }  // namespace starling::gossip

@@ -1,5 +1,5 @@
 // Scheduler: who exchanges with whom, and when a round has waited enough. Each exchange.schedule is
-// one file in schedules/ and one row in scheduler.cpp. A scheduler sees the active edges and
+// one file and one row in schedules/ (see gossip/schedule.h). A scheduler sees the active edges and
 // decides; Exchange sends, waits and averages, and knows no schedule by name.
 #pragma once
 
@@ -94,6 +94,5 @@ class Scheduler {
 };
 
 std::uint64_t furthest_round(Streams streams);
-std::unique_ptr<Scheduler> make_scheduler(const Options& options);
 
 }  // namespace starling::gossip

@@ -57,14 +57,13 @@ optim::Needs needs_of(const std::string& algorithm) {
 }
 
 bool set_protocol(gossip::Options& options, const std::string& key, const std::string& value) {
-  using gossip::Schedule, gossip::Missing;
+  using gossip::Missing, gossip::schedule_named;
   if (key == "join")
     options.seeds = {FewNodes::control_of(value)};
   else if (key == "expect")
     options.expect = std::stoul(value);
   else if (key == "schedule")
-    options.schedule =
-        choice(value, {Schedule::rounds, Schedule::ssp, Schedule::async, Schedule::pairwise});
+    options.schedule = schedule_named(value);
   else if (key == "missing")
     options.missing = choice(value, {Missing::late, Missing::reuse, Missing::self});
   else if (key == "staleness")

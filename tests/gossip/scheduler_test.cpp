@@ -15,14 +15,14 @@ namespace {
 
 constexpr Duration kPatience = 8s;
 
-std::unique_ptr<Scheduler> scheduler_of(Schedule schedule, double quorum = 1,
+std::unique_ptr<Scheduler> scheduler_of(std::string_view schedule, double quorum = 1,
                                         bool counts_flows = false) {
   Options options = party_options(0);
-  options.schedule = schedule;
+  options.schedule = schedule_named(schedule);
   options.quorum = quorum;
   options.staleness = 3;
   if (counts_flows) options.needs.delivery = optim::Delivery::exactly_once;
-  return make_scheduler(options);
+  return options.schedule->make(options);
 }
 
 // An edge whose peer was heard in that round, at 1 s.
@@ -41,7 +41,7 @@ const Turn kTurn{.round = 10, .since = Time(2s)};
 }  // namespace
 
 TEST_CASE("A round waits for every neighbour and for none longer than its patience") {
-  const auto rounds = scheduler_of(Schedule::rounds);
+  const auto rounds = scheduler_of("rounds");
   std::vector<StreamView> streams = {stream(1, 10), stream(2, 9)};
   CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
   CHECK(rounds->deadline(kTurn, streams) == Time(2s) + kPatience);
@@ -57,7 +57,7 @@ TEST_CASE("A round waits for every neighbour and for none longer than its patien
 }
 
 TEST_CASE("A quorum counts the neighbours that were offered to and have spoken") {
-  const auto half = scheduler_of(Schedule::rounds, 0.5);
+  const auto half = scheduler_of("rounds", 0.5);
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 10)};
   CHECK_FALSE(half->may_finish(Time(3s), kTurn, streams));
   streams[0].was_offered = false;
@@ -66,14 +66,14 @@ TEST_CASE("A quorum counts the neighbours that were offered to and have spoken")
 }
 
 TEST_CASE("A round of ssp takes vectors that are at most so many rounds old") {
-  const auto ssp = scheduler_of(Schedule::ssp);
+  const auto ssp = scheduler_of("ssp");
   CHECK_FALSE(ssp->lacks(stream(1, 7), 10));
   CHECK(ssp->lacks(stream(1, 6), 10));
   CHECK(ssp->lacks(stream(1, 0), 1));
 }
 
 TEST_CASE("A round of async waits for news of any one neighbour") {
-  const auto async = scheduler_of(Schedule::async);
+  const auto async = scheduler_of("async");
   std::vector<StreamView> streams = {stream(1, 3), stream(2, 90)};
   CHECK_FALSE(async->may_finish(Time(3s), kTurn, streams));
   streams[0].has_news = true;
@@ -82,7 +82,7 @@ TEST_CASE("A round of async waits for news of any one neighbour") {
 }
 
 TEST_CASE("A node that is out of step jumps to the round of the furthest neighbour") {
-  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
+  const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   for (const std::uint64_t ahead : {8, 9}) {
     const std::vector<StreamView> streams = {stream(1, 10 + ahead), stream(2, 4)};
     CHECK(rounds->next_round(10, streams) == (ahead == 9 ? 19 : 11));
@@ -92,7 +92,7 @@ TEST_CASE("A node that is out of step jumps to the round of the furthest neighbo
 }
 
 TEST_CASE("A node that is far ahead of all waits for longer than its patience") {
-  const auto rounds = scheduler_of(Schedule::rounds);
+  const auto rounds = scheduler_of("rounds");
   std::vector<StreamView> streams = {stream(1, 1)};
   streams[0].is_late = true;
   CHECK(rounds->is_far_ahead(kTurn, streams));
@@ -104,8 +104,8 @@ TEST_CASE("A node that is far ahead of all waits for longer than its patience") 
 }
 
 TEST_CASE("The shares of a round leave the node a part and those averaged late a half") {
-  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
-  const auto pairwise = scheduler_of(Schedule::pairwise);
+  const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
+  const auto pairwise = scheduler_of("pairwise");
   for (const std::size_t degree : {1, 2, 7}) {
     CHECK(rounds->share(degree) == 1.0 / (1.0 + static_cast<double>(degree)));
     CHECK(ssp->share(degree) == rounds->share(degree) / 2);
@@ -114,7 +114,7 @@ TEST_CASE("The shares of a round leave the node a part and those averaged late a
 }
 
 TEST_CASE("A node that is ahead of a pair's other end skips the round") {
-  const auto rounds = scheduler_of(Schedule::rounds), ssp = scheduler_of(Schedule::ssp);
+  const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   StreamView peer = stream(1, 12);
   CHECK(rounds->skips_round(peer, 11));
   CHECK_FALSE(rounds->skips_round(peer, 12));
@@ -126,7 +126,7 @@ TEST_CASE("A node that is ahead of a pair's other end skips the round") {
 }
 
 TEST_CASE("A node proposes to one whose edge is free and waits while proposals are young") {
-  const auto pairwise = scheduler_of(Schedule::pairwise);
+  const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 9)};
   CHECK(pairwise->may_finish({}, kTurn, streams));
   std::set<NodeId> asked;
@@ -148,7 +148,7 @@ TEST_CASE("A node proposes to one whose edge is free and waits while proposals a
 }
 
 TEST_CASE("Where flows are counted the next step waits for every young proposal") {
-  const auto pairwise = scheduler_of(Schedule::pairwise, 1, true);
+  const auto pairwise = scheduler_of("pairwise", 1, true);
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
   streams[0].is_waiting = true;
   streams[0].offered = Time(2s);
@@ -159,7 +159,7 @@ TEST_CASE("Where flows are counted the next step waits for every young proposal"
 }
 
 TEST_CASE("A peer that waits for an answer is not proposed to") {
-  const auto pairwise = scheduler_of(Schedule::pairwise);
+  const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
   streams[0].is_asked = true;
   for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(streams) == std::vector{NodeId{2}});

@@ -18,7 +18,7 @@
 using namespace starling;
 using namespace starling::test;
 using namespace std::chrono_literals;
-using gossip::Missing, gossip::Schedule, topology::Kind;
+using gossip::Missing, topology::Kind;
 using optim::AlgorithmRow, optim::algorithm_named;
 
 namespace {
@@ -30,7 +30,7 @@ constexpr std::size_t kNodes = 6;
 struct Row {
   std::string name;
   const AlgorithmRow* algorithm;
-  Schedule schedule = Schedule::rounds;
+  const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
   double quorum = 1;
   Missing missing = Missing::late;
   Kind kind = Kind::automatic;
@@ -40,15 +40,17 @@ struct Row {
 // histories without being named here.
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  const auto add = [&rows](const AlgorithmRow& algorithm, Schedule schedule, double quorum = 1,
-                           Missing missing = Missing::late, Kind kind = Kind::automatic) {
-    std::string name = fmt::format("{} {}", algorithm.name, gossip::name(schedule));
+  const auto add = [&rows](const AlgorithmRow& algorithm, const gossip::ScheduleRow& schedule,
+                           double quorum = 1, Missing missing = Missing::late,
+                           Kind kind = Kind::automatic) {
+    std::string name = fmt::format("{} {}", algorithm.name, schedule.name);
     if (quorum < 1) name += fmt::format(" quorum={}", quorum);
     if (missing != Missing::late) name += fmt::format(" missing={}", gossip::name(missing));
     if (kind != Kind::automatic) name += fmt::format(" kind={}", topology::to_string(kind));
-    rows.push_back({name, &algorithm, schedule, quorum, missing, kind});
+    rows.push_back({name, &algorithm, &schedule, quorum, missing, kind});
   };
-  const auto add_those = [&add](auto applies, Schedule schedule, double quorum = 1) {
+  const auto add_those = [&add](auto applies, const gossip::ScheduleRow& schedule,
+                                double quorum = 1) {
     for (const AlgorithmRow& row : optim::algorithms())
       if (applies(row)) add(row, schedule, quorum);
   };
@@ -59,17 +61,22 @@ std::vector<Row> all_rows() {
   const auto bears_loose = [&](const AlgorithmRow& row) {
     return bears_mixed_rounds(row) && !row.needs.overlaps;
   };
-  add_those(std::not_fn(is_pairwise), Schedule::rounds);
-  add_those(bears_mixed_rounds, Schedule::rounds, .5);
-  add_those(bears_loose, Schedule::ssp);
-  add_those(bears_loose, Schedule::async);
-  add_those(is_pairwise, Schedule::pairwise);
+  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    if (schedule.is_pairwise)
+      add_those(is_pairwise, schedule);
+    else if (schedule.is_loose)
+      add_those(bears_loose, schedule);
+    else
+      add_those(std::not_fn(is_pairwise), schedule);
+    if (schedule.waits_for_all) add_those(bears_mixed_rounds, schedule, .5);
+  }
   const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
-  for (const Schedule schedule : {Schedule::rounds, Schedule::ssp, Schedule::async})
-    add(dpsgd, schedule, 1, Missing::reuse);
-  add(dpsgd, Schedule::rounds, 1, Missing::self);
-  add(*algorithm_named("dpsgd-pipelined"), Schedule::rounds, 1, Missing::reuse);
-  add(dpsgd, Schedule::rounds, 1, Missing::reuse, Kind::exponential);
+  for (const gossip::ScheduleRow& schedule : gossip::schedules())
+    if (!schedule.is_pairwise) add(dpsgd, schedule, 1, Missing::reuse);
+  const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
+  add(dpsgd, rounds, 1, Missing::self);
+  add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
+  add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
   return rows;
 }
 
@@ -80,7 +87,7 @@ sim::TrialOptions trial_of(const Row& row, const optim::Options& training) {
   trial.world.base.schedule = row.schedule;
   trial.world.base.quorum = row.quorum;
   trial.world.base.missing = row.missing;
-  if (row.schedule == Schedule::ssp) trial.world.base.staleness = 2;
+  trial.world.base.staleness = 2;
   trial.world.compute = 300ms;
   trial.world.straggler = 3;
   trial.world.network.delay = 5ms;

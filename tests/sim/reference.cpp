@@ -189,7 +189,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.topology.kind = kind;
   options.base.algorithm = std::string(training.algorithm->name);
   options.base.needs = training.algorithm->needs;
-  if (options.base.needs.is_pairwise) options.base.schedule = gossip::Schedule::pairwise;
+  if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;
 }
 

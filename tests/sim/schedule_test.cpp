@@ -45,7 +45,7 @@ struct Run {
   optim::Options training;
   sim::Options options;
 
-  Run(const AlgorithmRow* algorithm, double rate, gossip::Schedule schedule,
+  Run(const AlgorithmRow* algorithm, double rate, const gossip::ScheduleRow* schedule,
       topology::Kind kind = topology::Kind::torus) {
     training = reference_training(rate);
     training.algorithm = algorithm;
@@ -78,7 +78,7 @@ std::vector<double> true_optimum() {
 struct Row {
   std::string name;
   const AlgorithmRow* algorithm;
-  gossip::Schedule schedule;
+  const gossip::ScheduleRow* schedule;
   double quorum;
 };
 
@@ -116,7 +116,7 @@ double slowdown(const Row& row) {
 }  // namespace
 
 TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
-  Run run(algorithm_named("adpsgd"), 0.005, gossip::Schedule::pairwise);
+  Run run(algorithm_named("adpsgd"), 0.005, gossip::schedule_named("pairwise"));
   Cluster cluster(run.options, run.training);
   cluster.start_all();
   slow_every_second(cluster);
@@ -132,7 +132,7 @@ TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
 
 TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the speeds") {
   const std::vector<double> optimum = true_optimum();
-  Run run(algorithm_named("pairwise-ed"), 0.1, gossip::Schedule::pairwise);
+  Run run(algorithm_named("pairwise-ed"), 0.1, gossip::schedule_named("pairwise"));
   Cluster cluster(run.options, run.training);
   cluster.start_all();
   slow_every_second(cluster);
@@ -144,7 +144,7 @@ TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the spee
 TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no more") {
   for (const std::uint64_t staleness : {0, 1, 3}) {
     CAPTURE(staleness);
-    Run run(algorithm_named("dpsgd"), 0.05, gossip::Schedule::ssp, topology::Kind::ring);
+    Run run(algorithm_named("dpsgd"), 0.05, gossip::schedule_named("ssp"), topology::Kind::ring);
     run.options.base.staleness = staleness;
     Cluster cluster(run.options, run.training);
     cluster.start_all();
@@ -160,12 +160,13 @@ TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no m
 }
 
 TEST_CASE("One who stopped does not count as having spoken") {
-  for (const gossip::Schedule schedule : {gossip::Schedule::async, gossip::Schedule::rounds}) {
-    CAPTURE(std::string(name(schedule)));
+  for (const gossip::ScheduleRow* schedule :
+       {gossip::schedule_named("async"), gossip::schedule_named("rounds")}) {
+    CAPTURE(std::string(schedule->name));
     optim::Options training = reference_training(0.01);
     sim::Options options = reference_world(3, topology::Kind::complete, training);
     options.base.schedule = schedule;
-    options.base.quorum = schedule == gossip::Schedule::rounds ? .5 : 1;
+    options.base.quorum = schedule == gossip::schedule_named("rounds") ? .5 : 1;
     options.base.expect = 3;
     Cluster cluster(options, training);
     cluster.start_all();
@@ -183,14 +184,15 @@ TEST_CASE("One who stopped does not count as having spoken") {
 }
 
 TEST_CASE("A straggler costs the others little where nobody waits for it") {
-  const Row rounds{"rounds, dpsgd", algorithm_named("dpsgd"), gossip::Schedule::rounds, 1};
+  const Row rounds{"rounds, dpsgd", algorithm_named("dpsgd"), gossip::schedule_named("rounds"), 1};
   const Row quorum{"rounds with quorum 3/4, dpsgd", algorithm_named("dpsgd"),
-                   gossip::Schedule::rounds, .75};
-  const Row async{"async, dpsgd", algorithm_named("dpsgd"), gossip::Schedule::async, 1};
-  const Row pairwise{"pairwise, adpsgd", algorithm_named("adpsgd"), gossip::Schedule::pairwise, 1};
+                   gossip::schedule_named("rounds"), .75};
+  const Row async{"async, dpsgd", algorithm_named("dpsgd"), gossip::schedule_named("async"), 1};
+  const Row pairwise{"pairwise, adpsgd", algorithm_named("adpsgd"),
+                     gossip::schedule_named("pairwise"), 1};
   // Ideal pairs, exchanged in no time, give 1.46: who steps seldom corrects seldom.
   const Row pairwise_ed{"pairwise, pairwise-ed", algorithm_named("pairwise-ed"),
-                        gossip::Schedule::pairwise, 1};
+                        gossip::schedule_named("pairwise"), 1};
   CHECK(slowdown(rounds) > 5);
   CHECK(slowdown(quorum) < slowdown(rounds) / 2);
   CHECK(slowdown(async) < 1.15);

@@ -29,7 +29,7 @@ gossip::Summary run(Duration trace) {
 TEST_CASE("A straggler is the last node and its steps take that much longer") {
   const optim::Options training = reference_training(0.1);
   sim::Options options = ring(8, training);
-  options.base.schedule = gossip::Schedule::async;
+  options.base.schedule = gossip::schedule_named("async");
   options.straggler = 10;
   Cluster cluster(options, training);
   cluster.start_all();
