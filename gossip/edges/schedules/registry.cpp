@@ -10,7 +10,6 @@ namespace starling::gossip {
 std::unique_ptr<Scheduler> make_rounds(const Options& options);
 std::unique_ptr<Scheduler> make_ssp(const Options& options);
 std::unique_ptr<Scheduler> make_async(const Options& options);
-std::unique_ptr<Scheduler> make_free(const Options& options);
 std::unique_ptr<Scheduler> make_pairwise(const Options& options);
 
 namespace {
@@ -29,10 +28,6 @@ constexpr ScheduleRow kRows[] = {
      .help = "waits for any one neighbour, whoever is first",
      .is_loose = true,
      .make = make_async},
-    {.name = "free",
-     .help = "waits for nobody: a round averages with what has come",
-     .is_loose = true,
-     .make = make_free},
     {.name = "pairwise",
      .help = "two at a time, for adpsgd and pairwise-ed, whose default it is",
      .is_pairwise = true,
