@@ -8,14 +8,13 @@
 // that both have offered are still mixed, and then the ledger is settled.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
-#include "base/payload.h"
+#include "gossip/edges/receive_window.h"
+#include "gossip/edges/send_window.h"
 
 namespace starling::gossip {
 
@@ -25,19 +24,18 @@ class EdgeLedger {
   // longer over a slow or lossy edge, with older vectors and more memory.
   static constexpr std::size_t kLateLimit = 1;
 
-  struct Vector {
-    std::uint64_t round = 0;
-    double share = 0;  // that the end which offers it allows; see Round
-    double span = 0;   // of its steps since the one before; see optim::MixTerm
-    Payload payload = {};
-  };
   struct Pair {
     std::uint64_t index = 0;
-    Vector own, theirs;
+    EdgeVector own, theirs;
 
     double weight() const;
     double span() const;
   };
+
+  // What this end has sent, and what has come of the other end.
+  const SendWindow& sent() const { return sent_; }
+  SendWindow& sent() { return sent_; }
+  const ReceiveWindow& received() const { return received_; }
 
   // ---- one's own vectors
   // Whether the edge takes part in the next round: not while too many pairs wait.
@@ -47,49 +45,29 @@ class EdgeLedger {
   // meet one of another round, and so would all that follow.
   std::uint64_t round_of_next() const;
   // Returns the vector's number. REQUIRES !is_closed().
-  std::uint64_t offer(Vector own);
-  // It was sent, for the first time or again, as number `order` of all that this end sends.
-  // REQUIRES a vector that is still kept.
-  void sent(std::uint64_t index, std::uint64_t order) { own_.at(index).order = order; }
-  // The other end has all up to `index`, and those of the bits of `beyond` behind it, as
-  // Round::beyond says. Returns whether that is news.
+  std::uint64_t offer(EdgeVector own);
+  // As SendWindow::acknowledge(); what is mixed as well is forgotten.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
-  // What it was last known to have: all up to this one.
-  std::uint64_t acknowledged() const { return acknowledged_; }
-  // The other end has seen what was sent as number `order`.
-  void seen(std::uint64_t order) { seen_ = std::max(seen_, order); }
-  // The highest order that the other end has seen.
-  std::uint64_t seen() const { return seen_; }
-  // Those that the other end lacks although it has seen something that was sent behind them.
-  std::vector<std::uint64_t> lost() const;
-  // The highest order of those that the other end may not have; 0 where it has all.
-  std::uint64_t newest_unconfirmed() const;
-  const Vector& own(std::uint64_t index) const { return own_.at(index).vector; }
 
   // ---- the other end's vectors
   // False when it is known already or numbered as no honest end would.
-  bool receive(std::uint64_t index, Vector theirs);
-  bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
+  bool receive(std::uint64_t index, EdgeVector theirs);
   // The other end has offered all up to `index`.
-  void announced(std::uint64_t index);
-  std::uint64_t announced() const { return announced_; }
+  void announced(std::uint64_t index) { received_.announced(index); }
   // One that was offered has not come; it may be of a round that this end has not begun. Of a
   // closed edge only those that make a pair count.
-  bool lacks() const { return (closed_ ? std::min(announced_, last_) : announced_) > received_; }
-  // A later one came before it.
-  bool has_gap() const { return newest_ > received_; }
-  // All up to this one have come.
-  std::uint64_t received() const { return received_; }
-  // And of those behind it these, as Round::beyond.
-  std::uint64_t beyond() const;
+  bool lacks() const;
 
-  // The pairs that are whole and were not taken yet, in order; they count as mixed.
+  // ---- pairs
+  // Those that are whole and were not taken yet, in order; they count as mixed.
   std::vector<Pair> take();
   bool has_pairs() const;
   // A pair lacks its other half.
   bool is_waiting() const;
   // The other end has offered one that this end has not answered.
-  bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > last_; }
+  bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > sent_.last(); }
+  // A pair before that of the last offer is not whole here, or its vector not known to be there.
+  bool is_late() const;
 
   // ---- the end of the edge
   // Nothing more is offered.
@@ -97,38 +75,19 @@ class EdgeLedger {
   // The other end offers nothing after `last`. Closes this end too.
   void closed_at(std::uint64_t last);
   bool is_closed() const { return closed_; }
-  // The number of the last vector offered.
-  std::uint64_t last() const { return last_; }
   // Something is to be learned from the other end.
   bool is_open_question() const;
-  // A pair before that of the last offer is not whole here, or its vector not known to be there.
-  bool is_late() const { return !own_.empty() && own_.begin()->first < last_; }
-  // Bytes of the vectors that the other end has not said to have.
-  std::uint64_t unconfirmed_bytes() const;
   // Every pair that both ends offered is mixed here and its vector there.
-  bool is_settled() const { return closed_ && their_last_ && own_.empty(); }
+  bool is_settled() const { return closed_ && their_last_ && sent_.kept().empty(); }
 
  private:
-  struct Own {
-    Vector vector;
-    bool is_mixed = false;
-    bool has_come = false;    // at the other end
-    std::uint64_t order = 0;  // of its last sending; 0: not yet
-  };
-
   std::size_t waiting() const;
   void forget_done();
 
-  std::uint64_t last_ = 0;
-  std::uint64_t acknowledged_ = 0;
-  std::uint64_t seen_ = 0;
-  std::map<std::uint64_t, Own> own_;  // until acknowledged and mixed
-  std::uint64_t received_ = 0;
-  std::set<std::uint64_t> beyond_;          // received out of order
-  std::map<std::uint64_t, Vector> theirs_;  // until mixed
-  std::uint64_t newest_ = 0;                // highest number received
-  std::uint64_t announced_ = 0;             // highest number offered, as far as is known
-  std::uint64_t newest_round_ = 0;          // of that
+  SendWindow sent_;
+  ReceiveWindow received_;
+  std::map<std::uint64_t, EdgeVector> theirs_;  // until mixed
+  std::uint64_t newest_round_ = 0;              // of the highest number that has come
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;
 };

@@ -87,7 +87,7 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   closing_.erase(settled == closing_.end() ? closing_.begin() : settled);
 }
 
-bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool skips_round,
+bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_round,
                      const Waits& waits, Round& message) {
   Session& session = open(link);
   session.idle_pause = std::min(waits.idle, kPauseLimit);
@@ -100,7 +100,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeLedger::Vector own, bool sk
     session.ask_at = std::min(session.ask_at, now + waits.usual * 3 / 2 + session.pause);
   write(session, message);
   message.index = session.current;
-  if (takes_part) session.ledger.sent(session.current, message.order);
+  if (takes_part) session.ledger.sent().mark_sent(session.current, message.order);
   return takes_part;
 }
 
@@ -116,10 +116,10 @@ void Sessions::go_on(Time now) {
 void Sessions::write(Session& session, Round& message) const {
   message.epoch = session.epoch;
   message.echo = session.peer_epoch;
-  message.received = session.ledger.received();
-  message.beyond = session.ledger.beyond();
+  message.received = session.ledger.received().up_to();
+  message.beyond = session.ledger.received().beyond();
   message.partial = session.partial;
-  message.offered = session.ledger.last();
+  message.offered = session.ledger.sent().last();
   message.closes = session.ledger.is_closed();
   message.order = ++session.order;
   message.seen = session.heard;
@@ -130,7 +130,7 @@ Sessions::PairState Sessions::pairs(NodeId peer) const {
   if (found == open_.end()) return {};
   const EdgeLedger& ledger = found->second.ledger;
   const bool is_open = !ledger.is_closed();
-  return {.has_gap = is_open && ledger.has_gap(),
+  return {.has_gap = is_open && ledger.received().has_gap(),
           .is_waiting = ledger.is_waiting(),
           .is_asked = is_open && ledger.is_asked(),
           .next_round = ledger.round_of_next()};
@@ -180,8 +180,8 @@ Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& mes
 // offered before, and closes its link soon after the session.
 void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
   const bool is_newest = message.order > session.heard;
-  const bool goes_back = message.received < session.ledger.acknowledged() ||
-                         message.offered < session.ledger.announced();
+  const bool goes_back = message.received < session.ledger.sent().acknowledged() ||
+                         message.offered < session.ledger.received().announced();
   if (message.seen > session.order || (is_newest && goes_back)) session.broken_at = now;
   if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
 }
@@ -189,12 +189,12 @@ void Sessions::find_contradiction(Time now, Session& session, const Round& messa
 // Returns whether the vector is known already.
 bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
   EdgeLedger& ledger = session.ledger;
-  const std::uint64_t received = ledger.received();
+  const std::uint64_t received = ledger.received().up_to();
   bool is_known = false;
   if (message.index > 0)
     is_known = !ledger.receive(message.index,
                                {message.round, message.share, message.span, std::move(payload)});
-  if (ledger.received() != received) session.partial = 0;
+  if (ledger.received().up_to() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);
   return is_known;
@@ -208,7 +208,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   find_contradiction(now, *session, message);
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
   if (message.seen <= session->order)
-    ledger.seen(PLANTED(asks_too_early) ? session->order : message.seen);
+    ledger.sent().seen(PLANTED(asks_too_early) ? session->order : message.seen);
   session->heard = std::max(session->heard, message.order);
   const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
@@ -216,7 +216,8 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   plan_question(now, *session, is_answered);
   if (message.asks)
     say(now, *session, shall_ask_back(now, *session, message), out);
-  else if (is_known || (message.index > 0 && (is_idle || ledger.is_closed() || ledger.has_gap())))
+  else if (is_known ||
+           (message.index > 0 && (is_idle || ledger.is_closed() || ledger.received().has_gap())))
     say(now, *session, false, out);
   return is_known ? Heard::known : Heard::fresh;
 }
@@ -235,15 +236,15 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
 
 // The other end waits for a vector that may be lost. Only a question behind that vector finds out.
 bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
-  const std::uint64_t newest = session.ledger.newest_unconfirmed();
-  if (newest == 0 || message.received >= session.ledger.last()) return false;
+  const std::uint64_t newest = session.ledger.sent().newest_unconfirmed();
+  if (newest == 0 || message.received >= session.ledger.sent().last()) return false;
   return newest > session.question ||
          (session.has_unanswered() && now - session.asked_at >= session.least_pause);
 }
 
 void Sessions::send_lost(Session& session, const Round& received, Outbox& out) const {
-  for (const std::uint64_t index : session.ledger.lost()) {
-    const EdgeLedger::Vector& own = session.ledger.own(index);
+  for (const std::uint64_t index : session.ledger.sent().lost()) {
+    const EdgeVector& own = session.ledger.sent().at(index);
     const std::size_t bytes = own.payload.size();
     const bool came_in_part = index == received.received + 1 && received.partial < bytes;
     Round message;
@@ -253,7 +254,7 @@ void Sessions::send_lost(Session& session, const Round& received, Outbox& out) c
     message.span = own.span;
     message.index = index;
     const std::size_t from = came_in_part ? received.partial : 0;
-    session.ledger.sent(index, message.order);
+    session.ledger.sent().mark_sent(index, message.order);
     session.repeated_bytes += bytes - from;
     out.send(session.bulk, std::move(message), own.payload, from);
   }
@@ -274,7 +275,7 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
 
 void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {
   for_each([&](Session& session) {
-    const std::uint64_t missing = session.ledger.received() + 1;
+    const std::uint64_t missing = session.ledger.received().up_to() + 1;
     if (session.peer != peer ||
         transfer_of(session.incarnation, session.peer_epoch, missing) != transfer)
       return;
@@ -334,7 +335,7 @@ std::uint64_t Sessions::repeated_bytes(NodeId peer) const {
 
 std::uint64_t Sessions::unconfirmed_bytes(NodeId peer) const {
   const auto found = open_.find(peer);
-  return found == open_.end() ? 0 : found->second.ledger.unconfirmed_bytes();
+  return found == open_.end() ? 0 : found->second.ledger.sent().unconfirmed_bytes();
 }
 
 }  // namespace starling::gossip

@@ -52,8 +52,8 @@ class Sessions {
   // ---- one round
   // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and
   // writes into `message` what the other end needs. Returns whether the vector is to be sent.
-  bool offer(Time now, const Link& link, EdgeLedger::Vector own, bool skips_round,
-             const Waits& waits, Round& message);
+  bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
+             Round& message);
   // The round waits for nobody any more.
   void go_on(Time now);
   // The pairs of the open session with that peer; all zero where there is none.
@@ -120,7 +120,7 @@ class Sessions {
     Duration idle_pause{};   // the same where nobody waits
 
     bool is_of(const Link& link) const;
-    bool has_unanswered() const { return question > ledger.seen(); }
+    bool has_unanswered() const { return question > ledger.sent().seen(); }
   };
 
   Session* find(const Envelope& from, const Round& message);

@@ -16,7 +16,7 @@ using namespace starling::gossip;
 
 namespace {
 
-EdgeLedger::Vector vector_of(std::uint64_t round, double share = 0.25) {
+EdgeVector vector_of(std::uint64_t round, double share = 0.25) {
   return {.round = round, .share = share};
 }
 
@@ -65,7 +65,7 @@ class Edge {
     return false;
   }
   const std::vector<Mixed>& mixed(std::size_t end) const { return mixed_[end]; }
-  std::uint64_t offered(std::size_t end) const { return ends_[end].last(); }
+  std::uint64_t offered(std::size_t end) const { return ends_[end].sent().last(); }
 
  private:
   void round(std::size_t end) {
@@ -81,17 +81,17 @@ class Edge {
   }
   // Sends the newest that the other end may not have, and the first of those that are lost.
   void remind(std::size_t end) {
-    const std::vector<std::uint64_t> lost = ends_[end].lost();
-    const std::uint64_t newest = ends_[end].newest_unconfirmed();
+    const std::vector<std::uint64_t> lost = ends_[end].sent().lost();
+    const std::uint64_t newest = ends_[end].sent().newest_unconfirmed();
     say(end, !lost.empty() ? lost.front() : newest > 0 ? sent_[newest] : 0);
   }
   void say(std::size_t end, std::uint64_t index) {
     const EdgeLedger& self = ends_[end];
     Word word{.index = index, .share = index > 0 ? shares_[end][index - 1] : 0};
-    if (index > 0) ends_[end].sent(index, ++order_), sent_[order_] = index;
-    word.received = self.received();
-    word.beyond = self.beyond();
-    word.offered = self.last();
+    if (index > 0) ends_[end].sent().mark_sent(index, ++order_), sent_[order_] = index;
+    word.received = self.received().up_to();
+    word.beyond = self.received().beyond();
+    word.offered = self.sent().last();
     word.closes = self.is_closed();
     for (int copies = 0; copies < 2; ++copies)
       if (prng_.uniform() < 0.6) wires_[1 - end].push_back(word);
@@ -168,28 +168,28 @@ TEST_CASE("The next pair is of no round before the other end can offer its half"
 
 TEST_CASE("A vector is lost when something sent behind it has come and it has not") {
   EdgeLedger ledger;
-  for (std::uint64_t k = 1; k <= 3; ++k) ledger.sent(ledger.offer(vector_of(k)), k);
-  CHECK(ledger.lost().empty());
+  for (std::uint64_t k = 1; k <= 3; ++k) ledger.sent().mark_sent(ledger.offer(vector_of(k)), k);
+  CHECK(ledger.sent().lost().empty());
   ledger.acknowledge(0, 0b100);  // the third has come
-  CHECK(ledger.lost() == std::vector<std::uint64_t>{1, 2});
-  ledger.sent(1, 4);
-  ledger.sent(2, 5);
-  CHECK(ledger.lost().empty());
+  CHECK(ledger.sent().lost() == std::vector<std::uint64_t>{1, 2});
+  ledger.sent().mark_sent(1, 4);
+  ledger.sent().mark_sent(2, 5);
+  CHECK(ledger.sent().lost().empty());
   // What was sent before they were sent again says nothing of them.
-  ledger.seen(3);
-  CHECK(ledger.lost().empty());
+  ledger.sent().seen(3);
+  CHECK(ledger.sent().lost().empty());
   ledger.acknowledge(1, 0b10);
-  ledger.seen(6);
-  CHECK(ledger.lost() == std::vector<std::uint64_t>{2});
+  ledger.sent().seen(6);
+  CHECK(ledger.sent().lost() == std::vector<std::uint64_t>{2});
 }
 
 TEST_CASE("A vector that comes again is known") {
   EdgeLedger ledger;
   CHECK(ledger.receive(2, vector_of(2)));
-  CHECK(ledger.received() == 0);
+  CHECK(ledger.received().up_to() == 0);
   CHECK_FALSE(ledger.receive(2, vector_of(2)));
   CHECK(ledger.receive(1, vector_of(1)));
-  CHECK(ledger.received() == 2);
+  CHECK(ledger.received().up_to() == 2);
   CHECK_FALSE(ledger.receive(1, vector_of(1)));
 }
 

@@ -1,0 +1,40 @@
+// ReceiveWindow: which numbers of the other end's vectors have come, in whatever order, and which
+// it has offered.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+namespace starling::gossip {
+
+class ReceiveWindow {
+ public:
+  // Numbers further ahead than this are refused: an honest end waits for its pairs long before.
+  static constexpr std::uint64_t kSize = 64;
+
+  bool takes(std::uint64_t index) const {
+    return index > 0 && index <= received_ + kSize && !has(index);
+  }
+  // REQUIRES takes(index).
+  void receive(std::uint64_t index);
+  bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
+  // The other end has offered all up to `index`.
+  void announced(std::uint64_t index);
+  std::uint64_t announced() const { return announced_; }
+  // A later one came before one that has not come.
+  bool has_gap() const { return newest_ > received_; }
+  // The highest number that has come.
+  std::uint64_t newest() const { return newest_; }
+  // All numbers up to this one have come.
+  std::uint64_t up_to() const { return received_; }
+  // And of those behind it these, as Round::beyond.
+  std::uint64_t beyond() const;
+
+ private:
+  std::uint64_t received_ = 0;
+  std::set<std::uint64_t> beyond_;
+  std::uint64_t newest_ = 0;
+  std::uint64_t announced_ = 0;
+};
+
+}  // namespace starling::gossip
