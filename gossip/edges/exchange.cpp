@@ -11,7 +11,7 @@ Exchange::Exchange(const Options& options)
       scheduler_(options.schedule->make(options)),
       newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)) {}
 
-void Exchange::links_changed(Time now, const Links& links, const Membership& members, Outbox& out) {
+void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
   const std::pair versions{links.version(), members.version()};
   if (std::exchange(versions_, versions) == versions) return;
   sessions_.follow(now, links, members, out);

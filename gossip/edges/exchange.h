@@ -36,7 +36,7 @@ class Exchange {
   void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
   // The links may have changed: forgets neighbours that are gone, offers to new ones where vectors
   // are not paired.
-  void links_changed(Time now, const Links& links, const Membership& members, Outbox& out);
+  void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
   // What the trainer offers in the current round; REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
   // Whether a neighbour waits for an answer between rounds, which is to be offered when all pairs
@@ -44,7 +44,7 @@ class Exchange {
   bool is_asked(const Links& links) const { return asker(links) != nullptr; }
   void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
-               const Links& links, const Membership& members, Outbox& out);
+               const Links& links, const Roster& members, Outbox& out);
   // Nobody listens there: rounds wait for that neighbour only when it is heard again.
   void refused(const Endpoint& control, const Links& links);
 
@@ -107,8 +107,8 @@ class Exchange {
   void send_again(const Link& link, NewestStream& stream, Outbox& out);
   void measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
                std::size_t bytes);
-  bool is_likely(Time now, const Round& message, NodeId peer, const Membership& members) const;
-  bool believes(Time now, const Round& message, NodeId peer, const Membership& members);
+  bool is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const;
+  bool believes(Time now, const Round& message, NodeId peer, const Roster& members);
   // ---- for people
   std::vector<EdgeStatus> edge_statuses(const Links& links) const;
   void add_reasons(Time now, const Links& links, Status& status) const;

@@ -20,8 +20,7 @@ constexpr Duration kRecordAge = std::chrono::seconds(5);
 
 // What is known: this node's own round, those of its neighbours and, of one that was not heard yet,
 // what the members' table says.
-bool Exchange::is_likely(Time now, const Round& message, NodeId peer,
-                         const Membership& members) const {
+bool Exchange::is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const {
   std::uint64_t known = round_;
   for (const auto& [id, neighbor] : neighbors_) known = std::max(known, neighbor.round);
   if (message.round <= known + kRoundsAhead || PLANTED(believes_any_round)) return true;
@@ -39,7 +38,7 @@ bool Exchange::is_likely(Time now, const Round& message, NodeId peer,
 // The round of one message may be a wrong number; where the next message that is as far off says
 // about the same, it is so. A node whose steps take longer than all patience cannot expect the
 // rounds that its neighbours go on to meanwhile.
-bool Exchange::believes(Time now, const Round& message, NodeId peer, const Membership& members) {
+bool Exchange::believes(Time now, const Round& message, NodeId peer, const Roster& members) {
   if (is_likely(now, message, peer, members)) return true;
   const auto found = neighbors_.find(peer);
   if (found == neighbors_.end()) return false;

@@ -121,7 +121,7 @@ bool Exchange::is_current(const Envelope& from, const Round& message, const Link
 }
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
-                       const Links& links, const Membership& members, Outbox& out) {
+                       const Links& links, const Roster& members, Outbox& out) {
   if (!believes(now, message, from.sender, members)) return;
   const std::size_t bytes = payload.size();
   auto heard = Sessions::Heard::fresh;

@@ -31,7 +31,7 @@ void Links::open(std::uint64_t schema, const std::string& layout) {
   model_ = {{"model", layout.substr(0, kNameBytesLimit)}};
 }
 
-void Links::want(Time now, const std::vector<WantedEdge>& edges, const Membership& members,
+void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& members,
                  Outbox& out) {
   if (schema_ == 0) return;
   ++version_;
@@ -87,7 +87,7 @@ bool Links::are_agreed() const {
          });
 }
 
-void Links::receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
+void Links::receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                     Outbox& out) {
   const auto found = links_.find(from.sender);
   const Member* member = members.find(from.sender);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "gossip/members/membership.h"
+#include "gossip/members/roster.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "topology/graph.h"
@@ -48,14 +48,14 @@ class Links {
   // The model to agree on, and what it is in words. Nothing is said to anybody before.
   void open(std::uint64_t schema, const std::string& layout = {});
   // Opens and closes edges so that they are the wanted ones.
-  void want(Time now, const std::vector<WantedEdge>& edges, const Membership& members, Outbox& out);
+  void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
   // Says to all neighbours of which members this node's topology is now.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
   // Every edge is open, or refused, and the topologies at its ends are of the same members.
   bool are_agreed() const;
   // Every edge is open or refused.
   bool are_open() const;
-  void receive(Time now, const Envelope& from, const Hello& hello, const Membership& members,
+  void receive(Time now, const Envelope& from, const Hello& hello, const Roster& members,
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
   void receive(const Envelope& from, const Terms& terms);

@@ -54,7 +54,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   return session;
 }
 
-void Sessions::follow(Time now, const Links& links, const Membership& members, Outbox& out) {
+void Sessions::follow(Time now, const Links& links, const Roster& members, Outbox& out) {
   for (auto item = open_.begin(); item != open_.end();) {
     const auto link = links.all().find(item->first);
     if (link != links.all().end() && item->second.is_of(link->second)) {

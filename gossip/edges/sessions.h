@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "gossip/edges/edge_ledger.h"
 #include "gossip/edges/links.h"
-#include "gossip/members/membership.h"
+#include "gossip/members/roster.h"
 #include "gossip/outbox.h"
 
 namespace starling::gossip {
@@ -47,7 +47,7 @@ class Sessions {
   };
 
   // Closes the sessions whose link is gone or began anew; forgets those of lives that ended.
-  void follow(Time now, const Links& links, const Membership& members, Outbox& out);
+  void follow(Time now, const Links& links, const Roster& members, Outbox& out);
 
   // ---- one round
   // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and

@@ -24,7 +24,7 @@ Agreement::Agreement(const Options& options)
   ENSURE(terms_.size() <= kTermsLimit, "a message holds all agreed keys");
 }
 
-void Agreement::look(Time now, const Membership& members) {
+void Agreement::look(Time now, const Roster& members) {
   members_version_ = members.version();
   next_look_ = now + kLookEvery;
   for (auto& [hash, kind] : kinds_) kind.members.clear(), kind.names.clear();
@@ -38,14 +38,14 @@ void Agreement::look(Time now, const Membership& members) {
   std::erase_if(kinds_, [](const auto& item) { return item.second.members.empty(); });
 }
 
-void Agreement::tick(Time now, const Membership& members, Outbox& out) {
+void Agreement::tick(Time now, const Roster& members, Outbox& out) {
   if (members_version_ != members.version() && now >= next_look_) look(now, members);
   for (auto& [hash, kind] : kinds_)
     if (kind.terms.empty() && now >= kind.next_ask) ask(now, kind, members, out);
 }
 
 // Each node asks another member, the one whose id follows its own, so that not all ask the same.
-void Agreement::ask(Time now, Kind& kind, const Membership& members, Outbox& out) {
+void Agreement::ask(Time now, Kind& kind, const Roster& members, Outbox& out) {
   kind.next_ask = now + kind.pause;
   kind.pause = std::min(kind.pause * 2, kAskPauseLimit);
   const auto distance = [self = members.self().value](NodeId id) { return id.value - self; };
@@ -53,14 +53,14 @@ void Agreement::ask(Time now, Kind& kind, const Membership& members, Outbox& out
   if (const Member* member = members.find(asked)) out.send(member->control, Terms{true, terms_});
 }
 
-Time Agreement::deadline(const Membership& members) const {
+Time Agreement::deadline(const Roster& members) const {
   Time next = members_version_ == members.version() ? kNever : next_look_;
   for (const auto& [hash, kind] : kinds_)
     if (kind.terms.empty()) next = std::min(next, kind.next_ask);
   return next;
 }
 
-void Agreement::receive(const Envelope& from, const Terms& message, const Membership& members,
+void Agreement::receive(const Envelope& from, const Terms& message, const Roster& members,
                         Outbox& out) {
   const Member* sender = members.find(from.sender);
   const std::uint64_t hash = agreement_of(message.terms);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "gossip/members/membership.h"
+#include "gossip/members/roster.h"
 #include "gossip/members/terms.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -21,10 +21,10 @@ class Agreement {
   explicit Agreement(const Options& options);
 
   // Finds who differs, and asks one of each kind for its values until they have come.
-  void tick(Time now, const Membership& members, Outbox& out);
-  Time deadline(const Membership& members) const;
+  void tick(Time now, const Roster& members, Outbox& out);
+  Time deadline(const Roster& members) const;
   // Keeps the sender's values where they are those of its record, and answers if it asks.
-  void receive(const Envelope& from, const Terms& terms, const Membership& members, Outbox& out);
+  void receive(const Envelope& from, const Terms& terms, const Roster& members, Outbox& out);
 
   // "no edge to node-3: it has topology.kind=torus; this node ring", for the first few members of
   // each kind.
@@ -41,8 +41,8 @@ class Agreement {
     Time next_ask{};
     Duration pause{};
   };
-  void look(Time now, const Membership& members);
-  void ask(Time now, Kind& kind, const Membership& members, Outbox& out);
+  void look(Time now, const Roster& members);
+  void ask(Time now, Kind& kind, const Roster& members, Outbox& out);
 
   std::vector<Term> terms_;
   std::uint64_t hash_;

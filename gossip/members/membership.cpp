@@ -41,6 +41,7 @@ bool contradicts(const Member& a, const Member& b) {
 Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
       identity_(options),
+      roster_(identity_.record()),
       seeds_(options.control, options.timing.retry),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
@@ -51,8 +52,7 @@ Membership::Membership(const Options& options, Time now)
       strangers_left_(kStrangersAtOnce),
       counted_strangers_(now),
       expected_(now) {
-  present_.push_back(&self_record());
-  for (const Endpoint& seed : options.seeds) add_seed(seed, now);
+  for (const Endpoint& seed : options.seeds) seeds_.add(seed, true, now);
   for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
 }
 
@@ -62,7 +62,7 @@ void Membership::awake(Time now) {
   if (away < kAwayLeast) return;
   expected_ = now;
   prober_.was_away(away);
-  for (auto& [id, entry] : others_)
+  for (auto& [id, entry] : roster_.others())
     if (entry.suspicion) entry.suspicion->postpone(away);
   if (next_judgement_ != kNever) next_judgement_ += away;
 }
@@ -71,7 +71,7 @@ void Membership::awake(Time now) {
 
 // Joins of members, at the addresses they are known at, are answered without a limit.
 bool Membership::welcomes(Time now, const Join& join) {
-  const Endpoint* control = control_of(join.self.id);
+  const Endpoint* control = roster_.control_of(join.self.id);
   if (control && *control == join.self.control) return true;
   strangers_left_ += kStrangersPerSecond * seconds(now - std::exchange(counted_strangers_, now));
   strangers_left_ = std::min(strangers_left_, kStrangersAtOnce);
@@ -80,26 +80,34 @@ bool Membership::welcomes(Time now, const Join& join) {
   return true;
 }
 
-void Membership::receive(Time now, const Join& join, Outbox& out) {
+void Membership::receive(Time now, const Envelope& from, const Body& body, Outbox& out) {
+  if (from.sender == roster_.self()) return hear_namesake(now, body, out);
+  if (const auto* join = std::get_if<Join>(&body)) hear(now, from, *join, out);
+  if (const auto* gossip = std::get_if<Gossip>(&body)) hear(now, from, *gossip, out);
+  if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
+  if (const auto* probe = std::get_if<Probe>(&body)) hear(now, from, *probe, out);
+}
+
+void Membership::hear(Time now, const Envelope&, const Join& join, Outbox& out) {
   if (!welcomes(now, join)) return;
   merge(now, {join.self}, out);
   out.send(join.self.control, Table{false, table()});
 }
 
-void Membership::receive(Time now, const Gossip& gossip, Outbox& out) {
+void Membership::hear(Time now, const Envelope&, const Gossip& gossip, Outbox& out) {
   for (const Rumor& rumor : gossip.rumors) merge(now, rumor, out);
 }
 
 // Whoever is dead in an old table may have come back: it gets the time of a suspect. What a
 // newcomer learns from its first table is no news to the others.
-void Membership::receive(Time now, const Envelope& from, const Table& table, Outbox& out) {
-  const bool is_newcomer = others_.empty();
+void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox& out) {
+  const bool is_newcomer = roster_.others().empty();
   bool names_another = false;
   for (Rumor rumor : table.rumors) {
     const bool is_elsewhere =
-        rumor.member.id == self() && rumor.member.control != self_record().control;
+        rumor.member.id == roster_.self() && rumor.member.control != self_record().control;
     names_another |= is_elsewhere && rumor.liveness <= Liveness::suspect;
-    if (rumor.liveness == Liveness::dead && find(rumor.member.id) && !is_elsewhere)
+    if (rumor.liveness == Liveness::dead && roster_.find(rumor.member.id) && !is_elsewhere)
       rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
     merge(now, rumor, out);
   }
@@ -109,91 +117,95 @@ void Membership::receive(Time now, const Envelope& from, const Table& table, Out
     dissemination_ = {};
     add_news({self_record()});
   }
-  const Endpoint* control = control_of(from.sender);
+  const Endpoint* control = roster_.control_of(from.sender);
   if (table.asks && control) out.send(*control, Table{false, this->table()});
 }
 
-void Membership::receive(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
+void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
   // A life that ended, or one of which somebody said something false: it has to outdo that.
-  const auto sender = others_.find(from.sender);
-  if (sender != others_.end() && from.incarnation < sender->second.member.incarnation) {
+  const auto sender = roster_.others().find(from.sender);
+  if (sender != roster_.others().end() && from.incarnation < sender->second.member.incarnation) {
     const Entry& entry = sender->second;
-    out.send(entry.member.control, Gossip{{{entry.member, entry.liveness, self()}}});
+    out.send(entry.member.control, Gossip{{{entry.member, entry.liveness, roster_.self()}}});
     return;
   }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
-  if (sender != others_.end() && probe.kind == Probe::Kind::ack && probe.subject == from.sender)
+  if (sender != roster_.others().end() && probe.kind == Probe::Kind::ack &&
+      probe.subject == from.sender)
     sender->second.is_reached = true;
-  const Endpoint* control = control_of(from.sender);
+  const Endpoint* control = roster_.control_of(from.sender);
   if (!control) return;
   // Pings may be stuck behind vectors, whose chunks show that their sender lives.
   const bool asks_for_another = probe.kind == Probe::Kind::request;
-  if (const auto subject = others_.find(probe.subject);
-      asks_for_another && subject != others_.end() && is_present(subject->second) &&
+  if (const auto subject = roster_.others().find(probe.subject);
+      asks_for_another && subject != roster_.others().end() && subject->second.is_present() &&
       now - subject->second.last_heard < timing_.period)
     return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
   Prober::View seen = view();
   // Whoever is held for dead or suspect learns it with the answer, and can refute.
   seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
-  prober_.receive(now, *control, probe, seen, self(), out);
+  prober_.receive(now, *control, probe, seen, roster_.self(), out);
 }
 
-void Membership::receive_namesake(Time now, const Message& message, Outbox& out) {
-  if (const auto* join = std::get_if<Join>(&message.body)) identity_.meet(now, *join, out);
-  if (const auto* table = std::get_if<Table>(&message.body)) identity_.meet(now, *table, out);
+void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
+  if (const auto* join = std::get_if<Join>(&body)) identity_.meet(now, *join, out);
+  if (const auto* table = std::get_if<Table>(&body)) identity_.meet(now, *table, out);
 }
 
 void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
-  const auto found = others_.find(id);
-  if (found == others_.end() || found->second.member.incarnation != incarnation) return;
+  const auto found = roster_.others().find(id);
+  if (found == roster_.others().end() || found->second.member.incarnation != incarnation) return;
   connected_ = true;
   found->second.has_spoken = true;
-  if (is_present(found->second)) found->second.last_heard = now;
+  if (found->second.is_present()) found->second.last_heard = now;
 }
 
 void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
   if (identity_.refused(at, out)) self_changed(now);
   seeds_.refused(at);
-  for (auto& [id, entry] : others_) {
-    if (!is_present(entry) || entry.member.control != at) continue;
+  for (auto& [id, entry] : roster_.others()) {
+    if (!entry.is_present() || entry.member.control != at) continue;
     prober_.refused(id);
     entry.refused = now;
     if (entry.rival) {
-      is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
+      is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
       continue;
     }
     if (entry.liveness == Liveness::alive)
-      is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+      is_suspect(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
     entry.suspicion->refuse(now);
-    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+    next_judgement_ =
+        std::min(next_judgement_, entry.suspicion->ends(timing_, roster_.present().size()));
   }
 }
 
 void Membership::unanswered(Time now, const Endpoint& at) {
   seeds_.unanswered(at);
-  for (auto& [id, entry] : others_) {
-    if (!is_present(entry) || entry.member.control != at) continue;
+  for (auto& [id, entry] : roster_.others()) {
+    if (!entry.is_present() || entry.member.control != at) continue;
     entry.missed = now;
     if (!entry.suspicion) continue;
     entry.suspicion->miss();
-    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+    next_judgement_ =
+        std::min(next_judgement_, entry.suspicion->ends(timing_, roster_.present().size()));
   }
 }
 
 void Membership::doubt(Time now, NodeId id) {
-  const auto found = others_.find(id);
-  if (found != others_.end() && found->second.liveness == Liveness::alive) prober_.doubt(now, id);
+  const auto found = roster_.others().find(id);
+  if (found != roster_.others().end() && found->second.liveness == Liveness::alive)
+    prober_.doubt(now, id);
 }
 
 // ---------------------------------------------------------------- the law of rumors
 
 void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.member.id != node_id(rumor.member.name)) return;
-  if (rumor.member.id == self()) return about_self(now, rumor, out);
-  const auto found = others_.find(rumor.member.id);
-  if (found == others_.end()) return meet(now, rumor, out);
+  if (rumor.member.id == roster_.self()) return about_self(now, rumor, out);
+  const auto found = roster_.others().find(rumor.member.id);
+  if (found == roster_.others().end()) return meet(now, rumor, out);
   const Entry& known = found->second;
-  if (is_present(known) && rumor.member.control != known.member.control &&
+  if (known.is_present() && rumor.member.control != known.member.control &&
       age(rumor.member) > age(known.member))
     return contest(now, found->second, rumor, out);
   switch (rumor.liveness) {
@@ -210,9 +222,9 @@ void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
 
 void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
-  if (others_.size() >= kOthersLimit) forget_one(out);
-  if (others_.size() >= kOthersLimit) return;
-  Entry& entry = others_[rumor.member.id];
+  if (roster_.others().size() >= kOthersLimit) forget_one(out);
+  if (roster_.others().size() >= kOthersLimit) return;
+  Entry& entry = roster_.others()[rumor.member.id];
   entry.member = rumor.member;
   entry.last_heard = now;
   if (rumor.liveness == Liveness::dead) {
@@ -222,7 +234,7 @@ void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
     return;
   }
   connected_ = true;
-  ++version_;
+  roster_.touch();
   list(entry);
   out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
   add_news({rumor.member});
@@ -237,7 +249,7 @@ void Membership::about_self(Time now, const Rumor& rumor, Outbox& out) {
 }
 
 void Membership::self_changed(Time now) {
-  ++version_;
+  roster_.touch();
   add_news({self_record()});
   next_ask_ = now;
   seeds_.hurry(now);
@@ -265,7 +277,7 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   if (age(heard) == age(entry.member)) return is_same_age(entry, heard, out);
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
-  const bool was_present = is_present(entry);
+  const bool was_present = entry.is_present();
   const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
@@ -278,14 +290,14 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   connected_ = true;
   if (!was_present || is_restarted)
     out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
-  if (is_changed) ++version_;
+  if (is_changed) roster_.touch();
   add_news({heard});
 }
 
 // Its round and loss change without a new version. Of two records that contradict each other one is
 // wrong: only the member itself can say which.
 void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
-  if (!is_present(entry)) return;
+  if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
     out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
   if (heard.round <= entry.member.round) return;
@@ -297,7 +309,7 @@ void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& 
   if (entry.liveness >= Liveness::dead && age(rumor.member) <= age(entry.member)) return;
   if (age(rumor.member) < age(entry.member)) return;
   if (age(rumor.member) > age(entry.member)) is_alive(now, entry, rumor, out);
-  if (!is_present(entry)) return;
+  if (!entry.is_present()) return;
   const NodeId accuser = rumor.accuser;
   if (entry.suspicion) {
     if (!entry.suspicion->accuse(accuser)) return;
@@ -306,20 +318,21 @@ void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& 
     entry.suspicion.emplace(now, accuser);
     out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
   }
-  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  next_judgement_ =
+      std::min(next_judgement_, entry.suspicion->ends(timing_, roster_.present().size()));
   add_news({entry.member, Liveness::suspect, accuser});
 }
 
 void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
-  if (!is_present(entry)) return is_gone_again(entry, rumor);
+  if (!entry.is_present()) return is_gone_again(entry, rumor);
   entry.member = rumor.member;
   entry.liveness = Liveness::dead;
   entry.suspicion.reset();
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
-  ++version_;
-  unlist(entry);
+  roster_.touch();
+  roster_.unlist(entry);
   out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
                                            seconds(now - entry.last_heard)));
   out.put(Hangup{entry.member.control});
@@ -339,12 +352,12 @@ void Membership::is_gone_again(Entry& entry, const Rumor& rumor) {
 void Membership::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
   if (is_known || age(rumor.member) < age(entry.member)) return;
-  const bool was_present = is_present(entry);
+  const bool was_present = entry.is_present();
   entry.member = rumor.member;
   entry.liveness = Liveness::left;
   entry.suspicion.reset();
   entry.last_heard = now;
-  if (was_present) ++version_, unlist(entry);
+  if (was_present) roster_.touch(), roster_.unlist(entry);
   out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
   out.put(Hangup{entry.member.control});
   add_news({entry.member, Liveness::left, rumor.accuser});
@@ -371,15 +384,16 @@ void Membership::tick(Time now, Outbox& out) {
 
 // Whoever was heard of since it was asked lives, though the answer was lost: its turn comes again.
 void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
-  const auto found = others_.find(silence.member);
-  if (found == others_.end()) return;
+  const auto found = roster_.others().find(silence.member);
+  if (found == roster_.others().end()) return;
   Entry& entry = found->second;
   if (entry.last_heard > silence.since) return;
-  is_suspect(now, entry, {entry.member, Liveness::suspect, self()}, out);
+  is_suspect(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
   if (!entry.suspicion) return;
   if (silence.is_confirmed) entry.suspicion->confirm();
   if (entry.missed && *entry.missed > silence.since) entry.suspicion->miss();
-  next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, present().size()));
+  next_judgement_ =
+      std::min(next_judgement_, entry.suspicion->ends(timing_, roster_.present().size()));
 }
 
 Time Membership::deadline() const {
@@ -391,16 +405,16 @@ Time Membership::deadline() const {
 // Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
 // gets the time anew.
 void Membership::judge(Time now, Outbox& out) {
-  const std::size_t members = present().size();
+  const std::size_t members = roster_.present().size();
   next_judgement_ = kNever;
-  for (auto& [id, entry] : others_) {
+  for (auto& [id, entry] : roster_.others()) {
     if (!entry.suspicion) continue;
     if (now >= entry.suspicion->ends(timing_, members)) {
       if (entry.last_heard <= entry.suspicion->since()) {
-        is_dead(now, entry, {entry.member, Liveness::dead, self()}, out);
+        is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
         continue;
       }
-      entry.suspicion.emplace(now, self());
+      entry.suspicion.emplace(now, roster_.self());
       prober_.doubt(now, id);
     }
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
@@ -410,8 +424,8 @@ void Membership::judge(Time now, Outbox& out) {
 // Some member, so that it looks after the namesake and says how it is.
 void Membership::ask_for_the_name(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
-  if (present_others_.empty()) return;
-  const Member* member = present_others_[prng_.below(present_others_.size())];
+  if (roster_.present_others().empty()) return;
+  const Member* member = roster_.present_others()[prng_.below(roster_.present_others().size())];
   out.send(member->control, Join{self_record()});
 }
 
@@ -419,9 +433,9 @@ void Membership::ask_for_the_name(Time now, Outbox& out) {
 void Membership::ask_the_lost(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
   seeds_.ask(
-      now, [this](const Endpoint& at) { return knows_endpoint(at); }, self_record(), out);
+      now, [this](const Endpoint& at) { return roster_.knows_endpoint(at); }, self_record(), out);
   Entry* longest = nullptr;
-  for (auto& [id, entry] : others_) {
+  for (auto& [id, entry] : roster_.others()) {
     if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;
     if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
   }
@@ -430,7 +444,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
     longest->next_ask = now + longest->pause;
     out.send(longest->member.control, Join{self_record()});
   }
-  std::erase_if(others_, [&](const auto& item) {
+  std::erase_if(roster_.others(), [&](const auto& item) {
     return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
   });
 }
@@ -438,7 +452,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
 void Membership::exchange_tables(Time now, Outbox& out) {
   exchange_pause_ = std::min(exchange_pause_ * 2, timing_.exchange);
   next_exchange_ = now + exchange_pause_;
-  const std::vector<const Member*>& others = present_others_;
+  const std::vector<const Member*>& others = roster_.present_others();
   if (others.empty()) return;
   const Member* partner = others[prng_.below(others.size())];
   out.send(partner->control, Table{true, table()});
@@ -451,39 +465,35 @@ void Membership::add_news(const Rumor& rumor) {
 
 void Membership::tell_news(Time now, Outbox& out) {
   last_news_ = now;
-  const std::vector<NodeId> listeners = fanout_.choose(present_others_, prng_);
+  const std::vector<NodeId> listeners = fanout_.choose(roster_.present_others(), prng_);
   for (NodeId listener : listeners)
     if (const auto rumors = news_for(listener); !rumors.empty())
-      out.send(*control_of(listener), Gossip{rumors});
+      out.send(*roster_.control_of(listener), Gossip{rumors});
   next_news_ = dissemination_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
 // Dissemination, and what concerns the receiver itself: that it is suspected, or held for dead.
 std::vector<Rumor> Membership::news_for(NodeId to) {
-  const std::size_t members = others_.size() + 1;
+  const std::size_t members = roster_.others().size() + 1;
   std::vector<Rumor> rumors =
       dissemination_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
-  if (const auto found = others_.find(to); found != others_.end())
+  if (const auto found = roster_.others().find(to); found != roster_.others().end())
     if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
-      rumors.push_back({entry.member, entry.liveness, self()});
+      rumors.push_back({entry.member, entry.liveness, roster_.self()});
   rumors.push_back({self_record()});
   return rumors;
 }
 
-void Membership::introduce(NodeId to, Outbox& out) const {
-  if (const Endpoint* control = control_of(to)) out.send(*control, Gossip{{{self_record()}}});
-}
-
 void Membership::leave(Outbox& out) {
   identity_.leave();
-  const Gossip goodbye{{{self_record(), Liveness::left, self()}}};
-  for (const auto& [id, entry] : others_)
-    if (is_present(entry)) out.send(entry.member.control, goodbye);
+  const Gossip goodbye{{{self_record(), Liveness::left, roster_.self()}}};
+  for (const auto& [id, entry] : roster_.others())
+    if (entry.is_present()) out.send(entry.member.control, goodbye);
 }
 
 void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
   if (!identity_.update(phase, round, loss)) return;
-  ++version_;
+  roster_.touch();
   if (!PLANTED(phase_untold)) add_news({self_record()});
 }
 

@@ -5,7 +5,7 @@
 
 namespace starling::gossip {
 
-void Donor::asked(Time now, NodeId by, const Membership& members, Outbox& out) {
+void Donor::asked(Time now, NodeId by, const Roster& members, Outbox& out) {
   tick(now);
   if (snapshot_) return give(by, members, out);
   if (waiting_.size() < kWaitingLimit && std::ranges::find(waiting_, by) == waiting_.end())
@@ -17,7 +17,7 @@ bool Donor::claim() {
 }
 
 void Donor::made(Time now, std::uint64_t round, Payload snapshot, const std::string& foundation,
-                 const Membership& members, Outbox& out) {
+                 const Roster& members, Outbox& out) {
   claimed_ = false;
   snapshot_ = Snapshot{round, foundation};
   payload_ = std::move(snapshot);
@@ -31,7 +31,7 @@ void Donor::tick(Time now) {
   payload_ = {};
 }
 
-void Donor::give(NodeId to, const Membership& members, Outbox& out) const {
+void Donor::give(NodeId to, const Roster& members, Outbox& out) const {
   const Member* newcomer = members.find(to);
   if (newcomer && newcomer->phase == Phase::joining) out.send(newcomer->bulk, *snapshot_, payload_);
 }

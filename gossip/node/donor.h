@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "gossip/members/membership.h"
+#include "gossip/members/roster.h"
 #include "gossip/outbox.h"
 
 namespace starling::gossip {
@@ -16,12 +16,12 @@ namespace starling::gossip {
 class Donor {
  public:
   // Answers from the copy there is, or later. A node that is not joining gets nothing.
-  void asked(Time now, NodeId by, const Membership& members, Outbox& out);
+  void asked(Time now, NodeId by, const Roster& members, Outbox& out);
   // Whether somebody waits for a copy that no job makes yet; from then on one does.
   bool claim();
   // The trainer made one of the state after `round`; nothing when it has no model.
   void made(Time now, std::uint64_t round, Payload snapshot, const std::string& foundation,
-            const Membership& members, Outbox& out);
+            const Roster& members, Outbox& out);
   // Lets go of a copy that is old.
   void tick(Time now);
   Time deadline() const { return snapshot_ ? made_at_ + kFresh : kNever; }
@@ -30,7 +30,7 @@ class Donor {
   static constexpr Duration kFresh = std::chrono::milliseconds(200);
   static constexpr std::size_t kWaitingLimit = 256;
 
-  void give(NodeId to, const Membership& members, Outbox& out) const;
+  void give(NodeId to, const Roster& members, Outbox& out) const;
 
   std::vector<NodeId> waiting_;
   bool claimed_ = false;

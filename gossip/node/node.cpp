@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <concepts>
 #include <iterator>
 #include <utility>
 
@@ -28,6 +29,10 @@ constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 // Between two looks at members that came. Longer: they get their edges later; shorter: when many
 // join at once each node works through every one of them on its own. Who goes is followed at once.
 constexpr Duration kFollowEvery = std::chrono::milliseconds(50);
+
+template <class B>
+concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
+    std::same_as<B, Probe>;
 
 // A node that leaves waits this long until what it exchanged is settled.
 constexpr Duration kLeaveLimit = std::chrono::seconds(3);
@@ -61,41 +66,32 @@ struct Node::Parts {
   }
   void on(Time now, const Unanswered& unanswered) { membership.unanswered(now, unanswered.at); }
   void on(Time now, const Resolved& name) { membership.resolved(now, name); }
-  void on(Time now, const JoinCommand& command) { membership.add_seed(command.seed, now); }
+  void on(Time now, const JoinCommand& command) { membership.seeds().add(command.seed, true, now); }
   void on(Time now, const LeaveCommand&);
 
   // ---- messages
-  void hear(Time now, const Envelope&, Join& join, Payload&) {
-    membership.receive(now, join, outbox);
-  }
-  void hear(Time now, const Envelope&, Gossip& gossip, Payload&) {
-    membership.receive(now, gossip, outbox);
-  }
-  void hear(Time now, const Envelope& from, Table& table, Payload&) {
-    membership.receive(now, from, table, outbox);
-  }
-  void hear(Time now, const Envelope& from, Probe& probe, Payload&) {
-    membership.receive(now, from, probe, outbox);
+  void hear(Time now, const Envelope& from, OfMembers auto& body, Payload&) {
+    membership.receive(now, from, std::move(body), outbox);
   }
   void hear(Time now, const Envelope& from, Hello& hello, Payload&) {
-    links.receive(now, from, hello, membership, outbox);
+    links.receive(now, from, hello, members, outbox);
   }
   void hear(Time, const Envelope& from, Bye& bye, Payload&) { links.receive(from, bye, outbox); }
   void hear(Time, const Envelope& from, Surveys& surveys, Payload&) {
-    startup.receive(surveys, from, membership, outbox);
+    startup.receive(surveys, from, members, outbox);
   }
   void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
-    membership.receive(now, Gossip{{{request.self}}}, outbox);
-    if (training.run().round > 0) donor.asked(now, from.sender, membership, outbox);
+    membership.receive(now, from, Gossip{{{request.self}}}, outbox);
+    if (training.run().round > 0) donor.asked(now, from.sender, members, outbox);
   }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
-    startup.receive(snapshot, std::move(payload), from, membership, outbox);
+    startup.receive(snapshot, std::move(payload), from, members, outbox);
   }
   void hear(Time now, const Envelope& from, Round& round, Payload& payload) {
-    exchange.receive(now, from, round, std::move(payload), links, membership, outbox);
+    exchange.receive(now, from, round, std::move(payload), links, members, outbox);
   }
   void hear(Time, const Envelope& from, Terms& terms, Payload&) {
-    agreement.receive(from, terms, membership, outbox);
+    agreement.receive(from, terms, members, outbox);
     links.receive(from, terms);
   }
   void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
@@ -107,7 +103,7 @@ struct Node::Parts {
   void leave(Time now);
   void end(const std::string& error);
   void learn_workload(const optim::Workload& workload);
-  bool has_news() const { return members_version != membership.version() && startup.is_expected(); }
+  bool has_news() const { return members_version != members.version() && startup.is_expected(); }
   void follow_members(Time now);
   void rebuild_topology(const std::vector<const Member*>& ready);
   std::vector<WantedEdge> wanted_edges() const;
@@ -119,6 +115,7 @@ struct Node::Parts {
   Gate gate;
   Outbox outbox;
   Membership membership;
+  const Roster& members = membership.roster();
   Agreement agreement;
   Links links;
   Exchange exchange;
@@ -126,7 +123,7 @@ struct Node::Parts {
   Strays strays;
   Training training;
   Donor donor;
-  const Gate::Known known_incarnation = [this](NodeId id) { return membership.incarnation_of(id); };
+  const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
   TopologyStatus topology;
   std::vector<NodeId> vertices;       // of the topology, in its order
   std::uint64_t view = 0;             // hash of them
@@ -163,7 +160,7 @@ Time Node::deadline() const {
   const Time exchange = parts.exchange.next_tick();
   if (parts.leave_by) return std::min({*parts.leave_by, parts.membership.deadline(), exchange});
   const Time follow = parts.has_news() ? parts.next_follow : kNever;
-  return std::min({parts.membership.deadline(), parts.agreement.deadline(parts.membership),
+  return std::min({parts.membership.deadline(), parts.agreement.deadline(parts.members),
                    parts.links.deadline(), parts.startup.deadline(), parts.donor.deadline(),
                    exchange, follow, parts.training.deadline(parts.exchange, parts.links)});
 }
@@ -180,8 +177,8 @@ void Node::Parts::on(Time now, Received& received) {
   if (!message) return;
   if (auto* word = std::get_if<Misdirected>(&message->body))
     return hear(now, message->envelope, *word, message->payload);
-  if (message->envelope.sender == membership.self())
-    return membership.receive_namesake(now, *message, outbox);
+  if (message->envelope.sender == members.self())
+    return membership.receive(now, message->envelope, message->body, outbox);
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
   std::visit([&](auto& body) { hear(now, message->envelope, body, message->payload); },
              message->body);
@@ -231,7 +228,7 @@ void Node::Parts::learn_workload(const optim::Workload& workload) {
 void Node::Parts::donate(Time now, optim::Done& done) {
   if (done.snapshot.empty()) return;
   const std::uint64_t round = done.round > 0 ? done.round - 1 : 0;
-  donor.made(now, round, std::move(done.snapshot), startup.foundation(), membership, outbox);
+  donor.made(now, round, std::move(done.snapshot), startup.foundation(), members, outbox);
 }
 
 void Node::Parts::settle(Time now) {
@@ -247,18 +244,17 @@ void Node::Parts::settle(Time now) {
   }
   membership.set_self(phase(), training.run().round, training.run().loss);
   membership.tick(now, outbox);
-  agreement.tick(now, membership, outbox);
-  if (has_news() && (now >= next_follow || departures != membership.departures()))
-    follow_members(now);
+  agreement.tick(now, members, outbox);
+  if (has_news() && (now >= next_follow || departures != members.departures())) follow_members(now);
   links.tick(now, outbox);
-  if (!has_news()) startup.begin(now, membership, links);
+  if (!has_news()) startup.begin(now, members, links);
   if (startup.done() && !training.started()) {
     outbox.event(Event::Kind::started, startup.round() > 0
                                            ? fmt::format("training from round {}", startup.round())
                                            : "training");
     training.start(now, startup.round(), exchange, links, outbox);
   }
-  exchange.links_changed(now, links, membership, outbox);
+  exchange.links_changed(now, links, members, outbox);
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
@@ -271,19 +267,21 @@ void Node::Parts::settle(Time now) {
 }
 
 void Node::Parts::follow_members(Time now) {
-  members_version = membership.version();
-  departures = membership.departures();
+  members_version = members.version();
+  departures = members.departures();
   next_follow = now + kFollowEvery;
-  std::vector<const Member*> ready = membership.ready();
-  std::erase_if(ready, [this](const Member* member) { return !membership.agrees(*member); });
+  std::vector<const Member*> ready = members.ready();
+  std::erase_if(ready, [this](const Member* member) { return !members.agrees(*member); });
   rebuild_topology(ready);
   const std::vector<WantedEdge> wanted = wanted_edges();
   // Else they learn from the news that it is ready, and answer its hello no sooner.
   if (!std::exchange(was_introduced, true))
-    for (const WantedEdge& edge : wanted) membership.introduce(edge.peer, outbox);
+    for (const WantedEdge& edge : wanted)
+      if (const Member* peer = members.find(edge.peer))
+        outbox.send(peer->control, Gossip{{{*members.find(members.self())}}});
   if (startup.is_founding()) links.tell_view(now, view, outbox);
-  links.want(now, wanted, membership, outbox);
-  exchange.links_changed(now, links, membership, outbox);
+  links.want(now, wanted, members, outbox);
+  exchange.links_changed(now, links, members, outbox);
   if (training.started() && dealt_view != view) reassign_data(ready);
 }
 
@@ -306,7 +304,7 @@ void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
 
 std::vector<WantedEdge> Node::Parts::wanted_edges() const {
   std::vector<WantedEdge> edges;
-  const auto self = std::ranges::find(vertices, membership.self());
+  const auto self = std::ranges::find(vertices, members.self());
   if (self == vertices.end() || !topology.graph) return edges;
   const auto vertex = static_cast<std::size_t>(self - vertices.begin());
   const std::vector<int>& in = topology.graph->in[vertex];
@@ -325,7 +323,7 @@ std::vector<WantedEdge> Node::Parts::wanted_edges() const {
 void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {
   auto shard = std::make_shared<optim::Shard>();
   for (const Member* member : ready) {
-    if (member->id == membership.self()) shard->place = shard->members.size();
+    if (member->id == members.self()) shard->place = shard->members.size();
     shard->members.push_back(member->id);
   }
   training.reassign(std::move(shard));
@@ -387,7 +385,7 @@ Status Node::status(Time now) const {
   status.run = parts.training.run();
   status.run.trouble = parts.training.trouble();
   status.consensus_distance = parts.training.consensus_distance();
-  status.members = parts.membership.status(now);
+  status.members = parts.members.status(now);
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);

@@ -31,7 +31,7 @@ constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for
 // Somebody whose model is worth having: it has trained at least one round. One that differs in an
 // agreed key does where nobody else is: so settings are changed one node after the other, and the
 // model stays.
-std::vector<const Member*> donors(const Membership& members) {
+std::vector<const Member*> donors(const Roster& members) {
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {
     return member->id == members.self() || member->round == 0;
@@ -44,7 +44,7 @@ std::vector<const Member*> donors(const Membership& members) {
 
 // Members, self included, that have the same values of the agreed keys: they share out the data and
 // found the model together.
-std::vector<const Member*> fellows(const Membership& members) {
+std::vector<const Member*> fellows(const Roster& members) {
   std::vector<const Member*> fellows = members.present();
   std::erase_if(fellows, [&](const Member* member) { return !members.agrees(*member); });
   return fellows;
@@ -67,15 +67,16 @@ void Startup::enter(Time now, Stage stage) {
   next_try_ = refusal_.empty() ? now : now + kSurveyPatience;
 }
 
-void Startup::tick(Time now, const Membership& members, Outbox& out) {
+void Startup::tick(Time now, const Membership& search, Outbox& out) {
+  const Roster& members = search.roster();
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
   if (stage_ != Stage::done || is_short_) count(now, members);
-  if (stage_ == Stage::gathering && gathered(now, members)) assign(now, members, out);
+  if (stage_ == Stage::gathering && gathered(now, search)) assign(now, members, out);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
 }
 
-void Startup::begin(Time now, const Membership& members, const Links& links) {
+void Startup::begin(Time now, const Roster& members, const Links& links) {
   // All whom a newcomer could ask were gone; somebody is back before it began alone.
   const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
@@ -91,7 +92,7 @@ std::size_t Startup::awaited() const {
 }
 
 // As long as expected members come or become ready, the others are waited for.
-void Startup::count(Time now, const Membership& members) {
+void Startup::count(Time now, const Roster& members) {
   if (counted_version_ != members.version()) {
     counted_version_ = members.version();
     known_ = members.present().size();
@@ -118,16 +119,17 @@ Time Startup::deadline() const {
   }
 }
 
-bool Startup::gathered(Time now, const Membership& members) const {
-  if (members.identity().is_contested()) return false;
+bool Startup::gathered(Time now, const Membership& search) const {
+  const Roster& members = search.roster();
+  if (search.identity().is_contested()) return false;
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now, known_at_);
-  if (!members.has_seeds() || now - started_ >= kSeedPatience) return true;
+  if (!search.has_seeds() || now - started_ >= kSeedPatience) return true;
   // Who answered may be a newcomer as well, and know nobody: another seed may know who trains.
-  return members.connected() && (!donors(members).empty() || !members.awaits_seed());
+  return search.connected() && (!donors(members).empty() || !search.awaits_seed());
 }
 
-void Startup::assign(Time now, const Membership& members, Outbox& out) {
+void Startup::assign(Time now, const Roster& members, Outbox& out) {
   is_short_ = known_ < options_.expect;
   auto shard = std::make_shared<optim::Shard>();
   for (const Member* member : fellows(members)) {
@@ -204,7 +206,7 @@ void Startup::keep_survey(NodeId of, const std::string& survey, NodeId teller) {
   surveys_[of] = survey;
 }
 
-void Startup::receive(const Surveys& message, const Envelope& from, const Membership& members,
+void Startup::receive(const Surveys& message, const Envelope& from, const Roster& members,
                       Outbox& out) {
   for (const auto& [id, survey] : message.surveys) keep_survey(id, survey, from.sender);
   if (held_.size() >= kMembersLimit && !held_.contains(from.sender)) return;
@@ -219,7 +221,7 @@ void Startup::receive(const Surveys& message, const Envelope& from, const Member
     out.send(member->control, Surveys{{members.self(), from.sender}, {*own}});
 }
 
-void Startup::tell_surveys(Time now, const Membership& members, Outbox& out) const {
+void Startup::tell_surveys(Time now, const Roster& members, Outbox& out) const {
   std::vector<NodeId> own;
   for (const auto& [id, survey] : surveys_) own.push_back(id);
   for (const Member* member : fellows(members)) {
@@ -240,7 +242,7 @@ void Startup::tell_surveys(Time now, const Membership& members, Outbox& out) con
   }
 }
 
-void Startup::survey(Time now, const Membership& members, Outbox& out) {
+void Startup::survey(Time now, const Roster& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
   surveys_[members.self()] = workload_.survey;
   const bool all = std::ranges::all_of(
@@ -254,7 +256,7 @@ void Startup::survey(Time now, const Membership& members, Outbox& out) {
   found(now, members, out);
 }
 
-void Startup::found(Time now, const Membership& members, Outbox& out) {
+void Startup::found(Time now, const Roster& members, Outbox& out) {
   auto surveys = std::make_shared<std::vector<std::string>>();
   for (const Member* member : fellows(members))
     if (const auto found = surveys_.find(member->id); found != surveys_.end())
@@ -270,11 +272,11 @@ void Startup::hears_chunk(std::optional<Time> at) {
 }
 
 // A donor that is gone will not answer.
-bool Startup::waits_for_donor(Time now, const Membership& members) const {
+bool Startup::waits_for_donor(Time now, const Roster& members) const {
   return donor_ && now < next_try_ && members.find(*donor_);
 }
 
-void Startup::fetch(Time now, const Membership& members, Outbox& out) {
+void Startup::fetch(Time now, const Roster& members, Outbox& out) {
   if (waits_for_donor(now, members)) return;
   // One that is gone has not refused.
   if (donor_ && members.find(*donor_)) ++attempts_;
@@ -295,7 +297,7 @@ void Startup::fetch(Time now, const Membership& members, Outbox& out) {
   if (PLANTED(early_contribution)) enter(now, Stage::ready);
 }
 
-void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
+void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
                   Outbox& out) {
   const Member* donor = candidates[prng_.below(candidates.size())];
   donor_ = donor->id;
@@ -305,7 +307,7 @@ void Startup::ask(Time now, const std::vector<const Member*>& candidates, const 
 }
 
 void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
-                      const Membership& members, Outbox& out) {
+                      const Roster& members, Outbox& out) {
   const bool was_asked = from.sender == donor_ || from.sender == failed_donor_;
   if (!is_fetching() || !was_asked || payload.empty()) return;
   optim::Job job;

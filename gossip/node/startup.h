@@ -28,16 +28,15 @@ class Startup {
  public:
   Startup(const Options& options, Time now);
 
-  void tick(Time now, const Membership& members, Outbox& out);
+  void tick(Time now, const Membership& search, Outbox& out);
   // From ready to done, once the expected members are ready and the edges to them open; edges have
   // a moment to do so. REQUIRES links that follow from these members: those of an older view may
   // be open while the neighbours to come are not known yet.
-  void begin(Time now, const Membership& members, const Links& links);
+  void begin(Time now, const Roster& members, const Links& links);
   Time deadline() const;
-  void receive(const Surveys& message, const Envelope& from, const Membership& members,
-               Outbox& out);
+  void receive(const Surveys& message, const Envelope& from, const Roster& members, Outbox& out);
   void receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
-               const Membership& members, Outbox& out);
+               const Roster& members, Outbox& out);
   // The answer to a job of the startup.
   void trained(Time now, const optim::Done& done, Outbox& out);
 
@@ -69,21 +68,21 @@ class Startup {
   enum class Stage { gathering, assigning, surveying, founding, fetching, adopting, ready, done };
 
   void enter(Time now, Stage stage);
-  bool gathered(Time now, const Membership& members) const;
-  void assign(Time now, const Membership& members, Outbox& out);
+  bool gathered(Time now, const Membership& search) const;
+  void assign(Time now, const Roster& members, Outbox& out);
   void assigned(Time now);
   void rejected(Time now, const std::string& trouble);
   bool is_fetching() const { return stage_ == Stage::assigning || stage_ == Stage::fetching; }
-  void ask(Time now, const std::vector<const Member*>& candidates, const Membership& members,
+  void ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
            Outbox& out);
-  void survey(Time now, const Membership& members, Outbox& out);
+  void survey(Time now, const Roster& members, Outbox& out);
   void keep_survey(NodeId of, const std::string& survey, NodeId teller);
-  void tell_surveys(Time now, const Membership& members, Outbox& out) const;
-  void found(Time now, const Membership& members, Outbox& out);
+  void tell_surveys(Time now, const Roster& members, Outbox& out) const;
+  void found(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const optim::Done& done, Outbox& out);
-  void fetch(Time now, const Membership& members, Outbox& out);
-  bool waits_for_donor(Time now, const Membership& members) const;
-  void count(Time now, const Membership& members);
+  void fetch(Time now, const Roster& members, Outbox& out);
+  bool waits_for_donor(Time now, const Roster& members) const;
+  void count(Time now, const Roster& members);
   std::size_t awaited() const;
   bool is_patient(Time now, Time since) const { return now - since < options_.expect_patience; }
 

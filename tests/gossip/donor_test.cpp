@@ -23,15 +23,15 @@ struct Fixture {
       member.control = options.control;
       member.bulk = options.bulk;
       member.incarnation = 1;
-      party.membership.receive(Time{}, Join{member}, party.outbox);
+      party.membership.receive(Time{}, {}, Join{member}, party.outbox);
     }
     party.said();
   }
   void make(Time now, std::uint64_t round) {
     const std::byte bytes[4] = {};
-    donor.made(now, round, Payload::copy_of(bytes), {}, party.membership, party.outbox);
+    donor.made(now, round, Payload::copy_of(bytes), {}, party.membership.roster(), party.outbox);
   }
-  void ask(Time now, NodeId by) { donor.asked(now, by, party.membership, party.outbox); }
+  void ask(Time now, NodeId by) { donor.asked(now, by, party.membership.roster(), party.outbox); }
 
   Party party{party_options(0)};
   Donor donor;

@@ -25,9 +25,11 @@ struct Trader : Party {
   }
 
   void want(const Party& peer, Time now) {
-    membership.receive(now, Gossip{{{*peer.membership.find(peer.membership.self())}}}, outbox);
+    membership.receive(now, {},
+                       Gossip{{{*peer.membership.roster().find(peer.membership.roster().self())}}},
+                       outbox);
     links.open(1);
-    links.want(now, {{peer.membership.self()}}, membership, outbox);
+    links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
   EdgeStatus edge() const {
     Status status;
@@ -47,9 +49,9 @@ struct Trader : Party {
       hear(now, send.message);
       if (const auto* round = std::get_if<Round>(&send.message.body))
         exchange.receive(now, send.message.envelope, *round, std::move(send.message.payload), links,
-                         membership, outbox);
+                         membership.roster(), outbox);
     }
-    exchange.links_changed(now, links, membership, outbox);
+    exchange.links_changed(now, links, membership.roster(), outbox);
   }
 
   Exchange exchange;
@@ -61,8 +63,8 @@ void hear_each_other(Trader& a, Trader& b, Time now) {
     a.take(now, b.said());
     b.take(now, a.said());
   }
-  REQUIRE(a.links.active(b.membership.self()));
-  REQUIRE(b.links.active(a.membership.self()));
+  REQUIRE(a.links.active(b.membership.roster().self()));
+  REQUIRE(b.links.active(a.membership.roster().self()));
 }
 
 void connect(Trader& a, Trader& b, Time now) {
@@ -292,12 +294,12 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     forge(round);
     a.take(now, sends);
     a.exchange.tick(now + 2s, a.links, a.outbox);
-    REQUIRE(a.exchange.sessions().take_broken() == std::vector{b.membership.self()});
-    const std::uint64_t before = a.links.active(b.membership.self())->edge_id();
-    a.links.restart(now, b.membership.self(), "test", a.outbox);
+    REQUIRE(a.exchange.sessions().take_broken() == std::vector{b.membership.roster().self()});
+    const std::uint64_t before = a.links.active(b.membership.roster().self())->edge_id();
+    a.links.restart(now, b.membership.roster().self(), "test", a.outbox);
     a.links.tick(now, a.outbox);
     hear_each_other(b, a, now);
-    CHECK(a.links.active(b.membership.self())->edge_id() != before);
+    CHECK(a.links.active(b.membership.roster().self())->edge_id() != before);
     b.exchange.tick(now + 5s, b.links, b.outbox);
     a.exchange.tick(now + 5s, a.links, a.outbox);
     CHECK(a.exchange.sessions().take_broken().empty());

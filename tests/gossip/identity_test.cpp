@@ -43,7 +43,7 @@ Party& add_namesake(Cluster& table, int index, std::uint64_t incarnation) {
 
 void tell(Cluster& table, std::size_t to, const Rumor& rumor) {
   Party& party = *table.parties[to];
-  party.membership.receive(table.now, Gossip{{rumor}}, party.outbox);
+  party.membership.receive(table.now, {}, Gossip{{rumor}}, party.outbox);
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ TEST_CASE("A node restarted with an older clock outdoes its earlier life") {
     table.run(1s);
     CHECK(record(*table.parties[2]).incarnation == 1'000'000'000'001);
     CHECK(table.parties[2]->outbox.envelope().incarnation == 1'000'000'000'001);
-    CHECK(table.parties[1]->membership.incarnation_of(node_id("node-2")) == 1'000'000'000'001);
+    CHECK(table.parties[1]->membership.roster().incarnation_of(node_id("node-2")) ==
+          1'000'000'000'001);
     CHECK_FALSE(table.parties[2]->membership.identity().namesake());
     expect_all_alive(table);
     table.run(30s);
@@ -78,7 +79,7 @@ TEST_CASE("What is said of a living node is refuted however it is said") {
         CAPTURE(version);
         Cluster table(4);
         table.run(1s);
-        Member accused = *table.parties[0]->membership.find(node_id("node-2"));
+        Member accused = *table.parties[0]->membership.roster().find(node_id("node-2"));
         accused.incarnation = incarnation;
         accused.version = std::max(version, accused.version);
         tell(table, 0, {accused, said, node_id("node-1")});
@@ -98,13 +99,13 @@ TEST_CASE("Of two records of one version that differ the member tells the true o
   table.run(1s);
   const Member now = record(*table.parties[2]);
   CHECK(now.version > wrong.version);
-  CHECK(table.parties[1]->membership.find(now.id)->phase == now.phase);
+  CHECK(table.parties[1]->membership.roster().find(now.id)->phase == now.phase);
   // And one of a later version, which all believe at first.
   wrong.version = now.version + 100;
   tell(table, 1, {wrong});
   table.run(1s);
   for (const auto& party : table.parties)
-    if (party) CHECK(party->membership.find(now.id)->phase == now.phase);
+    if (party) CHECK(party->membership.roster().find(now.id)->phase == now.phase);
 }
 
 TEST_CASE("A node that has left does not refute it") {
@@ -136,8 +137,9 @@ TEST_CASE("The first of two nodes with one name stays and the second ends") {
     CHECK_FALSE(first.membership.identity().namesake());
     expect_all_alive(table);
     CHECK(record(first).incarnation == 1);
-    CHECK(table.parties[0]->membership.find(node_id("node-1"))->control == first.options.control);
-    for (const auto& party : table.parties) CHECK(party->membership.departures() == 0);
+    CHECK(table.parties[0]->membership.roster().find(node_id("node-1"))->control ==
+          first.options.control);
+    for (const auto& party : table.parties) CHECK(party->membership.roster().departures() == 0);
   }
 }
 
@@ -152,7 +154,7 @@ TEST_CASE("A node that died comes back at another address at once where nobody l
     CHECK_FALSE(second.membership.identity().is_contested());
     CHECK(second.membership.identity().defeat().empty());
     for (const std::size_t k : {0, 2})
-      CHECK(table.parties[k]->membership.find(node_id("node-1"))->control ==
+      CHECK(table.parties[k]->membership.roster().find(node_id("node-1"))->control ==
             second.options.control);
     expect_all_alive(table);
   }
@@ -169,7 +171,7 @@ TEST_CASE("A node whose host is gone comes back at another address when it is fo
     table.run(15s);
     CHECK_FALSE(second.membership.identity().is_contested());
     for (const std::size_t k : {0, 2})
-      CHECK(table.parties[k]->membership.find(node_id("node-1"))->control ==
+      CHECK(table.parties[k]->membership.roster().find(node_id("node-1"))->control ==
             second.options.control);
     expect_all_alive(table);
   }
@@ -185,7 +187,7 @@ TEST_CASE("Of two that took one name in separate networks the later one ends") {
   Party& second = *table.parties.back();
   table.run(1s);
   second.membership.set_self(Phase::training, 1, 0);
-  second.membership.add_seed(party_options(0).control, table.now);
+  second.membership.seeds().add(party_options(0).control, true, table.now);
   table.run(2s);
   CHECK_FALSE(second.membership.identity().defeat().empty());
   CHECK(table.parties[1]->membership.identity().defeat().empty());
@@ -199,7 +201,7 @@ TEST_CASE("A node outdoes a namesake that others believe in and that does not ex
     Cluster table;
     table.refuses = refuses;
     table.run(1s);
-    Member forged = *table.parties[0]->membership.find(node_id("node-1"));
+    Member forged = *table.parties[0]->membership.roster().find(node_id("node-1"));
     forged.control = {"10.9.9.9", 7600};
     forged.incarnation = 1ULL << 50;
     tell(table, 1, {forged});

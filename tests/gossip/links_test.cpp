@@ -24,11 +24,13 @@ struct Pair {
     }
   }
   void introduce(Party& to, Party& who) {
-    to.membership.receive(now, Gossip{{{*who.membership.find(who.membership.self())}}}, to.outbox);
+    to.membership.receive(now, {},
+                          Gossip{{{*who.membership.roster().find(who.membership.roster().self())}}},
+                          to.outbox);
   }
   void want(Party& party) {
-    const NodeId peer = (&party == &a ? b : a).membership.self();
-    party.links.want(now, {{peer}}, party.membership, party.outbox);
+    const NodeId peer = (&party == &a ? b : a).membership.roster().self();
+    party.links.want(now, {{peer}}, party.membership.roster(), party.outbox);
   }
   // Hellos and goodbyes alone, as text: "epoch 1 echo 0".
   static std::vector<Send> talk(std::vector<Send> sends) {
@@ -47,7 +49,7 @@ struct Pair {
     return talk(party.said());
   }
   bool is_active(Party& party) const {
-    return party.links.active((&party == &a ? b : a).membership.self()) != nullptr;
+    return party.links.active((&party == &a ? b : a).membership.roster().self()) != nullptr;
   }
 
   Time now{1s};
@@ -123,10 +125,10 @@ TEST_CASE("Two models that differ get no edge and a reason") {
 
 TEST_CASE("A neighbour that comes back with other values gets no edge") {
   Pair pair;
-  Member other = *pair.a.membership.find(pair.b.membership.self());
+  Member other = *pair.a.membership.roster().find(pair.b.membership.roster().self());
   ++other.version;
   ++other.agreement;
-  pair.a.membership.receive(pair.now, Gossip{{{other}}}, pair.a.outbox);
+  pair.a.membership.receive(pair.now, {}, Gossip{{{other}}}, pair.a.outbox);
   CHECK(pair.answer(pair.a, pair.say(pair.b)).empty());
   CHECK(pair.a.links.all().begin()->second.peer_epoch == 0);
 }
@@ -135,7 +137,7 @@ TEST_CASE("A goodbye closes the edge until the next hello") {
   Pair pair;
   pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, pair.say(pair.a))));
   REQUIRE(pair.is_active(pair.b));
-  pair.a.links.want(pair.now, {}, pair.a.membership, pair.a.outbox);
+  pair.a.links.want(pair.now, {}, pair.a.membership.roster(), pair.a.outbox);
   pair.answer(pair.b, Pair::talk(pair.a.said()));
   CHECK_FALSE(pair.is_active(pair.b));
   pair.want(pair.a);

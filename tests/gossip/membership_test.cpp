@@ -22,12 +22,12 @@ TEST_CASE("A node that falls silent is suspected and then dead") {
   table.parties[2].reset();
   table.run(4s);
   CHECK(table.seen(0, "node-2") == Liveness::suspect);
-  CHECK(table.parties[0]->membership.find(node_id("node-2")));
+  CHECK(table.parties[0]->membership.roster().find(node_id("node-2")));
   CHECK(table.knocks > 0);
   table.run(4s);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
   CHECK(table.seen(1, "node-2") == Liveness::dead);
-  CHECK_FALSE(table.parties[0]->membership.find(node_id("node-2")));
+  CHECK_FALSE(table.parties[0]->membership.roster().find(node_id("node-2")));
 }
 
 TEST_CASE("A node at whose address nobody listens is dead in a moment") {
@@ -127,10 +127,10 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
     std::optional<std::tuple<std::uint64_t, std::uint64_t, Liveness>> expected;
     for (int order = 0; order < 6; ++order) {
       Party party(party_options(0));
-      party.membership.receive(Time{}, Gossip{{rumor(1, 0, Liveness::alive)}}, party.outbox);
+      party.membership.receive(Time{}, {}, Gossip{{rumor(1, 0, Liveness::alive)}}, party.outbox);
       for (int repeat = 0; repeat < 2; ++repeat)
-        party.membership.receive(Time{}, Gossip{rumors}, party.outbox);
-      for (const MemberStatus& status : party.membership.status(Time{})) {
+        party.membership.receive(Time{}, {}, Gossip{rumors}, party.outbox);
+      for (const MemberStatus& status : party.membership.roster().status(Time{})) {
         if (status.self) continue;
         const std::tuple seen(status.member.incarnation, status.member.version, status.liveness);
         if (!expected) expected = seen;
@@ -144,16 +144,16 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
 TEST_CASE("Only the accused refutes and does so with a higher version") {
   Cluster table;
   table.run(1s);
-  const Member accused = *table.parties[0]->membership.find(node_id("node-2"));
+  const Member accused = *table.parties[0]->membership.roster().find(node_id("node-2"));
   Party& first = *table.parties[0];
-  first.membership.receive(table.now, Gossip{{{accused, Liveness::dead, node_id("node-1")}}},
+  first.membership.receive(table.now, {}, Gossip{{{accused, Liveness::dead, node_id("node-1")}}},
                            first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
-  first.membership.receive(table.now, Gossip{{{accused}}}, first.outbox);
+  first.membership.receive(table.now, {}, Gossip{{{accused}}}, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
   table.run(3s);
   CHECK(table.seen(0, "node-2") == Liveness::alive);
-  CHECK(table.parties[0]->membership.find(node_id("node-2"))->version > accused.version);
+  CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->version > accused.version);
 }
 
 TEST_CASE("Dissemination is told a bounded number of times") {
@@ -181,13 +181,13 @@ TEST_CASE("A node that was only cut off comes back by itself") {
 TEST_CASE("A node that leaves is gone at once and old news does not revive it") {
   Cluster table;
   table.run(1s);
-  const Member before = *table.parties[0]->membership.find(node_id("node-2"));
+  const Member before = *table.parties[0]->membership.roster().find(node_id("node-2"));
   table.parties[2]->membership.leave(table.parties[2]->outbox);
   table.deliver();
   table.parties[2].reset();
   CHECK(table.seen(0, "node-2") == Liveness::left);
   Party& first = *table.parties[0];
-  first.membership.receive(table.now, Gossip{{{before}}}, first.outbox);
+  first.membership.receive(table.now, {}, Gossip{{{before}}}, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::left);
   table.run(20s);
   CHECK(table.seen(0, "node-2") == Liveness::left);
@@ -200,8 +200,8 @@ TEST_CASE("A node that starts again replaces its earlier life") {
   options.seeds = {party_options(0).control};
   table.parties[2] = std::make_unique<Party>(options, table.now);
   table.run(1s);
-  CHECK(table.parties[0]->membership.find(node_id("node-2"))->incarnation == 2);
-  CHECK(table.parties[1]->membership.find(node_id("node-2"))->incarnation == 2);
+  CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->incarnation == 2);
+  CHECK(table.parties[1]->membership.roster().find(node_id("node-2"))->incarnation == 2);
 }
 
 TEST_CASE("Dissemination of a phase reaches everybody before the next probe") {
@@ -210,18 +210,18 @@ TEST_CASE("Dissemination of a phase reaches everybody before the next probe") {
   Party& party = *table.parties[2];
   party.membership.set_self(Phase::training, 1, 0.5);
   table.run(150ms);
-  CHECK(table.parties[0]->membership.find(node_id("node-2"))->phase == Phase::training);
-  CHECK(table.parties[1]->membership.find(node_id("node-2"))->phase == Phase::training);
+  CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->phase == Phase::training);
+  CHECK(table.parties[1]->membership.roster().find(node_id("node-2"))->phase == Phase::training);
 }
 
 TEST_CASE("A member whose id is not that of its name is ignored") {
   Cluster table;
   table.run(1s);
-  Member liar = *table.parties[0]->membership.find(node_id("node-1"));
+  Member liar = *table.parties[0]->membership.roster().find(node_id("node-1"));
   liar.name = "node-7";
   ++liar.version;
   Party& first = *table.parties[0];
-  first.membership.receive(table.now, Gossip{{{liar}}}, first.outbox);
+  first.membership.receive(table.now, {}, Gossip{{{liar}}}, first.outbox);
   CHECK_FALSE(first.lists(table.now, "node-7"));
 }
 
@@ -245,8 +245,8 @@ TEST_CASE("Invented members make room for one that speaks itself") {
   table.run(1s);
   Party& first = *table.parties[0];
   for (int k = 0; k < 10'000; ++k)
-    first.membership.receive(table.now, Gossip{{{invented(k)}}}, first.outbox);
-  CHECK(first.membership.status(table.now).size() <= kMembersLimit);
+    first.membership.receive(table.now, {}, Gossip{{{invented(k)}}}, first.outbox);
+  CHECK(first.membership.roster().status(table.now).size() <= kMembersLimit);
   for (const char* name : {"node-1", "node-2"}) CHECK(table.seen(0, name) == Liveness::alive);
   Options options = party_options(3);
   options.seeds = {party_options(0).control};
@@ -259,9 +259,9 @@ TEST_CASE("Invented members make room for one that speaks itself") {
 TEST_CASE("Strangers that join make a node open no more than so many connections") {
   Party party(party_options(0));
   for (int k = 0; k < 10'000; ++k)
-    party.membership.receive(Time{}, Join{invented(k)}, party.outbox);
+    party.membership.receive(Time{}, {}, Join{invented(k)}, party.outbox);
   CHECK(party.said().size() <= 1024);
-  party.membership.receive(Time(1s), Join{invented(10'000)}, party.outbox);
+  party.membership.receive(Time(1s), {}, Join{invented(10'000)}, party.outbox);
   CHECK(party.said().size() == 1);
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("A host that answers nothing is dead within five seconds and a stopped
     while (!all_know() && table.now - death < 20s) table.run(50ms);
     known.push_back(seconds(table.now - death));
     for (std::size_t k = 0; k < 16; ++k)
-      if (k != index) CHECK(table.parties[k]->membership.departures() == 1);
+      if (k != index) CHECK(table.parties[k]->membership.roster().departures() == 1);
   }
   std::ranges::sort(known);
   CAPTURE(known.front());

@@ -59,37 +59,30 @@ struct Party {
     membership.tick(now, outbox);
   }
   void hear(Time now, const gossip::Message& message) {
-    if (message.envelope.sender == membership.self())
-      return membership.receive_namesake(now, message, outbox);
+    if (message.envelope.sender == membership.roster().self())
+      return membership.receive(now, message.envelope, message.body, outbox);
     // As the gate does.
-    const auto known = membership.incarnation_of(message.envelope.sender);
+    const auto known = membership.roster().incarnation_of(message.envelope.sender);
     if (known && message.envelope.incarnation < *known &&
         !std::holds_alternative<gossip::Join>(message.body) &&
         !std::holds_alternative<gossip::Probe>(message.body))
       return;
     membership.heard_from(now, message.envelope.sender, message.envelope.incarnation);
-    if (const auto* join = std::get_if<gossip::Join>(&message.body))
-      membership.receive(now, *join, outbox);
-    if (const auto* news = std::get_if<gossip::Gossip>(&message.body))
-      membership.receive(now, *news, outbox);
-    if (const auto* table = std::get_if<gossip::Table>(&message.body))
-      membership.receive(now, message.envelope, *table, outbox);
-    if (const auto* probe = std::get_if<gossip::Probe>(&message.body))
-      membership.receive(now, message.envelope, *probe, outbox);
+    membership.receive(now, message.envelope, message.body, outbox);
     if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
-      links.receive(now, message.envelope, *hello, membership, outbox);
+      links.receive(now, message.envelope, *hello, membership.roster(), outbox);
     if (const auto* bye = std::get_if<gossip::Bye>(&message.body))
       links.receive(message.envelope, *bye, outbox);
     if (const auto* terms = std::get_if<gossip::Terms>(&message.body))
       links.receive(message.envelope, *terms);
   }
   gossip::Liveness liveness(Time now, const std::string& name) const {
-    for (const gossip::MemberStatus& member : membership.status(now))
+    for (const gossip::MemberStatus& member : membership.roster().status(now))
       if (member.member.name == name) return member.liveness;
     throw std::runtime_error("not listed: " + name);
   }
   bool lists(Time now, const std::string& name) const {
-    for (const gossip::MemberStatus& member : membership.status(now))
+    for (const gossip::MemberStatus& member : membership.roster().status(now))
       if (member.member.name == name) return true;
     return false;
   }

@@ -24,9 +24,11 @@ struct End : Party {
   explicit End(int index) : Party(party_options(index)) {}
 
   void want(const End& peer, Time now) {
-    membership.receive(now, Gossip{{{*peer.membership.find(peer.membership.self())}}}, outbox);
+    membership.receive(now, {},
+                       Gossip{{{*peer.membership.roster().find(peer.membership.roster().self())}}},
+                       outbox);
     links.open(1);
-    links.want(now, {{peer.membership.self()}}, membership, outbox);
+    links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
   const Link& link() const { return links.all().begin()->second; }
   // Sends what Exchange would send. Returns whether that holds a vector.
@@ -147,7 +149,7 @@ TEST_CASE("At most one pair waits for the other end when the next vector is offe
   std::uint64_t round = 0, sent = 0;
   while (round < 10) sent += edge.a.offer(++round, edge.now);
   CHECK(sent == EdgeLedger::kLateLimit + 1);
-  CHECK(edge.a.sessions.pairs(edge.b.membership.self()).is_waiting);
+  CHECK(edge.a.sessions.pairs(edge.b.membership.roster().self()).is_waiting);
   edge.a.said();  // and is lost
 }
 
@@ -168,7 +170,7 @@ TEST_CASE("A vector that came in part is sent from there on") {
   REQUIRE(vectors(again) == 1);
   CHECK(std::get<Round>(again.front().message.body).index == 1);
   CHECK(again.front().from == 3);
-  CHECK(edge.a.sessions.repeated_bytes(edge.b.membership.self()) == 4);
+  CHECK(edge.a.sessions.repeated_bytes(edge.b.membership.roster().self()) == 4);
 }
 
 TEST_CASE("Questions grow rarer up to a limit while no answer comes") {
@@ -246,7 +248,7 @@ TEST_CASE("Sessions that close without an end are given up when they are too man
     edge.a.offer(lives, edge.now);
     edge.a.said();
     edge.a.sessions.close_all(edge.now, edge.a.outbox);
-    edge.a.links.restart(edge.now, edge.b.membership.self(), "test", edge.a.outbox);
+    edge.a.links.restart(edge.now, edge.b.membership.roster().self(), "test", edge.a.outbox);
     edge.a.links.tick(edge.now, edge.a.outbox);
     for (int k = 0; k < 3; ++k) {
       edge.b.take(edge.now, edge.a.said());

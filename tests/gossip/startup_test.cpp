@@ -28,14 +28,14 @@ struct Newcomer : Party {
     member.phase = phase;
     member.round = round;
     member.control.host = "10.0.1." + name.substr(name.find('-') + 1);
-    membership.receive(now, Gossip{{{member}}}, outbox);
+    membership.receive(now, {}, Gossip{{{member}}}, outbox);
     said();
   }
   void set_ready(const std::string& name) {
-    Member ready = *membership.find(node_id(name));
+    Member ready = *membership.roster().find(node_id(name));
     ++ready.version;
     ready.phase = Phase::training;
-    membership.receive(now, Gossip{{{ready}}}, outbox);
+    membership.receive(now, {}, Gossip{{{ready}}}, outbox);
   }
   void tick_at(Time time) {
     now = time;
@@ -53,11 +53,11 @@ struct Newcomer : Party {
     const std::string model = "model";
     startup.receive(Snapshot{.round = round, .foundation = {}},
                     Payload::copy_of(std::as_bytes(std::span(model))),
-                    Envelope{.sender = node_id(from)}, membership, outbox);
+                    Envelope{.sender = node_id(from)}, membership.roster(), outbox);
   }
   void hear_survey(const std::string& from, const std::string& of, const std::string& text) {
     startup.receive(Surveys{{}, {{node_id(of), text}}}, Envelope{.sender = node_id(from)},
-                    membership, outbox);
+                    membership.roster(), outbox);
   }
   // What was said and asked since the last call.
   struct Done {
@@ -95,7 +95,7 @@ TEST_CASE("Who has nobody to ask prepares its data at once and is ready") {
   const auto jobs = node.done().jobs;
   REQUIRE(jobs.size() == 1);
   REQUIRE(jobs.front().shard);
-  CHECK(jobs.front().shard->members == std::vector{node.membership.self()});
+  CHECK(jobs.front().shard->members == std::vector{node.membership.roster().self()});
   CHECK(node.startup.deadline() == kNever);
   CHECK(node.startup.is_joining());
   node.trained();
@@ -147,12 +147,12 @@ TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   node.go_on();
   CHECK(node.startup.is_ready());
   CHECK_FALSE(node.startup.is_expected());
-  node.startup.begin(node.now, node.membership, node.links);
+  node.startup.begin(node.now, node.membership.roster(), node.links);
   CHECK_FALSE(node.startup.done());
   node.set_ready("node-1");
   node.go_on();
   CHECK(node.startup.is_expected());
-  node.startup.begin(node.now, node.membership, node.links);
+  node.startup.begin(node.now, node.membership.roster(), node.links);
   CHECK(node.startup.done());
 }
 
@@ -276,7 +276,8 @@ TEST_CASE("A donor that is gone is not waited for") {
   node.trained();
   node.done();
   node.membership.receive(
-      node.now, Gossip{{{*node.membership.find(node_id("node-1")), Liveness::left}}}, node.outbox);
+      node.now, {}, Gossip{{{*node.membership.roster().find(node_id("node-1")), Liveness::left}}},
+      node.outbox);
   node.tick_at(node.now + 1ms);
   CHECK(node.startup.is_ready());
 }
@@ -300,7 +301,8 @@ TEST_CASE("Founders lay the foundation when they have the surveys of all and in 
   REQUIRE(done.jobs.size() == 1);
   REQUIRE(done.jobs.front().foundation);
   std::vector<std::string> expected;
-  for (const Member* member : node.membership.present()) expected.push_back("of " + member->name);
+  for (const Member* member : node.membership.roster().present())
+    expected.push_back("of " + member->name);
   CHECK(*done.jobs.front().foundation == expected);
 }
 

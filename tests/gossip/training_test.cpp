@@ -251,7 +251,7 @@ TEST_CASE("A wanted snapshot comes with the next job and after the end with one 
       node.jobs();
     }
     Donor donor;
-    donor.asked(node.now, node_id("node-2"), node.membership, node.outbox);
+    donor.asked(node.now, node_id("node-2"), node.membership.roster(), node.outbox);
     node.training.want_snapshot(donor, node.exchange, node.outbox);
     if (!is_over) {
       CHECK(node.jobs().empty());

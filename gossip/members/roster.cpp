@@ -1,0 +1,90 @@
+#include "gossip/members/roster.h"
+
+#include <algorithm>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+bool by_name(const Member* a, const Member* b) {
+  return natural_less(a->name, b->name);
+}
+bool by_id(const Member* a, const Member* b) {
+  return a->id < b->id;
+}
+
+}  // namespace
+
+bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
+  const auto found = others_.find(id);
+  return found == others_.end() || found->second.liveness == Liveness::left ||
+         found->second.member.incarnation != incarnation;
+}
+
+const Endpoint* Roster::control_of(NodeId id) const {
+  const auto found = others_.find(id);
+  return found == others_.end() ? nullptr : &found->second.member.control;
+}
+
+std::optional<std::uint64_t> Roster::incarnation_of(NodeId id) const {
+  if (id == self()) return self_.incarnation;
+  const auto found = others_.find(id);
+  return found == others_.end() ? std::nullopt : std::optional(found->second.member.incarnation);
+}
+
+bool Roster::knows_endpoint(const Endpoint& control) const {
+  return std::ranges::any_of(others_, [&](const auto& item) {
+    return item.second.is_present() && item.second.member.control == control;
+  });
+}
+
+bool Roster::has_spoken(NodeId id) const {
+  const auto found = others_.find(id);
+  return found != others_.end() && found->second.has_spoken;
+}
+
+const Member* Roster::find(NodeId id) const {
+  if (id == self()) return &self_;
+  const auto found = others_.find(id);
+  return found != others_.end() && found->second.is_present() ? &found->second.member : nullptr;
+}
+
+std::vector<const Member*> Roster::ready() const {
+  std::vector<const Member*> members = present();
+  if (PLANTED(dead_counted))
+    for (const auto& [id, entry] : others_)
+      if (entry.liveness == Liveness::dead) members.push_back(&entry.member);
+  std::erase_if(members, [](auto* member) { return member->phase == Phase::joining; });
+  return members;
+}
+
+std::size_t Roster::ready_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(present_, [](auto* m) { return m->phase != Phase::joining; }));
+}
+
+std::vector<MemberStatus> Roster::status(Time now) const {
+  std::vector<MemberStatus> members{{self_, Liveness::alive, now, true}};
+  for (const auto& [id, entry] : others_)
+    members.push_back({entry.member, entry.liveness, entry.last_heard, false});
+  std::ranges::sort(members, [](const auto& a, const auto& b) {
+    return natural_less(a.member.name, b.member.name);
+  });
+  return members;
+}
+
+// Sorted as they come and go: to sort anew for each of many that join would be most of the work.
+void Roster::list(const Entry& entry) {
+  const Member* member = &entry.member;
+  present_.insert(std::ranges::upper_bound(present_, member, by_name), member);
+  present_others_.insert(std::ranges::upper_bound(present_others_, member, by_id), member);
+}
+
+void Roster::unlist(const Entry& entry) {
+  ++departures_;
+  std::erase(present_, &entry.member);
+  std::erase(present_others_, &entry.member);
+}
+
+}  // namespace starling::gossip
