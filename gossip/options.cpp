@@ -7,6 +7,7 @@
 
 #include "base/bindings.h"
 #include "base/check.h"
+#include "base/limits.h"
 
 namespace starling::gossip {
 namespace {
@@ -90,7 +91,7 @@ const Bindings<Options>& bindings() {
              [](Reader& reader, Options& options) {
                options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
              })
-        .bind("cluster.expect", &Options::expect, Whole{0, 4096}, own,
+        .bind("cluster.expect", &Options::expect, Whole{0, kMembersLimit}, own,
               "members to wait for before the first round; 0 starts at once; who does not come "
               "within ten seconds of the one before is not waited for")
         .bind("exchange.schedule", &Options::schedule, OneRow<ScheduleRow>{schedules()}, agreed,

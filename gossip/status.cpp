@@ -48,4 +48,18 @@ std::string_view name(EdgeState state) {
   return "";
 }
 
+std::vector<std::string> TopologyStatus::names() const {
+  std::vector<std::string> names;
+  if (sites)
+    for (const topology::Site& site : *sites) names.push_back(site.name);
+  return names;
+}
+
+std::shared_ptr<const topology::Graph> TopologyStatus::graph() const {
+  if (!sites || !options) return nullptr;
+  auto graph = topology::build(*options, *sites);
+  if (!graph) return nullptr;
+  return std::make_shared<const topology::Graph>(*std::move(graph));
+}
+
 }  // namespace starling::gossip

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
+#include "topology/build.h"
 #include "topology/graph.h"
 
 namespace starling::gossip {
@@ -49,10 +50,17 @@ struct EdgeStatus {
   std::map<std::string, std::uint64_t> rejected;
 };
 
+// Of which members this node's topology is. A node knows its own neighbours alone; whoever wants to
+// see the graph has it made.
 struct TopologyStatus {
-  std::shared_ptr<const topology::Graph> graph;
-  std::vector<std::string> names;  // of the vertices
-  std::uint64_t epoch = 0;         // grows with every change of this node's view
+  std::shared_ptr<const topology::Options> options;
+  std::shared_ptr<const std::vector<topology::Site>> sites;  // null before the first look
+  std::optional<std::size_t> degree;  // how many this node hears; nothing while it has no place
+  std::uint64_t epoch = 0;            // grows with every change of the sites
+
+  std::vector<std::string> names() const;
+  // Made anew by every call: up to O(n^2). Null without sites.
+  std::shared_ptr<const topology::Graph> graph() const;
 };
 
 struct RunStatus {

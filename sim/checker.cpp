@@ -36,7 +36,7 @@ std::vector<std::string> listed_by(const gossip::Status& status) {
 }
 
 bool agrees(const gossip::Status& status, const std::vector<std::string>& names) {
-  return listed_by(status) == names && status.topology.names == names;
+  return listed_by(status) == names && status.topology.names() == names;
 }
 
 std::uint64_t count_of(const std::map<std::string, std::uint64_t>& counts, const char* reason) {
@@ -170,9 +170,11 @@ void Checker::see_status(std::size_t node) {
     violated("queues are bounded", node,
              fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
   if (status.state == gossip::State::leaving) return;  // it follows nobody any more
+  static const std::vector<topology::Site> kNobody;
+  const auto& sites = status.topology.sites ? *status.topology.sites : kNobody;
   for (const gossip::MemberStatus& member : status.members)
     if (member.liveness == gossip::Liveness::dead &&
-        std::ranges::find(status.topology.names, member.member.name) != status.topology.names.end())
+        std::ranges::find(sites, member.member.id, &topology::Site::id) != sites.end())
       violated("the dead are no neighbours", node,
                fmt::format("{} is in its topology", member.member.name));
   // A repeated chunk that is not the last one is refused as incomplete, words of an earlier life as
@@ -212,7 +214,7 @@ void Checker::expect_agreement() {
     if (!agrees(status, names))
       violated("all agree", node,
                fmt::format("lists {} as alive and {} in its topology; {} run",
-                           listed_by(status).size(), status.topology.names.size(), names.size()));
+                           listed_by(status).size(), status.topology.names().size(), names.size()));
   }
 }
 

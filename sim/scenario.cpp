@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/prng.h"
 #include "base/text.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kNodesLimit = 10'000;
 constexpr double kSecondsLimit = 1e6;
 constexpr std::size_t kFaultsLimit = 100'000;
 
@@ -126,7 +126,7 @@ Result<void> read_line(std::string_view line, Scenario& scenario) {
     TRY(const auto seed, read_whole("seed", rest_of("seed "), 0, INT64_MAX));
     scenario.seed = static_cast<std::uint64_t>(seed);
   } else if (line.starts_with("nodes ")) {
-    TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kNodesLimit));
+    TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kMembersLimit));
     scenario.nodes = static_cast<std::size_t>(nodes);
     if (!scenario.faults.empty()) return fail("nodes: expected before the first fault");
   } else if (line.starts_with("chaos ")) {

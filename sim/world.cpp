@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kNodesLimit = 10'000;
 constexpr Duration kTickLeast = 1ms;  // between ticks that ask for another at once
 constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing costs any
 // As of daemon/process/connect_prober.h: between two tries of a look, and how long it waits for an
@@ -62,7 +61,7 @@ World::World(Options options, TrainerFactory make_trainer)
       network_(options_.network, options_.seed),
       damage_(options_.seed),
       nodes_(options_.nodes) {
-  ENSURE(nodes_.size() <= kNodesLimit, "a world has at most 10,000 nodes");
+  ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
   if (!nodes_.empty()) slow(nodes_.size() - 1, options_.straggler);
 }

@@ -6,13 +6,12 @@
 #include <string>
 
 #include "base/ids.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "topology/graph.h"
 #include "topology/options.h"
 
 namespace starling::topology {
-
-inline constexpr std::size_t kNodesLimit = 10'000;  // of a plan
 
 struct Site {
   NodeId id;

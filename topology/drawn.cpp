@@ -39,7 +39,47 @@ void add_hashed_ring(std::span<const NodeId> ids, std::uint64_t salt, Edges& edg
     edges.emplace_back(order[k], order[(k + 1) % order.size()]);
 }
 
+// The two beside the vertex in the ring: the next lower and the next higher hash, around the end.
+void add_beside(std::span<const NodeId> ids, int vertex, std::uint64_t salt,
+                std::vector<int>& near) {
+  const std::uint64_t own = hash(ids[vertex], salt);
+  // How far ahead of the vertex's hash another is, around the end: the least is next, the largest
+  // before.
+  const auto ahead = [&](int other) { return hash(ids[other], salt) - own; };
+  int next = -1, before = -1;
+  for (int other = 0; other < static_cast<int>(ids.size()); ++other) {
+    if (other == vertex) continue;
+    if (next < 0 || ahead(other) < ahead(next)) next = other;
+    if (before < 0 || ahead(other) > ahead(before)) before = other;
+  }
+  if (next >= 0) near.insert(near.end(), {next, before});
+}
+
+bool is_joined(NodeId a, NodeId b, double probability, std::uint64_t coin) {
+  const auto [low, high] = std::minmax(a, b);
+  return unit(hash(low, high, coin)) < probability;
+}
+
 }  // namespace
+
+std::vector<int> near_in_hashed_rings(std::span<const NodeId> ids, int vertex, int degree,
+                                      std::uint64_t seed) {
+  std::vector<int> near;
+  for (int ring = 0; ring < degree / 2; ++ring)
+    add_beside(ids, vertex, salt(seed, Purpose::ring, ring), near);
+  return near;
+}
+
+std::vector<int> near_in_erdos_renyi(std::span<const NodeId> ids, int vertex, double probability,
+                                     std::uint64_t seed) {
+  std::vector<int> near;
+  for (int other = 0; other < static_cast<int>(ids.size()); ++other)
+    if (other != vertex &&
+        is_joined(ids[vertex], ids[other], probability, salt(seed, Purpose::edge)))
+      near.push_back(other);
+  add_beside(ids, vertex, salt(seed, Purpose::ring), near);
+  return near;
+}
 
 Graph hashed_rings(std::span<const NodeId> ids, int degree, std::uint64_t seed) {
   ENSURE(degree % 2 == 0, "rings add two to the degree");
@@ -55,8 +95,7 @@ Graph erdos_renyi(std::span<const NodeId> ids, double probability, std::uint64_t
   Edges edges;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < i; ++j) {
-      const auto [low, high] = std::minmax(ids[i], ids[j]);
-      if (unit(hash(low, high, coin)) < probability) edges.emplace_back(i, j);
+      if (is_joined(ids[i], ids[j], probability, coin)) edges.emplace_back(i, j);
     }
   }
   add_hashed_ring(ids, salt(seed, Purpose::ring), edges);

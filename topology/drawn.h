@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/ids.h"
 #include "topology/graph.h"
@@ -16,9 +17,16 @@ namespace starling::topology {
 // ring. Where rings share an edge a degree is smaller. REQUIRES an even degree.
 Graph hashed_rings(std::span<const NodeId> ids, int degree, std::uint64_t seed);
 
+// Of its edges those of one vertex, without the others.
+std::vector<int> near_in_hashed_rings(std::span<const NodeId> ids, int vertex, int degree,
+                                      std::uint64_t seed);
+
 // Every pair with the probability, by the hash of both ids, and one hashed ring on top. The ring
 // makes it connected; drawing again until it is would change all edges at a join.
 Graph erdos_renyi(std::span<const NodeId> ids, double probability, std::uint64_t seed);
+// Of its edges those of one vertex, without the others.
+std::vector<int> near_in_erdos_renyi(std::span<const NodeId> ids, int vertex, double probability,
+                                     std::uint64_t seed);
 
 // Watts and Strogatz (Collective dynamics of small-world networks, 1998): a ring whose vertices
 // also know the next degree/2, where each edge is replaced with the probability by one to anybody.

@@ -1,6 +1,8 @@
 #include "topology/shapes.h"
 
 #include <bit>
+#include <initializer_list>
+#include <numeric>
 
 namespace starling::topology {
 namespace {
@@ -17,6 +19,23 @@ int root_of(int n) {
   return root;
 }
 
+// The vertices that hops lead to, both ways.
+std::vector<int> around(int n, int vertex, std::initializer_list<int> hops) {
+  std::vector<int> near;
+  for (const int hop : hops) {
+    near.push_back((vertex + hop) % n);
+    near.push_back((vertex + n - hop % n) % n);
+  }
+  return near;
+}
+
+Edges edges_by(int n, Rule rule) {
+  Edges edges;
+  for (int i = 0; i < n; ++i)
+    for (const int j : rule(n, i)) edges.emplace_back(i, j);
+  return edges;
+}
+
 Edges hops_ahead(int n, const std::vector<int>& hops) {
   Edges edges;
   for (int i = 0; i < n; ++i)
@@ -26,27 +45,88 @@ Edges hops_ahead(int n, const std::vector<int>& hops) {
 
 }  // namespace
 
+Graph directed_by(int n, Rule rule) {
+  return directed(n, edges_by(n, rule));
+}
+
+Graph undirected_by(int n, Rule rule) {
+  return undirected(n, edges_by(n, rule));
+}
+
+std::vector<int> near_in_path(int n, int vertex) {
+  std::vector<int> near;
+  if (vertex > 0) near.push_back(vertex - 1);
+  if (vertex + 1 < n) near.push_back(vertex + 1);
+  return near;
+}
+
+std::vector<int> near_in_ring(int n, int vertex) {
+  return around(n, vertex, {1});
+}
+
+std::vector<int> near_in_complete(int n, int) {
+  std::vector<int> near(static_cast<std::size_t>(n));
+  std::iota(near.begin(), near.end(), 0);
+  return near;
+}
+
+std::vector<int> near_in_star(int n, int vertex) {
+  return vertex == 0 ? near_in_complete(n, vertex) : std::vector<int>{0};
+}
+
+std::vector<int> near_in_torus(int n, int vertex) {
+  const std::optional<Rectangle> shape = near_square(n);
+  if (!shape) return around(n, vertex, {1, root_of(n)});
+  const auto [rows, columns] = *shape;
+  const int row = vertex / columns, column = vertex % columns;
+  return {row * columns + (column + 1) % columns, row * columns + (column + columns - 1) % columns,
+          (row + 1) % rows * columns + column, (row + rows - 1) % rows * columns + column};
+}
+
+std::vector<int> near_in_grid(int n, int vertex) {
+  const int root = root_of(n);
+  const int columns = root * root < n ? root + 1 : root;
+  std::vector<int> near;
+  if (vertex % columns > 0) near.push_back(vertex - 1);
+  if (vertex % columns + 1 < columns && vertex + 1 < n) near.push_back(vertex + 1);
+  if (vertex >= columns) near.push_back(vertex - columns);
+  if (vertex + columns < n) near.push_back(vertex + columns);
+  return near;
+}
+
+std::vector<int> near_in_hypercube(int n, int vertex) {
+  std::vector<int> near;
+  for (int bit = 1; bit < n; bit *= 2)
+    if ((vertex ^ bit) < n) near.push_back(vertex ^ bit);
+  return near;
+}
+
+std::vector<int> ahead_in_exponential(int n, int vertex) {
+  std::vector<int> ahead;
+  for (int hop = 1; hop < n; hop *= 2) ahead.push_back((vertex + hop) % n);
+  return ahead;
+}
+
+std::vector<int> behind_in_exponential(int n, int vertex) {
+  std::vector<int> behind;
+  for (int hop = 1; hop < n; hop *= 2) behind.push_back((vertex + n - hop) % n);
+  return behind;
+}
+
 Graph path(int n) {
-  Edges edges;
-  for (int i = 1; i < n; ++i) edges.emplace_back(i - 1, i);
-  return undirected(n, edges);
+  return undirected_by(n, near_in_path);
 }
 
 Graph ring(int n) {
-  return circulant(n, {1});
+  return undirected_by(n, near_in_ring);
 }
 
 Graph complete(int n) {
-  Edges edges;
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < i; ++j) edges.emplace_back(j, i);
-  return undirected(n, edges);
+  return undirected_by(n, near_in_complete);
 }
 
 Graph star(int n) {
-  Edges edges;
-  for (int i = 1; i < n; ++i) edges.emplace_back(0, i);
-  return undirected(n, edges);
+  return undirected_by(n, near_in_star);
 }
 
 Graph circulant(int n, const std::vector<int>& hops) {
@@ -60,43 +140,19 @@ std::optional<Rectangle> near_square(int n) {
 }
 
 Graph torus(int n) {
-  const std::optional<Rectangle> shape = near_square(n);
-  if (!shape) return circulant(n, {1, root_of(n)});
-  const auto [rows, columns] = *shape;
-  Edges edges;
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; ++column) {
-      const int here = row * columns + column;
-      edges.emplace_back(here, row * columns + (column + 1) % columns);
-      edges.emplace_back(here, (row + 1) % rows * columns + column);
-    }
-  }
-  return undirected(n, edges);
+  return undirected_by(n, near_in_torus);
 }
 
 Graph grid(int n) {
-  const int root = root_of(n);
-  const int columns = root * root < n ? root + 1 : root;
-  Edges edges;
-  for (int here = 0; here < n; ++here) {
-    if (here % columns > 0) edges.emplace_back(here, here - 1);
-    if (here >= columns) edges.emplace_back(here, here - columns);
-  }
-  return undirected(n, edges);
+  return undirected_by(n, near_in_grid);
 }
 
 Graph hypercube(int n) {
-  Edges edges;
-  for (int i = 0; i < n; ++i)
-    for (int bit = 1; bit <= i; bit *= 2)
-      if (i & bit) edges.emplace_back(i, i ^ bit);
-  return undirected(n, edges);
+  return undirected_by(n, near_in_hypercube);
 }
 
 Graph exponential(int n) {
-  std::vector<int> hops;
-  for (int hop = 1; hop < n; hop *= 2) hops.push_back(hop);
-  return directed(n, hops_ahead(n, hops));
+  return directed_by(n, ahead_in_exponential);
 }
 
 Graph one_peer_exponential(int n, std::uint64_t round) {

@@ -10,6 +10,24 @@
 
 namespace starling::topology {
 
+// Says of one of n vertices whom it sends to; it may name a vertex twice, and the vertex itself.
+using Rule = std::vector<int> (*)(int n, int vertex);
+
+std::vector<int> near_in_path(int n, int vertex);
+std::vector<int> near_in_ring(int n, int vertex);
+std::vector<int> near_in_complete(int n, int vertex);
+std::vector<int> near_in_star(int n, int vertex);
+std::vector<int> near_in_torus(int n, int vertex);
+std::vector<int> near_in_grid(int n, int vertex);
+std::vector<int> near_in_hypercube(int n, int vertex);
+// Of the exponential graph, whose edges lead one way: whom the vertex sends to, and whom it hears.
+std::vector<int> ahead_in_exponential(int n, int vertex);
+std::vector<int> behind_in_exponential(int n, int vertex);
+
+// The graph in which every vertex sends as the rule says, and, undirected, hears the same.
+Graph directed_by(int n, Rule rule);
+Graph undirected_by(int n, Rule rule);
+
 Graph path(int n);
 Graph ring(int n);
 Graph complete(int n);

@@ -31,8 +31,8 @@ Result<void> validate_size(const Options& options, std::size_t n) {
   if (n < least_nodes(options.kind))
     return fail("topology.kind = \"{}\": needs at least {} nodes; n = {}", kind,
                 least_nodes(options.kind), n);
-  if (n > kNodesLimit)
-    return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind, kNodesLimit, n);
+  if (n > kMembersLimit)
+    return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind, kMembersLimit, n);
   if (options.kind == Kind::hypercube && !std::has_single_bit(n))
     return fail("topology.kind = \"{}\": needs a power of two as number of nodes; n = {}", kind, n);
   if (expected_edges(options, n) > static_cast<double>(kEdgesLimit))
@@ -93,7 +93,7 @@ const Site* first_unknown(std::span<const Site> names, std::span<const Site> kno
 }  // namespace
 
 Result<void> validate(const Options& options, std::size_t n) {
-  if (n == 0) return fail("n = 0: expected a number of nodes from 1 to {}", kNodesLimit);
+  if (n == 0) return fail("n = 0: expected a number of nodes from 1 to {}", kMembersLimit);
   TRY_DO(validate_size(options, n));
   TRY_DO(validate_degree(options, n));
   if (options.kind == Kind::file) return validate_file(options, n);

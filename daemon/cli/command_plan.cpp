@@ -94,8 +94,8 @@ Result<Question> read_question(const CommandLine& line) {
     return fail("\"{}\": expected options only", line.positional.front());
   if (line.has("json") && line.has("dot")) return fail("--json and --dot: expected one of them");
   if (!line.has("nodes"))
-    return fail("the number of nodes is missing; expected -n with 1 to {}", topology::kNodesLimit);
-  TRY(const std::int64_t n, whole_number("-n", *line.value("nodes"), topology::kNodesLimit));
+    return fail("the number of nodes is missing; expected -n with 1 to {}", kMembersLimit);
+  TRY(const std::int64_t n, whole_number("-n", *line.value("nodes"), kMembersLimit));
   Question question;
   for (std::int64_t k = 0; k < n; ++k) {
     const std::string name = fmt::format("node-{}", k);

@@ -73,7 +73,7 @@ Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t no
 }
 
 Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
-  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, 10'000));
+  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, kMembersLimit));
   const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
   TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
   std::vector<std::string> mistakes;

@@ -141,10 +141,11 @@ class Api {
   HttpResponse topology(const HttpRequest& request) {
     const std::string format = parameter(request.query, "format").value_or("json");
     if (format == "dot")
-      return {.content_type = "text/vnd.graphviz; charset=utf-8", .body = topology_dot(*snapshot_)};
+      return {.content_type = "text/vnd.graphviz; charset=utf-8",
+              .body = topology_dot(*snapshot_, graph().get())};
     if (format != "json")
       return bad_request(fmt::format("format={}: expected json or dot", format));
-    return document(topology_json(*snapshot_, second_modulus()));
+    return document(topology_json(*snapshot_, graph().get(), second_modulus()));
   }
 
   HttpResponse convergence(const HttpRequest& request) {
@@ -232,14 +233,25 @@ class Api {
                           fmt::format("{} commands wait already; try again", kCommandsLimit));
   }
 
+  // Of the members that the snapshot's topology is of, made when they are others than last time.
+  std::shared_ptr<const topology::Graph> graph() {
+    const gossip::TopologyStatus& topology = snapshot_->status.topology;
+    if (std::exchange(drawn_, topology.sites) != topology.sites) graph_ = topology.graph();
+    return graph_;
+  }
+
   std::optional<double> second_modulus() {
-    return spectrum_.second_modulus(snapshot_->status.topology.graph);
+    const auto& sites = snapshot_->status.topology.sites;
+    if (!sites || sites->size() > SpectrumCache::kVerticesLimit) return std::nullopt;
+    return spectrum_.second_modulus(graph());
   }
 
   Board* board_;
   ConfigProvider config_;
   ApiOptions options_;
   SpectrumCache spectrum_;
+  std::shared_ptr<const std::vector<topology::Site>> drawn_;  // that the graph is of
+  std::shared_ptr<const topology::Graph> graph_;
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
 };
 

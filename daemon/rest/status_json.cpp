@@ -67,14 +67,6 @@ json liveness_counts(std::span<const gossip::MemberStatus> members) {
   return counts;
 }
 
-// How many this node hears, by the graph.
-std::optional<int> own_degree(const Snapshot& snapshot) {
-  const gossip::TopologyStatus& topology = snapshot.status.topology;
-  const auto self = std::ranges::find(topology.names, snapshot.identity.name);
-  if (!topology.graph || self == topology.names.end()) return std::nullopt;
-  return topology.graph->degree(static_cast<int>(self - topology.names.begin()));
-}
-
 std::optional<double> gap(std::optional<double> second_modulus) {
   if (!second_modulus) return std::nullopt;
   return 1 - *second_modulus;
@@ -83,7 +75,7 @@ std::optional<double> gap(std::optional<double> second_modulus) {
 json topology_summary(const Snapshot& snapshot, std::optional<double> second_modulus) {
   json object = {{"kind", snapshot.identity.topology_kind},
                  {"epoch", snapshot.status.topology.epoch}};
-  if (const auto degree = own_degree(snapshot)) object["degree"] = *degree;
+  put(object, "degree", snapshot.status.topology.degree);
   put(object, "spectral_gap", gap(second_modulus));
   return object;
 }
@@ -210,26 +202,24 @@ json edges_json(const topology::Graph& graph, const std::vector<std::string>& na
 
 }  // namespace
 
-json topology_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
-  const gossip::TopologyStatus& topology = snapshot.status.topology;
+json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
+                   std::optional<double> second_modulus) {
+  const std::vector<std::string> names = snapshot.status.topology.names();
   json object = {{"nodes", json::array()}, {"edges", json::array()}};
-  for (const std::string& name : topology.names)
+  for (const std::string& name : names)
     object["nodes"].push_back({{"id", to_string(node_id(name))}, {"name", name}});
-  if (topology.graph) {
-    object["edges"] = edges_json(*topology.graph, topology.names);
-    object["directed"] = topology.graph->is_directed();
-    object["connected"] = topology.graph->is_connected();
+  if (graph) {
+    object["edges"] = edges_json(*graph, names);
+    object["directed"] = graph->is_directed();
+    object["connected"] = graph->is_connected();
   }
   put(object, "spectral_gap", gap(second_modulus));
   return object;
 }
 
-std::string topology_dot(const Snapshot& snapshot) {
-  const gossip::TopologyStatus& topology = snapshot.status.topology;
-  std::vector<topology::Site> sites;
-  for (const std::string& name : topology.names) sites.push_back({node_id(name), name});
-  if (!topology.graph) return "graph starling {\n}\n";
-  return topology::dot(*topology.graph, sites);
+std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph) {
+  if (!graph) return "graph starling {\n}\n";
+  return topology::dot(*graph, *snapshot.status.topology.sites);
 }
 
 json convergence_json(std::span<const gossip::Progress> series) {

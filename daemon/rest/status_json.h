@@ -19,8 +19,10 @@ nlohmann::json members_json(const Snapshot& snapshot);
 nlohmann::json neighbors_json(const Snapshot& snapshot);
 // {"nodes": [{id, name}], "edges": [{from, to, weight}], "directed", "connected", "spectral_gap"}.
 // Edges are between names and sorted; an undirected one stands once.
-nlohmann::json topology_json(const Snapshot& snapshot, std::optional<double> second_modulus);
-std::string topology_dot(const Snapshot& snapshot);
+// `graph` is that of the snapshot's topology; null where there is none yet.
+nlohmann::json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
+                             std::optional<double> second_modulus);
+std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph);
 // {"series": […]} by round.
 nlohmann::json convergence_json(std::span<const gossip::Progress> series);
 

@@ -12,8 +12,6 @@
 namespace starling::gossip {
 namespace {
 
-// In one message, beside those of sender and receiver: so many, or this share of the members.
-constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
 constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
 constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
@@ -223,7 +221,10 @@ void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
 void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
   if (roster_.others().size() >= kOthersLimit) forget_one(out);
-  if (roster_.others().size() >= kOthersLimit) return;
+  if (roster_.others().size() >= kOthersLimit) {
+    turned_away_ = now;
+    return;
+  }
   Entry& entry = roster_.others()[rumor.member.id];
   entry.member = rumor.member;
   entry.last_heard = now;
@@ -447,41 +448,6 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
   std::erase_if(roster_.others(), [&](const auto& item) {
     return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
   });
-}
-
-void Membership::exchange_tables(Time now, Outbox& out) {
-  exchange_pause_ = std::min(exchange_pause_ * 2, timing_.exchange);
-  next_exchange_ = now + exchange_pause_;
-  const std::vector<const Member*>& others = roster_.present_others();
-  if (others.empty()) return;
-  const Member* partner = others[prng_.below(others.size())];
-  out.send(partner->control, Table{true, table()});
-}
-
-void Membership::add_news(const Rumor& rumor) {
-  dissemination_.add(rumor);
-  next_news_ = std::min(next_news_, last_news_ + timing_.news);
-}
-
-void Membership::tell_news(Time now, Outbox& out) {
-  last_news_ = now;
-  const std::vector<NodeId> listeners = fanout_.choose(roster_.present_others(), prng_);
-  for (NodeId listener : listeners)
-    if (const auto rumors = news_for(listener); !rumors.empty())
-      out.send(*roster_.control_of(listener), Gossip{rumors});
-  next_news_ = dissemination_.empty() || listeners.empty() ? kNever : now + timing_.news;
-}
-
-// Dissemination, and what concerns the receiver itself: that it is suspected, or held for dead.
-std::vector<Rumor> Membership::news_for(NodeId to) {
-  const std::size_t members = roster_.others().size() + 1;
-  std::vector<Rumor> rumors =
-      dissemination_.take(std::max(kRumorsLimit, members / kRumorsShare), members);
-  if (const auto found = roster_.others().find(to); found != roster_.others().end())
-    if (const Entry& entry = found->second; entry.liveness != Liveness::alive)
-      rumors.push_back({entry.member, entry.liveness, roster_.self()});
-  rumors.push_back({self_record()});
-  return rumors;
 }
 
 void Membership::leave(Outbox& out) {

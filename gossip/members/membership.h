@@ -126,6 +126,7 @@ class Membership {
   Time counted_strangers_;
   Time expected_;  // when this node wanted to run again
   bool connected_ = false;
+  std::optional<Time> turned_away_;  // when there was no room for somebody
 };
 
 }  // namespace starling::gossip

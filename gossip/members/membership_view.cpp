@@ -12,6 +12,8 @@ namespace {
 // Of messages that come from an address that cannot be reached. Whoever asks in vain asks every
 // five seconds.
 constexpr Duration kLately = std::chrono::seconds(8);
+// Of somebody for whom there was no room; who has none asks more often.
+constexpr Duration kFullMemory = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -46,6 +48,10 @@ bool Membership::awaits_seed() const {
 
 std::vector<std::string> Membership::warnings(Time now) const {
   std::vector<std::string> warnings = seeds_.reasons(now, connected_);
+  if (turned_away_ && now - *turned_away_ < kFullMemory)
+    warnings.push_back(
+        fmt::format("the cluster has {} members, as many as there may be; others are not taken in",
+                    kMembersLimit));
   for (const auto& [id, entry] : roster_.others()) {
     const bool is_heard =
         entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;

@@ -14,11 +14,11 @@
 #include "gossip/members/membership.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/gate.h"
+#include "gossip/node/neighborhood.h"
 #include "gossip/node/startup.h"
 #include "gossip/node/strays.h"
 #include "gossip/node/training.h"
 #include "gossip/outbox.h"
-#include "topology/build.h"
 
 namespace starling::gossip {
 namespace {
@@ -52,7 +52,8 @@ struct Node::Parts {
         exchange(given),
         startup(given, now),
         strays(given),
-        training(given) {
+        training(given),
+        neighborhood(given.topology) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
   }
 
@@ -105,9 +106,7 @@ struct Node::Parts {
   void learn_workload(const optim::Workload& workload);
   bool has_news() const { return members_version != members.version() && startup.is_expected(); }
   void follow_members(Time now);
-  void rebuild_topology(const std::vector<const Member*>& ready);
-  std::vector<WantedEdge> wanted_edges() const;
-  void reassign_data(const std::vector<const Member*>& ready);
+  void reassign_data();
   Phase phase() const;
   State state() const;
 
@@ -124,10 +123,8 @@ struct Node::Parts {
   Training training;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
-  TopologyStatus topology;
-  std::vector<NodeId> vertices;       // of the topology, in its order
-  std::uint64_t view = 0;             // hash of them
-  std::uint64_t dealt_view = 0;       // that the data were dealt by
+  Neighborhood neighborhood;
+  std::uint64_t dealt_view = 0;       // of the neighborhood, that the data were dealt by
   std::uint64_t members_version = 0;  // that the topology follows
   std::uint64_t departures = 0;       // the same
   Time next_follow{};
@@ -270,64 +267,26 @@ void Node::Parts::follow_members(Time now) {
   members_version = members.version();
   departures = members.departures();
   next_follow = now + kFollowEvery;
-  std::vector<const Member*> ready = members.ready();
-  std::erase_if(ready, [this](const Member* member) { return !members.agrees(*member); });
-  rebuild_topology(ready);
-  const std::vector<WantedEdge> wanted = wanted_edges();
+  if (!neighborhood.follow(members)) gate.count("topology", "members");
   // Else they learn from the news that it is ready, and answer its hello no sooner.
   if (!std::exchange(was_introduced, true))
-    for (const WantedEdge& edge : wanted)
+    for (const WantedEdge& edge : neighborhood.wanted())
       if (const Member* peer = members.find(edge.peer))
         outbox.send(peer->control, Gossip{{{*members.find(members.self())}}});
-  if (startup.is_founding()) links.tell_view(now, view, outbox);
-  links.want(now, wanted, members, outbox);
+  if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
+  links.want(now, neighborhood.wanted(), members, outbox);
   exchange.links_changed(now, links, members, outbox);
-  if (training.started() && dealt_view != view) reassign_data(ready);
+  if (training.started() && dealt_view != neighborhood.view()) reassign_data();
 }
 
-void Node::Parts::rebuild_topology(const std::vector<const Member*>& ready) {
-  std::vector<NodeId> ids;
-  for (const Member* member : ready) ids.push_back(member->id);
-  if (ids == vertices && topology.graph) return;
-  std::vector<topology::Site> sites;
-  for (const Member* member : ready) sites.push_back({member->id, member->name});
-  auto graph = topology::build(options.topology, sites);
-  if (!graph) return gate.count("topology", "members");
-  vertices = std::move(ids);
-  view = 0;
-  for (NodeId id : vertices) view = mix64(view ^ id.value);
-  topology.graph = std::make_shared<const topology::Graph>(std::move(*graph));
-  topology.names.clear();
-  for (const topology::Site& site : sites) topology.names.push_back(site.name);
-  ++topology.epoch;
-}
-
-std::vector<WantedEdge> Node::Parts::wanted_edges() const {
-  std::vector<WantedEdge> edges;
-  const auto self = std::ranges::find(vertices, members.self());
-  if (self == vertices.end() || !topology.graph) return edges;
-  const auto vertex = static_cast<std::size_t>(self - vertices.begin());
-  const std::vector<int>& in = topology.graph->in[vertex];
-  const std::vector<int>& out = topology.graph->out[vertex];
-  std::map<int, WantedEdge> by_vertex;
-  for (int j : in) by_vertex[j] = {vertices[static_cast<std::size_t>(j)], true, false};
-  for (int j : out) {
-    WantedEdge& edge = by_vertex.try_emplace(j, WantedEdge{{}, false, false}).first->second;
-    edge.peer = vertices[static_cast<std::size_t>(j)];
-    edge.out = true;
-  }
-  for (const auto& [j, edge] : by_vertex) edges.push_back(edge);
-  return edges;
-}
-
-void Node::Parts::reassign_data(const std::vector<const Member*>& ready) {
+void Node::Parts::reassign_data() {
   auto shard = std::make_shared<optim::Shard>();
-  for (const Member* member : ready) {
-    if (member->id == members.self()) shard->place = shard->members.size();
-    shard->members.push_back(member->id);
+  for (const topology::Site& site : *neighborhood.status().sites) {
+    if (site.id == members.self()) shard->place = shard->members.size();
+    shard->members.push_back(site.id);
   }
   training.reassign(std::move(shard));
-  dealt_view = view;
+  dealt_view = neighborhood.view();
 }
 
 Phase Node::Parts::phase() const {
@@ -389,7 +348,7 @@ Status Node::status(Time now) const {
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
-  status.topology = parts.topology;
+  status.topology = parts.neighborhood.status();
   status.sent_bytes = parts.outbox.sent_bytes();
   status.received_bytes = parts.gate.received_bytes();
   status.compute = parts.training.compute();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "gossip/wire/message.h"
 
@@ -17,7 +18,6 @@ namespace starling::gossip {
 inline constexpr std::uint64_t kProtocolVersion = 3;
 inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // with its checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
-inline constexpr std::size_t kMembersLimit = 4096;  // in one message
 inline constexpr std::size_t kNameBytesLimit = 128;
 inline constexpr std::size_t kTermsLimit = 128;  // agreed keys
 inline constexpr std::size_t kReasonBytesLimit = 256;

@@ -237,7 +237,9 @@ TEST_CASE("Lists for people have a row for every entry") {
   CHECK(holds(*present("members", members_json(snapshot)), "node-2  suspect"));
   CHECK(holds(*present("members", members_json(snapshot)), ":7600  :7680"));
   CHECK(holds(*present("neighbors", neighbors_json(snapshot)), "2.00 kB"));
-  CHECK(holds(*present("topology", topology_json(snapshot, 0.5)), "4 nodes, 4 edges, connected"));
+  const auto graph = snapshot.status.topology.graph();
+  CHECK(holds(*present("topology", topology_json(snapshot, graph.get(), 0.5)),
+              "4 nodes, 4 edges, connected"));
 }
 
 TEST_CASE("A long series for people is thinned to its last round") {

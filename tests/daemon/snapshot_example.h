@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "daemon/process/board.h"
-#include "topology/shapes.h"
+#include "topology/build.h"
 
 namespace starling::daemon {
 
@@ -66,8 +66,13 @@ inline Snapshot example_snapshot() {
                    .sent_bytes = 1000,
                    .received_bytes = 2000,
                    .rejected = {{"stale", 2}}}};
-  status.topology = {.graph = std::make_shared<const topology::Graph>(topology::ring(4)),
-                     .names = {"node-0", "node-1", "node-2", "node-3"},
+  std::vector<topology::Site> sites;
+  for (const std::string name : {"node-0", "node-1", "node-2", "node-3"})
+    sites.push_back({node_id(name), name});
+  const topology::Options ring{.kind = topology::Kind::ring};
+  status.topology = {.options = std::make_shared<const topology::Options>(ring),
+                     .sites = std::make_shared<const std::vector<topology::Site>>(sites),
+                     .degree = 2,
                      .epoch = 5};
   status.sent_bytes = 4000;
   status.received_bytes = 5000;

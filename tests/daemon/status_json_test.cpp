@@ -11,6 +11,7 @@
 #include "daemon/process/version.h"
 #include "daemon/rest/spectrum_cache.h"
 #include "tests/daemon/snapshot_example.h"
+#include "topology/shapes.h"
 #include "topology/spectrum.h"
 
 using namespace starling;
@@ -129,7 +130,8 @@ TEST_CASE("Every edge has the names of the interface") {
 }
 
 TEST_CASE("The topology has nodes and weighted edges") {
-  const json topology = topology_json(example_snapshot(), 1.0 / 3);
+  const topology::Graph ring = topology::ring(4);
+  const json topology = topology_json(example_snapshot(), &ring, 1.0 / 3);
   CHECK(names_of(topology) == Names{"connected", "directed", "edges", "nodes", "spectral_gap"});
   CHECK(topology["nodes"][1] == json{{"id", to_string(node_id("node-1"))}, {"name", "node-1"}});
   REQUIRE(topology["edges"].size() == 4);
@@ -137,12 +139,13 @@ TEST_CASE("The topology has nodes and weighted edges") {
   CHECK(topology["edges"][1]["to"] == "node-3");
   CHECK(topology["edges"][1]["weight"].get<double>() == doctest::Approx(1.0 / 3));
   CHECK(topology["connected"] == true);
-  CHECK(topology_dot(example_snapshot()).find("\"node-0\" -- \"node-3\"") != std::string::npos);
+  CHECK(topology_dot(example_snapshot(), &ring).find("\"node-0\" -- \"node-3\"") !=
+        std::string::npos);
 }
 
 TEST_CASE("A topology that is not known yet has no edges") {
-  CHECK(names_of(topology_json(Snapshot{}, std::nullopt)) == Names{"edges", "nodes"});
-  CHECK(topology_dot(Snapshot{}) == "graph starling {\n}\n");
+  CHECK(names_of(topology_json(Snapshot{}, nullptr, std::nullopt)) == Names{"edges", "nodes"});
+  CHECK(topology_dot(Snapshot{}, nullptr) == "graph starling {\n}\n");
 }
 
 TEST_CASE("Before the first round nothing is shown that nobody measured") {

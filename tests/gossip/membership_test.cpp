@@ -256,6 +256,22 @@ TEST_CASE("Invented members make room for one that speaks itself") {
   CHECK(table.seen(0, "node-3") == Liveness::alive);
 }
 
+TEST_CASE("A node that has no room for another member says so") {
+  Party party(party_options(0));
+  for (std::size_t k = 0; k + 1 < kMembersLimit; ++k) {
+    const Member member = invented(static_cast<int>(k));
+    party.membership.receive(Time{}, {}, Gossip{{{member}}}, party.outbox);
+    party.membership.heard_from(Time{}, member.id, member.incarnation);
+  }
+  CHECK(party.membership.warnings(Time{}).empty());
+  party.membership.receive(Time{}, {}, Gossip{{{invented(10'000)}}}, party.outbox);
+  CHECK(party.membership.roster().present().size() == kMembersLimit);
+  REQUIRE(party.membership.warnings(Time{}).size() == 1);
+  CHECK(party.membership.warnings(Time{}).front() ==
+        "the cluster has 4096 members, as many as there may be; others are not taken in");
+  CHECK(party.membership.warnings(Time(61s)).empty());
+}
+
 TEST_CASE("Strangers that join make a node open no more than so many connections") {
   Party party(party_options(0));
   for (int k = 0; k < 10'000; ++k)

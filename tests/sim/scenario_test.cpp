@@ -60,7 +60,7 @@ TEST_CASE("A wrong line is reported with its number and the value and the values
         "line 1: time = \"x\": expected a number from 0 to 1000000");
   CHECK(error_of("crash node-1") ==
         "line 1: \"crash node-1\": expected \"at SECONDS s: FAULT ...\"");
-  CHECK(error_of("nodes 0") == "line 1: nodes = \"0\": expected a whole number from 1 to 10000");
+  CHECK(error_of("nodes 0") == "line 1: nodes = \"0\": expected a whole number from 1 to 4096");
   CHECK(error_of("chaos 5") ==
         "line 1: chaos = \"5\": expected a number from 0 to 1000000 and \"s\"");
   CHECK(error_of("chaos 5 s\nat 4 s: crash node-1 for 2 s") ==

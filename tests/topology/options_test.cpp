@@ -91,10 +91,10 @@ TEST_CASE("A plan refuses what its number of nodes does not fit") {
         "topology.kind = \"torus\": needs at least 4 nodes; n = 1");
   CHECK(refused({.kind = Kind::hypercube}, 12) ==
         "topology.kind = \"hypercube\": needs a power of two as number of nodes; n = 12");
-  CHECK(refused({.kind = Kind::complete}, 5000) ==
-        "topology.kind = \"complete\": has 12497500 edges, allows at most 1000000; n = 5000");
+  CHECK(refused({.kind = Kind::complete}, 4000) ==
+        "topology.kind = \"complete\": has 7998000 edges, allows at most 1000000; n = 4000");
   CHECK(refused({.kind = Kind::ring}, 20000) ==
-        "topology.kind = \"ring\": allows at most 10000 nodes; n = 20000");
+        "topology.kind = \"ring\": allows at most 4096 nodes; n = 20000");
   CHECK(refused({.kind = Kind::random_regular, .degree = 5}, 5) ==
         "topology.degree = 5: topology.kind random-regular needs more nodes than that; n = 5");
   CHECK(refused({.kind = Kind::random_regular, .degree = 3}, 5) ==

@@ -1,0 +1,64 @@
+#include "gossip/node/neighborhood.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/prng.h"
+#include "topology/neighbors.h"
+
+namespace starling::gossip {
+namespace {
+
+std::vector<topology::Site> sites_of(const Roster& members) {
+  std::vector<topology::Site> sites;
+  for (const Member* member : members.ready())
+    if (members.agrees(*member)) sites.push_back({member->id, member->name});
+  return sites;
+}
+
+// An edge both ways is one edge.
+std::vector<WantedEdge> edges_of(const topology::Neighbors& near,
+                                 const std::vector<topology::Site>& sites) {
+  std::map<int, WantedEdge> edges;
+  const auto edge_to = [&](int vertex) -> WantedEdge& {
+    const NodeId peer = sites[static_cast<std::size_t>(vertex)].id;
+    return edges.try_emplace(vertex, WantedEdge{peer, false, false}).first->second;
+  };
+  for (const int vertex : near.in) edge_to(vertex).in = true;
+  for (const int vertex : near.out) edge_to(vertex).out = true;
+  std::vector<WantedEdge> wanted;
+  for (const auto& [vertex, edge] : edges) wanted.push_back(edge);
+  return wanted;
+}
+
+}  // namespace
+
+Neighborhood::Neighborhood(const topology::Options& options) {
+  status_.options = std::make_shared<const topology::Options>(options);
+}
+
+bool Neighborhood::follow(const Roster& members) {
+  std::vector<topology::Site> sites = sites_of(members);
+  const auto same_id = [](const auto& a, const auto& b) { return a.id == b.id; };
+  if (status_.sites && std::ranges::equal(sites, *status_.sites, same_id)) return true;
+  topology::Neighbors near;
+  const auto self = std::ranges::find(sites, members.self(), &topology::Site::id);
+  if (self != sites.end()) {
+    const auto vertex = static_cast<int>(self - sites.begin());
+    auto found = topology::neighbors(*status_.options, sites, vertex);
+    if (!found) return false;
+    near = *std::move(found);
+    status_.degree = near.in.size();
+  } else {
+    status_.degree.reset();
+  }
+  wanted_ = edges_of(near, sites);
+  view_ = 0;
+  for (const topology::Site& site : sites) view_ = mix64(view_ ^ site.id.value);
+  status_.sites = std::make_shared<const std::vector<topology::Site>>(std::move(sites));
+  ++status_.epoch;
+  return true;
+}
+
+}  // namespace starling::gossip
