@@ -17,9 +17,11 @@ constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this lon
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
 constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/exchange.cpp
-constexpr double kRoundsAhead = 64;          // that one wrong round may be believed,
-constexpr double kRoundShare = 8;            // beside so many for each step of the time since
-constexpr std::uint64_t kStatusEvery = 8;    // points of progress between two looks at the status
+// Of a round, beside the patience of its edges: a node that is ahead of all waits that long.
+constexpr Duration kIdleLimit = 61s;
+constexpr double kRoundsAhead = 64;        // that one wrong round may be believed,
+constexpr double kRoundShare = 8;          // beside so many for each step of the time since
+constexpr std::uint64_t kStatusEvery = 8;  // points of progress between two looks at the status
 
 std::vector<std::string> names_of(const World& world, const std::vector<std::size_t>& nodes) {
   std::vector<std::string> names;
@@ -145,6 +147,7 @@ bool Checker::knows_donor(std::size_t node) const {
 
 void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
+  seen_of(node).last_job = world_->now();
   double sum = 0;
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
@@ -234,6 +237,23 @@ void Checker::expect_step() {
         violated("neighbours stay in step", node,
                  fmt::format("is in round {} and {} in {}", own, edge.name, other));
     }
+}
+
+void Checker::expect_rounds() {
+  for (std::size_t node : world_->running()) {
+    const gossip::Status status = world_->status(node);
+    const bool trains =
+        status.state == gossip::State::training || status.state == gossip::State::degraded;
+    if (!trains || world_->jobs_in_flight(node) > 0) continue;
+    double patience_s = 0;
+    for (const gossip::EdgeStatus& edge : status.edges)
+      patience_s = std::max(patience_s, edge.patience_s);
+    const double idle_s = seconds(world_->now() - seen_of(node).last_job);
+    if (idle_s > seconds(kIdleLimit) + patience_s)
+      violated("rounds go on", node,
+               fmt::format("waits in round {} since {:.0f} s, with a patience of {:.0f} s",
+                           status.run.round, idle_s, patience_s));
+  }
 }
 
 void Checker::expect_consensus(double distance) {

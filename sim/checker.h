@@ -42,6 +42,8 @@ class Checker {
   void expect_settled() { ledger_.expect_settled(); }
   // Neighbours are at most eight rounds apart, where rounds wait for all.
   void expect_step();
+  // No round has waited longer than for the most patient edge.
+  void expect_rounds();
   // Every parameter of every node is a number.
   void expect_finite();
   // Every node that runs lists exactly those that run as alive, and has the same topology of them.
@@ -60,6 +62,7 @@ class Checker {
     std::size_t sends = 0;     // at this instant
     Time instant{};
     std::optional<Time> asked;  // for a model that has not come yet
+    Time last_job{};            // when its trainer was given one
   };
   static constexpr std::size_t kViolationsLimit = 100;
 

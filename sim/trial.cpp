@@ -114,6 +114,7 @@ bool Trial::stay_in_step(Time healed) {
   const Time since = std::max(world_.now(), healed) + kInStepAfter;
   while (world_.now() < end) {
     if (!run_until(std::min(world_.now() + kStepLook, end))) return false;
+    checker_.expect_rounds();
     if (world_.now() >= since) checker_.expect_step();
   }
   return checker_.sound();
