@@ -46,6 +46,8 @@ struct Goal {
   std::uint64_t rounds = 0;  // 0: no limit
   double seconds = 0;        // 0: no limit
   std::optional<double> loss = {}, accuracy = {};
+
+  bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy; }
 };
 
 struct Options {

@@ -223,6 +223,26 @@ const CommandOption kOptions[] = {
     {"help,h", "", false},
 };
 
+// The options that stand for keys.
+void name_keys(CommandLine& line) {
+  if (line.has("join"))
+    for (const std::string& seed : line.options["join"])
+      line.keys.emplace_back("cluster.join", seed);
+  if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
+}
+
+// What is left to do when the node has ended. Gives the exit code.
+int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
+  if (const auto output = line.value("output"))
+    if (const auto kept = keep_model(daemon, config, *output); !kept)
+      return end_with(kExitFailed, "--output: " + kept.error().text);
+  const std::shared_ptr<const Snapshot> last = daemon.board.read();
+  if (line.has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
+  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
+    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
+  return kExitDone;
+}
+
 }  // namespace
 
 int command_run(std::span<const std::string> arguments) {
@@ -233,10 +253,7 @@ int command_run(std::span<const std::string> arguments) {
   if (line->has("help")) return print_help("run");
   if (!line->positional.empty())
     return wrong_usage(fmt::format("run takes no argument \"{}\"", line->positional[0]));
-  if (line->has("join"))
-    for (const std::string& seed : line->options["join"])
-      line->keys.emplace_back("cluster.join", seed);
-  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
+  name_keys(*line);
   std::vector<std::string> mistakes;
   const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
   auto config = read_config(settings, std::move(mistakes));
@@ -251,14 +268,7 @@ int command_run(std::span<const std::string> arguments) {
   announce(daemon.identity, line->value("ready-file"));
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
-  if (const auto output = line->value("output"))
-    if (const auto kept = keep_model(daemon, *config, *output); !kept)
-      return end_with(kExitFailed, "--output: " + kept.error().text);
-  const std::shared_ptr<const Snapshot> last = daemon.board.read();
-  if (line->has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
-  if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
-    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
-  return kExitDone;
+  return conclude(daemon, *config, *line);
 }
 
 }  // namespace starling::daemon

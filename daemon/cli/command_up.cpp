@@ -162,22 +162,27 @@ std::string percent(double fraction) {
   return fmt::format("{:.1f} %", 100 * fraction);
 }
 
+bool has_loss_at_most(Fleet::Node& node, double loss) {
+  return node.status.is_object() && node.status["run"].contains("eval") &&
+         node.status["run"]["eval"].value("loss", 1e300) <= loss;
+}
+
+// What every node has reached of the goal's loss and accuracy; empty: nothing.
+std::string reached(Fleet& fleet, const gossip::Goal& goal) {
+  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
+        return has_loss_at_most(node, *goal.loss);
+      }))
+    return fmt::format("every node has a loss of at most {}", *goal.loss);
+  if (goal.accuracy && all_at_least(fleet.node_summaries(), *goal.accuracy))
+    return fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
+  return {};
+}
+
 Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
   Verdict verdict;
-  verdict.has_goal = goal.accuracy || goal.loss || goal.rounds > 0 || goal.seconds > 0;
-  std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
-  if (goal.accuracy && all_at_least(nodes, *goal.accuracy)) {
-    verdict.reached = true;
-    verdict.text =
-        fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
-  }
-  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
-        return node.status.is_object() && node.status["run"].contains("eval") &&
-               node.status["run"]["eval"].value("loss", 1e300) <= *goal.loss;
-      })) {
-    verdict.reached = true;
-    verdict.text = fmt::format("every node has a loss of at most {}", *goal.loss);
-  }
+  verdict.has_goal = goal.is_set();
+  verdict.text = reached(fleet, goal);
+  verdict.reached = !verdict.text.empty();
   if (verdict.reached) return verdict;
   const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
   if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
@@ -310,6 +315,38 @@ int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool 
   return code;
 }
 
+// What is about to be trained, and how.
+void introduce(const Plan& plan) {
+  const std::size_t n = plan.fleet.nodes;
+  fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan.config, n),
+             n == 1 ? "s" : "", plan.sites.description);
+  for (const std::string& note : plan.sites.notes) fmt::print("- {}\n", printable(note));
+  if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
+    fmt::print("Algorithm {}: {}\n", plan.config.node.algorithm, reason);
+  if (!plan.recipe.empty()) fmt::print("No goal is given: {}\n", plan.recipe);
+  std::fflush(stdout);
+}
+
+// Starts the nodes, watches them and ends them. Gives the exit code.
+int run_fleet(const CommandLine& line, const Plan& plan) {
+  const bool as_json = line.has("json");
+  const auto started = steady_clock::now();
+  auto fleet = Fleet::start(plan.fleet);
+  if (!fleet) return end_with(kExitFailed, fleet.error().text);
+  if (!as_json && !interrupted)
+    fmt::print("Watch any of them: {}\nCtrl-C stops.\n\n", how_to_ask(*fleet));
+  std::fflush(stdout);
+  const Verdict verdict = watch(*fleet, plan.config, as_json);
+  const int code = report(*fleet, plan.config.node.goal, verdict, seconds_since(started), as_json);
+  if (line.has("keep") && !interrupted)
+    keep_until_interrupted(*fleet);
+  else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
+    fmt::print("The nodes end; with --keep they stay for a look from a second terminal.\n");
+  fmt::print(stderr, "{}", fleet->stop());
+  const bool predicts = plan.config.learner.data.source == models::Source::csv;
+  return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
+}
+
 }  // namespace
 
 int command_up(std::span<const std::string> arguments) {
@@ -322,35 +359,10 @@ int command_up(std::span<const std::string> arguments) {
     return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
   const auto plan = make_plan(*line);
   if (!plan) return wrong_usage(plan.error().text);
-  const bool as_json = line->has("json");
-
-  const auto started = steady_clock::now();
-  const std::size_t n = plan->fleet.nodes;
-  if (!as_json) {
-    fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan->config, n),
-               n == 1 ? "s" : "", plan->sites.description);
-    for (const std::string& note : plan->sites.notes) fmt::print("- {}\n", printable(note));
-    if (const std::string& reason = plan->config.algorithm_reason; !reason.empty())
-      fmt::print("Algorithm {}: {}\n", plan->config.node.algorithm, reason);
-    if (!plan->recipe.empty()) fmt::print("No goal is given: {}\n", plan->recipe);
-    std::fflush(stdout);
-  }
+  if (!line->has("json")) introduce(*plan);
   is_started = 1;
   std::signal(SIGPIPE, [](int) { interrupted = 1; });
-  auto fleet = Fleet::start(plan->fleet);
-  if (!fleet) return end_with(kExitFailed, fleet.error().text);
-  if (!as_json && !interrupted)
-    fmt::print("Watch any of them: {}\nCtrl-C stops.\n\n", how_to_ask(*fleet));
-  std::fflush(stdout);
-  const Verdict verdict = watch(*fleet, plan->config, as_json);
-  const int code = report(*fleet, plan->config.node.goal, verdict, seconds_since(started), as_json);
-  if (line->has("keep") && !interrupted)
-    keep_until_interrupted(*fleet);
-  else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
-    fmt::print("The nodes end; with --keep they stay for a look from a second terminal.\n");
-  fmt::print(stderr, "{}", fleet->stop());
-  const bool predicts = plan->config.learner.data.source == models::Source::csv;
-  return keep_model(*fleet, line->value("output").value_or(kModelPath), predicts, as_json, code);
+  return run_fleet(*line, *plan);
 }
 
 }  // namespace starling::daemon

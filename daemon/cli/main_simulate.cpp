@@ -94,6 +94,23 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   return setup;
 }
 
+// Gives the exit code.
+int simulate_once(const Setup& setup, bool as_json) {
+  const auto started = std::chrono::steady_clock::now();
+  if (!as_json && !setup.algorithm_reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);
+  gossip::Summary summary = sim::simulate(setup.options, setup.make_trainer);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  summary.wall_s = wall.count();
+  if (as_json)
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("{}", summary_text(summary));
+  if (!summary.violations.empty()) return kExitFailed;
+  const bool is_missed = setup.options.base.goal.is_set() && !summary.goal.reached;
+  return is_missed ? kExitGoalNotReached : kExitDone;
+}
+
 }  // namespace
 
 int command_simulate(std::span<const std::string> arguments) {
@@ -110,20 +127,7 @@ int command_simulate(std::span<const std::string> arguments) {
     return simulate_chaos(*line, setup->options, setup->make_trainer, scenario->get());
   if (line->has("timeline") || line->has("shrink"))
     return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
-  const auto started = std::chrono::steady_clock::now();
-  if (!line->has("json") && !setup->algorithm_reason.empty())
-    fmt::print("Algorithm {}: {}\n", setup->options.base.algorithm, setup->algorithm_reason);
-  gossip::Summary summary = sim::simulate(setup->options, setup->make_trainer);
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
-  summary.wall_s = wall.count();
-  if (line->has("json"))
-    fmt::print("{}\n", summary_json(summary).dump(2));
-  else
-    fmt::print("{}", summary_text(summary));
-  if (!summary.violations.empty()) return kExitFailed;
-  const gossip::Goal& goal = setup->options.base.goal;
-  const bool has_goal = goal.rounds > 0 || goal.seconds > 0 || goal.loss || goal.accuracy;
-  return has_goal && !summary.goal.reached ? kExitGoalNotReached : kExitDone;
+  return simulate_once(*setup, line->has("json"));
 }
 
 }  // namespace starling::daemon

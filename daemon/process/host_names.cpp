@@ -4,9 +4,9 @@
 #include <netdb.h>
 
 #include <algorithm>
-#include <csignal>
-#include <thread>
 #include <utility>
+
+#include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
@@ -53,19 +53,15 @@ std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   return Endpoint{*entry.address, endpoint.port};
 }
 
-// Detached: at the end nobody waits for a name server. Signals are for the main thread.
+// Detached: at the end nobody waits for a name server.
 void HostNames::look_up(const Endpoint& endpoint) {
   ++lookups_;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([endpoint, shared = shared_] {
+  quiet_thread([endpoint, shared = shared_] {
     Result<Endpoint> address = resolve(endpoint);
     const std::lock_guard lock(shared->mutex);
     shared->found.push_back({endpoint, std::move(address)});
     shared->wake.signal();
   }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::vector<HostNames::Finding> HostNames::take_found() {

@@ -97,7 +97,7 @@ void Loop::perform(gossip::Outputs& outputs) {
 void Loop::act(gossip::Send& send) {
   const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
   if (const auto to = names_.find(send.to))
-    transport_.send(*to, plane, cutter_.cut(send.message, send.from));
+    transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
 }
 
 void Loop::act(gossip::Hangup& hangup) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include "daemon/process/log.h"
+#include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
@@ -32,12 +32,7 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
 }
 
 PeerKeeper::PeerKeeper(DiskState state, Board& board) : state_(std::move(state)), board_(board) {
-  // Signals belong to the main thread; a new thread inherits the mask of its maker.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 PeerKeeper::~PeerKeeper() {

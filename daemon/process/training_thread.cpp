@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "daemon/process/quiet_thread.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -15,7 +17,9 @@ constexpr int kNiceness = 5;
 
 TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer,
                                std::chrono::milliseconds model_patience)
-    : trainer_(std::move(trainer)), model_patience_(model_patience), thread_([this] { run(); }) {}
+    : trainer_(std::move(trainer)),
+      model_patience_(model_patience),
+      thread_(quiet_thread([this] { run(); })) {}
 
 TrainingThread::~TrainingThread() {
   stop();

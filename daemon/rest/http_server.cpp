@@ -15,13 +15,13 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <csignal>
 #include <list>
 #include <optional>
 #include <thread>
 
 #include "base/check.h"
 #include "daemon/process/host_names.h"
+#include "daemon/process/quiet_thread.h"
 #include "daemon/rest/host_list.h"
 
 namespace starling::daemon {
@@ -331,12 +331,7 @@ Result<void> HttpServer::Impl::start(const Endpoint& bind) {
   TRY_DO(listen(acceptor_, wanted));
   endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
   accept();
-  // Signals belong to the main thread; a new thread inherits the mask of its maker.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { io_.run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { io_.run(); });
   return {};
 }
 
