@@ -1,5 +1,6 @@
 // The keys that the documentation names are keys of the program.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -42,6 +43,24 @@ bool is_key_or_group(const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("The table of presets says what the presets are") {
+  const std::string text = text_of(std::filesystem::path(STARLING_ROOT) / "docs" / "protocol.md");
+  for (const char* preset : {"local", "lan", "wan"}) {
+    const gossip::Timing timing = gossip::timing_of(preset);
+    std::string row = fmt::format("| {} |", preset);
+    for (const Duration duration :
+         {timing.period, timing.answer, timing.suspicion, timing.unreachable, timing.refused,
+          timing.news, timing.exchange, timing.retry, timing.doubt_least, timing.patience_least}) {
+      const bool is_short = duration < std::chrono::milliseconds(200);
+      const bool is_tenths = duration % std::chrono::milliseconds(100) == Duration{};
+      row += is_short && !is_tenths ? fmt::format(" {:g} ms |", 1000 * seconds(duration))
+                                    : fmt::format(" {:g} s |", seconds(duration));
+    }
+    CAPTURE(row);
+    CHECK(text.find(row) != std::string::npos);
+  }
+}
 
 TEST_CASE("Every key that the documentation names is a key of the program") {
   const std::set<std::string> known = sections();

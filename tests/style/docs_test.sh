@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every path that the documentation names exists. A path is what stands between backticks or in the
 # parentheses of a link and begins with a folder of this repository; * stands for any name.
-# The version of the protocol is that of gossip/wire/wire.h.
+# The version of the protocol is that of gossip/wire/wire.h, and the table of constants is true.
 # Usage: docs_test.sh REPOSITORY. Prints every path that is not there; exit 1 if any.
 set -euo pipefail
 cd "$1"
@@ -30,6 +30,20 @@ done
 version=$(sed -nE 's/.*kProtocolVersion = ([0-9]+);.*/\1/p' gossip/wire/wire.h)
 if [[ -z $version ]] || ! grep -q "^Version $version\." docs/protocol.md; then
   echo "docs/protocol.md: does not begin with Version $version."
+  broken=1
+fi
+# Rows of constants: | `NAME` | `VALUE` | `FILE` |, as in the code.
+constants=0
+while IFS='|' read -r _ name value path _; do
+  name=$(tr -d ' `' <<<"$name") path=$(tr -d ' `' <<<"$path")
+  value=$(sed -E 's/^ *`//; s/` *$//' <<<"$value")
+  ((++constants))
+  grep -qF "$name = $value;" "$path" && continue
+  echo "docs/protocol.md: $name = $value is not in $path"
+  broken=1
+done < <(grep -E '^\| `k[A-Za-z]+` \|' docs/protocol.md)
+if ((constants < 15)); then
+  echo "only $constants constants were found"
   broken=1
 fi
 # A pattern that finds nothing checks nothing.
