@@ -39,7 +39,10 @@ const char* Gate::objection(const Header& header, Plane plane, const Known& know
 
 std::optional<Message> Gate::admit(Time now, const Received& received, const Known& known) {
   Result<Header> header = decode_header(received.header);
-  if (!header) return count(header.error().text), std::nullopt;
+  if (!header) {
+    other_version_ = read_other_version(received.header);
+    return count(header.error().text), std::nullopt;
+  }
   if (const char* reason = objection(*header, received.plane, known)) {
     count(reason, kind_of(header->body).name);
     return note_stray(*header, received.plane), std::nullopt;

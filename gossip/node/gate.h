@@ -34,6 +34,8 @@ class Gate {
     bool is_on_bulk = false;  // else it is of another cluster
   };
   std::optional<Stray> take_stray() { return std::exchange(stray_, std::nullopt); }
+  // Who asked to join in another version of the protocol, since the last call.
+  std::optional<OtherVersion> take_other_version() { return std::exchange(other_version_, {}); }
   // Who sent a payload beyond the limit, since the last call.
   std::optional<NodeId> take_oversized() { return std::exchange(oversized_, std::nullopt); }
   // See Assembler.
@@ -83,6 +85,7 @@ class Gate {
   Assembler assembler_;
   // One for each incarnation, the one heard last at the end.
   std::map<std::pair<NodeId, Plane>, std::vector<Window>> windows_;
+  std::optional<OtherVersion> other_version_;
   std::optional<Stray> stray_;
   std::optional<NodeId> oversized_;
   std::map<std::string, std::uint64_t> rejected_;

@@ -170,6 +170,7 @@ void Node::Parts::on(Time now, Received& received) {
   }
   if (const auto sender = gate.take_oversized(); sender && sender == startup.donor())
     startup.hears_oversized(now);
+  if (const auto other = gate.take_other_version()) strays.note(now, *other);
   if (const auto stray = gate.take_stray()) strays.answer(now, *stray, outbox);
   if (!message) return;
   if (auto* word = std::get_if<Misdirected>(&message->body))

@@ -31,19 +31,28 @@ void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {
   say(now, stray.join.self.control, std::move(word), out);
 }
 
+void Strays::tell(Time now, const Endpoint& at, std::string text) {
+  std::erase_if(told_, [now](const auto& item) { return now - item.second.at > kMemory; });
+  if (told_.size() >= kToldLimit && !told_.contains(to_string(at))) return;
+  told_[to_string(at)] = {std::move(text), now};
+}
+
+void Strays::note(Time now, const OtherVersion& other) {
+  tell(now, other.control,
+       fmt::format("{} at {} speaks version {} of the protocol; this node {}", other.name,
+                   to_string(other.control), other.version, kProtocolVersion));
+}
+
 void Strays::receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out) {
   const bool is_port = word.why == Misdirected::Why::bulk_port;
   if (!is_port && word.cluster == cluster_) return;
   const Endpoint& at = is_port ? word.bulk : word.control;
   seeds.has_told(at);
-  std::erase_if(told_, [now](const auto& item) { return now - item.second.at > kMemory; });
-  if (told_.size() >= kToldLimit && !told_.contains(to_string(at))) return;
-  told_[to_string(at)] = {
-      is_port ? fmt::format("{} is a bulk port; the control port of that node is {}", to_string(at),
-                            to_string(word.control))
-              : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"", to_string(at),
-                            word.cluster, cluster_),
-      now};
+  tell(now, at,
+       is_port ? fmt::format("{} is a bulk port; the control port of that node is {}",
+                             to_string(at), to_string(word.control))
+               : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"", to_string(at),
+                             word.cluster, cluster_));
   if (word.asks) say(now, word.control, {}, out);
 }
 

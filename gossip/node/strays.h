@@ -21,6 +21,8 @@ class Strays {
 
   void answer(Time now, const Gate::Stray& stray, Outbox& out);
   void receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out);
+  // It learns nothing: its version does not read this one's.
+  void note(Time now, const OtherVersion& other);
   // What was told lately.
   std::vector<std::string> warnings(Time now) const;
 
@@ -29,6 +31,7 @@ class Strays {
     std::string text;
     Time at;
   };
+  void tell(Time now, const Endpoint& at, std::string text);
   void say(Time now, const Endpoint& to, Misdirected word, Outbox& out);
 
   std::string cluster_;

@@ -92,6 +92,32 @@ bool is_within_limits(const Body& body) {
   return checker.sound();
 }
 
+std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes) {
+  if (bytes.size() > kHeaderBytesLimit || !is_of_another_version(bytes)) return std::nullopt;
+  try {
+    std::size_t offset = 0;
+    const msgpack::object_handle handle =
+        msgpack::unpack(reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, nullptr,
+                        nullptr, kLimits);
+    bool sound = true;
+    Reader header(handle.get(), sound);
+    OtherVersion other;
+    header.number(other.version, kAnyNumber);
+    std::uint64_t ignored = 0, kind = 0;
+    for (std::uint32_t field = 2; field < kHeaderFields - 1; ++field)
+      header.number(ignored, kAnyNumber);
+    header.number(kind, kAnyNumber);
+    Reader member = header.array().array();
+    member.number(ignored, kAnyNumber);
+    member.text(other.name, kNameBytesLimit);
+    member.endpoint(other.control);
+    if (!sound || kind != Join::kKind.number) return std::nullopt;
+    return other;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 Result<Header> decode_header(std::span<const std::byte> bytes) {
   if (bytes.size() <= kHeaderSumBytes || bytes.size() > kHeaderBytesLimit) return fail("size");
   if (is_of_another_version(bytes)) return fail("protocol");

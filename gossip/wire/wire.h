@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,16 @@ std::string seal_header(std::string fields);
 std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk);
 // Whether every field is within the limits that decode_header() asks for (see fields.h).
 bool is_within_limits(const Body& body);
+
+// Who asked to join in the words of another version of the protocol.
+struct OtherVersion {
+  std::uint64_t version = 0;
+  std::string name;
+  Endpoint control;
+};
+// Of bytes that decode_header() refused for "protocol": all versions have begun a Join alike. Nothing
+// where it is none, or its name or address are no such.
+std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes);
 
 // The error is one word or two, fit for a counter: "checksum", "malformed", "protocol", "size".
 Result<Header> decode_header(std::span<const std::byte> bytes);

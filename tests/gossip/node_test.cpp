@@ -2,6 +2,7 @@
 #include "gossip/node/node.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
@@ -246,4 +247,39 @@ TEST_CASE("A vector of one that is no neighbour is not averaged with") {
                    .received());
   CHECK(outputs.empty());
   CHECK(one.node.status(one.now).edges.empty());
+}
+
+TEST_CASE("A node of another version of the protocol is refused by name") {
+  One one;
+  one.step(Tick{});
+  const Mail mail("node-2", Join{neighbor()});
+  for (const int version : {1, 2, 9}) {
+    std::string header = mail.frame.header;
+    header[1] = static_cast<char>(version);  // behind the head of the array
+    const bool has_checksum = version > 1;
+    if (!has_checksum) header.resize(header.size() - kHeaderSumBytes);
+    CHECK(one.step(Received{Plane::control, std::as_bytes(std::span(header)), {}}).empty());
+    const Status status = one.node.status(one.now);
+    REQUIRE(status.warnings.size() == 1);
+    CHECK(status.warnings.front() == fmt::format("node-2 at 10.0.0.1:7600 speaks version {} of "
+                                                 "the protocol; this node {}",
+                                                 version, kProtocolVersion));
+    CHECK(status.members.size() == 1);
+  }
+  CHECK(one.node.status(one.now).rejected.at("protocol") == 3);
+}
+
+TEST_CASE("Words of another version that are no Join name nobody") {
+  One one;
+  one.step(Tick{});
+  Member liar = neighbor();
+  liar.name = "two\nlines";
+  for (const Body& body : {Body(Gossip{{{neighbor()}}}), Body(Hello{}), Body(Join{liar})}) {
+    std::string header = Mail("node-2", body).frame.header;
+    header[1] = 1;
+    one.step(Received{Plane::control, std::as_bytes(std::span(header)), {}});
+    for (std::size_t size = 0; size < header.size(); ++size)
+      one.step(Received{Plane::control, std::as_bytes(std::span(header).first(size)), {}});
+  }
+  CHECK(one.node.status(one.now).warnings.empty());
 }
