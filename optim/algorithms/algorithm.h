@@ -40,7 +40,8 @@ class Algorithm {
   virtual bool local(LocalStep<S>& step) = 0;
   virtual Offer offer() = 0;
   // Takes in what neighbours sent. REQUIRES that there was an offer, and the terms as job.h has
-  // them; those of an edge that is not followed are passed over where edges are remembered.
+  // them, each with its `own` where all neighbours are offered the same; those of an edge that is
+  // not followed are passed over where edges are remembered.
   virtual MixResult absorb(std::span<const MixTerm> terms) = 0;
   // What a newcomer takes over beside x. What belongs to edges is not of it.
   virtual State<S> state() { return {}; }

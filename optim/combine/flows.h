@@ -61,8 +61,7 @@ class Flows {
     for (const std::size_t place : result.mixed) {
       MixTerm& term = kept[place];
       if (shares.gain) term.weight *= shares.gain(term);
-      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.sent(),
-                 s.format());
+      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.format());
     }
     return result;
   }

@@ -86,6 +86,31 @@ TEST_CASE("D-PSGD steps and then averages what was offered") {
   CHECK(b->parameters() == a->parameters());
 }
 
+TEST_CASE("A job that names no vector of this node's means the one offered last") {
+  for (const AlgorithmRow& row : algorithms()) {
+    if (row.needs.delivery == Delivery::per_edge) continue;
+    CAPTURE(row.name);
+    const auto named = trainer(1, options_for(&row)), unnamed = trainer(1, options_for(&row));
+    const auto peer = trainer(3, options_for(&row));
+    for (int round = 0; round < 4; ++round) {
+      const Payload own = run(*named, false, true, true).offer;
+      run(*unnamed, false, true, true);
+      const MixTerm term{.peer = NodeId{2},
+                         .weight = 0.3,
+                         .theirs = run(*peer, false, true, true).offer,
+                         .own = own,
+                         .edge = 7,
+                         .span = 0.5};
+      MixTerm without = term;
+      without.own = {};
+      CHECK(run(*named, true, false, false, {term}).rejections.empty());
+      CHECK(run(*unnamed, true, false, false, {without}).rejections.empty());
+      CHECK(named->parameters() == unnamed->parameters());
+    }
+    CHECK(named->parameters() != peer->parameters());
+  }
+}
+
 TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
   const auto a = trainer(1, options_for(algorithm_named("dpsgd-pipelined")));
   const auto b = trainer(3, options_for(algorithm_named("dpsgd-pipelined")));
