@@ -78,7 +78,8 @@ class Learner {
 
   // What is remembered from step to step and goes to a newcomer beside x.
   virtual State<S> state() { return {}; }
-  // The node goes on from somebody else's parameters: state() is as it was at first.
+  // The node goes on from somebody else's parameters: state() is as it was at first, and the steps
+  // before are no measure for those to come.
   virtual void restart() {}
 };
 

@@ -29,7 +29,8 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     objective_->initialize(x, seed);
   }
-  // The gradient has the weight decay in it. Nothing is allocated but in the first call.
+  // The gradient has the weight decay in it. Nothing is allocated but in the first call, and where
+  // the guard looks at a step.
   Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) override;
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
@@ -39,7 +40,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void restart() override;
 
   std::string survey() const override { return objective_->survey(); }
-  // Everything begins anew with the foundation.
+  // Batches, optimizer and guard begin anew with the foundation.
   Result<void> found(std::span<const std::string> surveys) override;
   std::string foundation() const override { return objective_->foundation(); }
   void assign(const Shard& shard) override;
@@ -52,7 +53,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
-  // From g_k in d to u_k; zero, and false, where the guard refuses it.
+  // From g_k in d to d_k there, and to u_k; zero, and false, where the guard refuses it.
   bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> d, bool is_sound);
   void correct(std::span<const Scaled<S>> correction);
   // Where the step leads from `x`.

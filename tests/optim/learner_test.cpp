@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,11 +23,16 @@ std::size_t allocations = 0;
 
 }  // namespace
 
-// Counted, for the test that steps allocate nothing. Inlined, GCC takes them for a mismatched pair.
+// Counted, for the test that steps allocate nothing. Inlined, GCC takes them for a mismatched pair;
+// without the second, AddressSanitizer does.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* const place = std::malloc(size)) return place;
   throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size);
 }
 [[gnu::noinline]] void operator delete(void* place) noexcept {
   std::free(place);
@@ -125,10 +131,12 @@ class BowlObjective final : public Objective<double> {
     return true;
   }
   Evaluation evaluate(std::span<const double> x, std::size_t) override {
+    ++evaluations;
     return {0, bowl_.loss(x), {}, {}};
   }
 
   std::vector<std::uint32_t> drawn;  // the samples of all batches
+  std::size_t evaluations = 0;
 
  private:
   Bowl bowl_;
@@ -285,18 +293,29 @@ TEST_CASE("The linear and the proximal term move the minimum as they should") {
   }
 }
 
+TEST_CASE("The weight decay is part of the gradient and of the closed form") {
+  Options options = options_for(*algorithm_named("dpsgd"));
+  options.weight_decay = 3;
+  for (const bool is_exact : {false, true}) {
+    Vector x(3);
+    const LocalSteps<double> steps{.count = 200, .learning_rate = 0.2, .is_exact = is_exact};
+    learner({1, 1, is_exact}, options).advance(x, steps, {.end = x});
+    CHECK(distance(x, Vector(3, 0.25)) < 1e-14);  // argmin (x - 1)^2 + 3 x^2
+  }
+}
+
 TEST_CASE("The end and the sum and the last direction of the steps belong together") {
   Options options = options_for(*algorithm_named("dpsgd"));
   const Vector begin = {1, -2, 3}, added = {5, 6, 7}, correction = {0.1, 0.2, 0.3};
   const Scaled<double> half{0.5, added}, twice{2, correction};
   for (const LocalOptimizerKind kind : {LocalOptimizerKind::sgd, LocalOptimizerKind::nesterov})
     for (const bool is_plain : {false, true})
-      for (const std::size_t count : {1, 4}) {
+      for (const std::size_t count : {1, 2, 4}) {
         options.local_optimizer = kind;
         const LocalSteps<double> steps{.count = count,
                                        .learning_rate = 0.1,
                                        .added = {&half, 1},
-                                       .correction = {&twice, 1},
+                                       .correction = {&twice, count == 2 ? 0U : 1U},
                                        .is_plain = is_plain};
         // Each way to ask, from the same start.
         Vector in_place = begin, end(3), sum(3, 9), sum_alone(3, 9), direction(3);
@@ -352,6 +371,14 @@ TEST_CASE("A node without samples moves by terms and corrections alone") {
   CHECK(end == Vector{3, 4, 5});
   empty.advance(x, {.learning_rate = 0.5, .linear = c}, {.end = end});
   CHECK(end == Vector{0, 1, 2});
+  // Its momentum goes on where there is a direction, if only of zero, and rests where there is
+  // none.
+  empty.advance(x, {.learning_rate = 0.5}, {.end = end});
+  CHECK(end == x);
+  Vector direction(3, 9);
+  empty.advance(x, {.learning_rate = 0.5}, {.end = end, .direction = direction});
+  CHECK(direction == Vector(3));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(end[i] == doctest::Approx(x[i] - 0.9));
   // The minimum of <c, x> + (mu / 2) ||x||^2, which needs no sample.
   empty.advance(x, {.linear = c, .mu = 4, .is_exact = true}, {.end = end});
   CHECK(end == Vector(3, -0.5));
@@ -373,14 +400,40 @@ TEST_CASE("A foundation and another start leave nothing of what was before") {
   const Vector first = run();
   const std::vector<std::uint32_t> drawn = std::exchange(bowl.drawn, {});
   CHECK(run() != first);  // its momentum goes on
+  bowl.evaluations = 0;
+  run();
+  CHECK(bowl.evaluations == 0);  // no step is longer than those before
   learner.restart();
   bowl.drawn.clear();
   CHECK(run() == first);
+  CHECK(std::exchange(bowl.evaluations, 0) > 0);
   CHECK(bowl.drawn != drawn);  // the same samples, in the order in which they would have come
   REQUIRE(learner.found({}));
   bowl.drawn.clear();
   CHECK(run() == first);
   CHECK(bowl.drawn == drawn);
+  CHECK(bowl.evaluations > 0);
+}
+
+TEST_CASE("With another shard a node begins a pass over its samples") {
+  Options options = options_for(*algorithm_named("dpsgd"));
+  options.batch_size = 3;
+  auto objective = std::make_unique<BowlObjective>(Bowl{1, 1}, 7);
+  BowlObjective& bowl = *objective;
+  LocalLearner<double> learner(options, std::move(objective), 1);
+  Vector x(3);
+  const auto draw = [&] { learner.advance(x, {.learning_rate = 0.1}, {.end = x}); };
+  const auto different = [&] {
+    return std::set<std::uint32_t>(bowl.drawn.begin(), bowl.drawn.end()).size();
+  };
+  draw();
+  learner.assign({});
+  bowl.drawn.clear();
+  draw();
+  draw();
+  CHECK(different() == 6);  // of a whole pass, no sample twice
+  draw();
+  CHECK(bowl.drawn.size() == 9);  // one is left out, and the next pass begins
 }
 
 TEST_CASE("Local steps allocate nothing") {
