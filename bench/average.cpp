@@ -29,9 +29,14 @@ double mix(std::size_t bytes) {
   constexpr float kOwn = 3, kLeft = 6, kRight = 9;
   optim::SharedVector<float> x(std::vector<float>(bytes / sizeof(float), kOwn),
                                std::make_shared<optim::BufferPool>());
-  const std::vector<optim::MixTerm> terms{{NodeId{1}, 1.0 / 3, chunks_of(bytes, kLeft)},
-                                          {NodeId{2}, 1.0 / 3, chunks_of(bytes, kRight)}};
-  const auto round = [&] { optim::mix(x, x.share(), terms, *optim::format_named("f32")); };
+  std::vector<optim::MixTerm> terms{{NodeId{1}, 1.0 / 3, chunks_of(bytes, kLeft)},
+                                    {NodeId{2}, 1.0 / 3, chunks_of(bytes, kRight)}};
+  const auto round = [&] {
+    const Payload sent = x.share();
+    for (optim::MixTerm& term : terms) term.own = sent;
+    optim::mix(x, sent, terms, *optim::format_named("f32"));
+    for (optim::MixTerm& term : terms) term.own = {};  // the pool takes its buffer back
+  };
   round();
   for (float value : x.values()) ENSURE(std::abs(value - 6) < 1e-5F, "the average is right");
   // What x holds does not change how long it takes.

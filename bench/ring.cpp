@@ -93,6 +93,7 @@ class Process {
                        [this](gossip::Plane, std::span<const std::byte> header, Payload body) {
                          receive(header, std::move(body));
                        });
+    for (optim::MixTerm& term : terms) term.own = sent_;
     if (order.averages)
       ENSURE(optim::mix(*x_, sent_, terms, *optim::format_named("f32")).rejections.empty(),
              "every vector is mixed");

@@ -14,7 +14,7 @@
 #include "models/factory.h"
 #include "models/linear/gemm.h"
 #include "optim/algorithms/algorithm.h"
-#include "optim/local/local_step.h"
+#include "optim/local/local_learner.h"
 
 namespace starling::bench {
 namespace {
@@ -88,31 +88,33 @@ class Task {
     source.shard.kind = models::ShardChoice::Kind::all;
     auto objective = models::make_objective<float>(model, source, std::move(data));
     ENSURE(objective, "the model fits the data");
-    objective_ = *std::move(objective);
-    objective_->assign({.members = {NodeId{1}}});
     optim::Options options;
-    options.learning_rate = 0.02;
     options.batch_size = batch;
-    std::vector<float> x(objective_->dimension());
-    objective_->initialize(x, options.seed);
+    learner_.emplace(options, *std::move(objective), 1);
+    learner_->assign({.members = {NodeId{1}}});
+    std::vector<float> x(learner_->dimension());
+    learner_->initialize(x, options.seed);
     algorithm_ = optim::make_algorithm<float>(options, x, std::make_shared<optim::BufferPool>());
-    step_.emplace(options, *objective_, 1);
   }
 
   double samples_per_second() {
     const double before = loss();
-    const double seconds =
-        time_each(kWindow, [&] { ENSURE(algorithm_->local(*step_), "a gradient is finite"); });
+    optim::Report last;
+    const double seconds = time_each(kWindow, [&] {
+      last = algorithm_->local(*learner_, kLearningRate);
+      ENSURE(last.refusal.empty(), "a gradient is finite");
+    });
     ENSURE(loss() < before, "training lowers the loss");
-    return static_cast<double>(step_->batch_samples()) / seconds;
+    return static_cast<double>(last.batch_samples) / seconds;
   }
 
  private:
-  double loss() { return objective_->evaluate(algorithm_->model(), 2000).loss; }
+  static constexpr double kLearningRate = 0.02;
 
-  std::unique_ptr<optim::Objective<float>> objective_;
+  double loss() { return learner_->evaluate(algorithm_->model(), 2000).loss; }
+
+  std::optional<optim::LocalLearner<float>> learner_;
   std::unique_ptr<optim::Algorithm<float>> algorithm_;
-  std::optional<optim::LocalStep<float>> step_;
 };
 
 // Multiply-adds of a sample count twice. Forward, by the weights and by the inputs; the first layer

@@ -2,33 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <optional>
+#include <vector>
 
 #include "base/text.h"
 
 namespace starling::optim {
 
+namespace {
+
+using Shape = Schedule::Shape;
+
+constexpr std::string_view kAllowed =
+    "expected constant, step:R:f, cosine:R, inverse:R or warmup:R with R >= 1 and 0 < f <= 1";
+
+struct ShapeRow {
+  std::string_view name;
+  Shape shape;
+  std::size_t parts;  // the name and the numbers behind it
+};
+constexpr ShapeRow kShapes[] = {{"constant", Shape::constant, 1},
+                                {"step", Shape::step, 3},
+                                {"cosine", Shape::cosine, 2},
+                                {"inverse", Shape::inverse, 2},
+                                {"warmup", Shape::warmup, 2}};
+
+}  // namespace
+
 Result<Schedule> parse_schedule(std::string_view text) {
-  constexpr std::string_view kAllowed =
-      "expected constant, step:R:f, cosine:R, inverse:R or warmup:R with R >= 1 and 0 < f <= 1";
-  using Shape = Schedule::Shape;
   const std::vector<std::string> parts = split(text, ':');
-  const std::string shape = parts.empty() ? "" : parts[0];
-  if (shape == "constant" && parts.size() == 1) return Schedule{};
-  Schedule schedule;
-  if (shape == "step")
-    schedule.shape = Shape::step;
-  else if (shape == "cosine")
-    schedule.shape = Shape::cosine;
-  else if (shape == "inverse")
-    schedule.shape = Shape::inverse;
-  else if (shape == "warmup")
-    schedule.shape = Shape::warmup;
-  else
-    return fail("{}", kAllowed);
-  if (parts.size() != (schedule.shape == Shape::step ? 3U : 2U)) return fail("{}", kAllowed);
-  const auto rounds = parse_number(parts[1]);
-  const auto by = parts.size() == 3 ? parse_number(parts[2]) : std::optional(1.0);
+  const auto* const row =
+      std::ranges::find(kShapes, parts.empty() ? "" : parts.front(), &ShapeRow::name);
+  if (row == std::end(kShapes) || parts.size() != row->parts) return fail("{}", kAllowed);
+  Schedule schedule{.shape = row->shape};
+  const std::optional<double> rounds = parts.size() > 1 ? parse_number(parts[1]) : 1.0;
+  const std::optional<double> by = parts.size() > 2 ? parse_number(parts[2]) : 1.0;
   if (!rounds || *rounds < 1 || !by || *by <= 0 || *by > 1) return fail("{}", kAllowed);
   schedule.rounds = *rounds;
   schedule.factor = *by;

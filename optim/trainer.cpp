@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "optim/algorithms/algorithm.h"
-#include "optim/local/local_step.h"
+#include "optim/local/local_learner.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -24,55 +24,35 @@ constexpr std::uint64_t kTroubledRounds = 10;
 template <class S>
 class TypedTrainer final : public Trainer {
  public:
-  TypedTrainer(const Options& options, std::unique_ptr<Objective<S>> objective,
-               std::uint64_t stream, std::function<Time()> clock)
-      : options_(options),
-        objective_(std::move(objective)),
-        stream_(stream),
-        clock_(std::move(clock)) {}
+  TypedTrainer(const Options& options, std::unique_ptr<Learner<S>> learner, LocalData& data,
+               std::function<Time()> clock)
+      : options_(options), learner_(std::move(learner)), data_(&data), clock_(std::move(clock)) {}
 
   Workload workload() const override {
+    DataSummary data = data_->describe();
     Workload workload;
-    if (!algorithm_) workload.survey = objective_->survey();
-    if (is_founded_) workload.foundation = objective_->foundation();
-    workload.shard_samples = objective_->samples();
-    workload.shard_description = objective_->shard_description();
-    workload.notes = objective_->notes();
+    if (!algorithm_) workload.survey = data_->survey();
+    if (is_founded_) workload.foundation = data_->foundation();
+    workload.shard_samples = data.samples;
+    workload.shard_description = std::move(data.shard);
+    workload.notes = std::move(data.notes);
     if (!algorithm_) return workload;
     workload.payload_bytes =
-        bytes_limit(*options_.codec, objective_->dimension() * options_.algorithm->vectors_offered);
-    workload.snapshot_bytes = snapshot_bytes(objective_->dimension(), state());
-    workload.schema_hash = schema_hash();
-    workload.schema = objective_->schema();
+        bytes_limit(*options_.codec, learner_->dimension() * options_.algorithm->vectors_offered);
+    workload.snapshot_bytes = snapshot_bytes(learner_->dimension(), state());
+    workload.schema_hash = hash_of(data.schema);
+    workload.schema = std::move(data.schema);
     return workload;
   }
 
   Done run(const Job& job) override {
     Done done;
     done.round = job.round;
-    if (job.foundation) lay_foundation(job, done);
-    if (job.shard) assign(*job.shard);
-    if (job.foundation || job.shard) done.workload = workload();
-    if (!algorithm_ && job.adopt && !done.trouble)
+    take_duties(job, done);
+    if (algorithm_)
+      use_model(job, done);
+    else if (job.adopt && !done.trouble)
       done.trouble = "the model came without the data statistics it is founded on";
-    if (!algorithm_) return done;
-    const Time started = clock_();
-    if (job.adopt) adopt(*job.adopt, done);
-    if (!is_initialized_ && !uses_model(job)) return done;
-    initialize();
-    if (job.absorb || job.offer) algorithm_->follow(job.edges);
-    if (job.absorb) absorb(job, done);
-    if (job.copy) done.copy = parameters();
-    if (job.snapshot)
-      done.snapshot = encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state());
-    const Time mixed = clock_();
-    describe_model(job, done);
-    if (job.evaluate) evaluate(job, done);
-    if (job.local) local(job, done);
-    const Time computed = clock_();
-    if (job.offer) offer(done);
-    done.stats.compute = computed - mixed;
-    done.stats.mix = (mixed - started) + (clock_() - computed);
     return done;
   }
 
@@ -84,24 +64,61 @@ class TypedTrainer final : public Trainer {
   }
 
   std::vector<double> optimum() const override {
-    const auto x = objective_->optimum();
+    const std::vector<S> x = optimum_in_model_numbers();
     return {x.begin(), x.end()};
   }
 
  private:
-  void start() {
-    begin_at(std::vector<S>(objective_->dimension()));
-    step_.emplace(options_, *objective_, stream_);
+  // What a job says of the data.
+  void take_duties(const Job& job, Done& done) {
+    if (job.foundation) lay_foundation(job, done);
+    if (job.shard) assign(*job.shard);
+    if (!job.foundation && !job.shard) return;
+    optimum_ = optimum_in_model_numbers();
+    done.workload = workload();
+  }
+
+  // What it asks of the model, in the order of job.h.
+  void use_model(const Job& job, Done& done) {
+    const Time started = clock_();
+    if (job.adopt) adopt(*job.adopt, done);
+    if (!is_initialized_ && !uses_model(job)) return;
+    initialize();
+    take_in(job, done);
+    const Time mixed = clock_();
+    describe_model(job, done);
+    if (job.evaluate) evaluate(job, done);
+    if (job.local) local(job, done);
+    const Time computed = clock_();
+    if (job.offer) offer(done);
+    done.stats.compute = computed - mixed;
+    done.stats.mix = (mixed - started) + (clock_() - computed);
+  }
+
+  // What the rounds before this one made of the model, and copies of that.
+  void take_in(const Job& job, Done& done) {
+    if (job.absorb || job.offer) algorithm_->follow(job.edges);
+    if (job.absorb) absorb(job, done);
+    if (job.copy) done.copy = parameters();
+    if (job.snapshot)
+      done.snapshot = encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state());
+  }
+
+  std::vector<S> optimum_in_model_numbers() const {
+    std::vector<S> x;
+    for (const double value : data_->optimum()) x.push_back(static_cast<S>(value));
+    return x;
   }
 
   void begin_at(const std::vector<S>& x) {
     algorithm_.reset();  // its buffers are used again
+    offered_ = {};
     algorithm_ = make_algorithm<S>(options_, std::span<const S>(x), pool_);
   }
 
   std::vector<S> initial_model() const {
-    std::vector<S> x(objective_->dimension());
-    objective_->initialize(x, options_.seed);
+    std::vector<S> x(learner_->dimension());
+    learner_->initialize(x, options_.seed);
     return x;
   }
 
@@ -115,21 +132,20 @@ class TypedTrainer final : public Trainer {
   }
 
   void lay_foundation(const Job& job, Done& done) {
-    if (auto founded = objective_->found(*job.foundation); !founded)
+    if (auto founded = data_->found(*job.foundation); !founded)
       done.trouble = founded.error().text;
     else
-      start(), is_founded_ = true;
+      begin_at(std::vector<S>(learner_->dimension())), is_founded_ = true;
   }
 
   void assign(const Shard& shard) {
-    objective_->assign(shard);
-    if (step_) step_->reshuffle();
-    if (!algorithm_ && objective_->survey().empty()) start();
+    data_->assign(shard);
+    if (!algorithm_ && data_->survey().empty()) begin_at(std::vector<S>(learner_->dimension()));
   }
 
   // All of it, or nothing and why.
   void adopt(const Payload& payload, Done& done) {
-    auto snapshot = decode_snapshot<S>(payload, schema_hash(), objective_->dimension());
+    auto snapshot = decode_snapshot<S>(payload, schema_hash(), learner_->dimension());
     if (snapshot && snapshot->kind == state_kind() && !has_shape_of_state(*snapshot))
       snapshot = fail("the snapshot's state has not the shape of {}", options_name());
     if (!snapshot) {
@@ -138,19 +154,19 @@ class TypedTrainer final : public Trainer {
     }
     begin_at(snapshot->x);
     is_initialized_ = true;
-    step_->reset();
+    learner_->restart();
     refusal_ = {};
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
     if (snapshot->kind == state_kind()) load(*snapshot);
   }
 
-  // That of the algorithm, and behind it that of the local optimizer.
+  // That of the algorithm, and behind it that of the learner.
   State<S> state() const {
     State<S> state = algorithm_->state();
-    const State<S> optimizer = step_->state();
-    std::ranges::copy(optimizer.vectors, std::back_inserter(state.vectors));
-    std::ranges::copy(optimizer.numbers, std::back_inserter(state.numbers));
+    const State<S> learned = learner_->state();
+    std::ranges::copy(learned.vectors, std::back_inserter(state.vectors));
+    std::ranges::copy(learned.numbers, std::back_inserter(state.numbers));
     return state;
   }
 
@@ -171,21 +187,23 @@ class TypedTrainer final : public Trainer {
     return fmt::format("{} {}", options_.algorithm->name, name(options_.local_optimizer));
   }
   std::uint64_t state_kind() const { return stable_hash(options_name()); }
-  std::uint64_t schema_hash() const {
-    return stable_hash(
-        fmt::format("{} {} {}", objective_->schema(), options_.codec->name, sizeof(S)));
+  std::uint64_t schema_hash() const { return hash_of(data_->describe().schema); }
+  std::uint64_t hash_of(const std::string& schema) const {
+    return stable_hash(fmt::format("{} {} {}", schema, options_.codec->name, sizeof(S)));
   }
 
   void offer(Done& done) {
     Offer made = algorithm_->offer();
     done.is_offer = true;
-    done.offer = std::move(made.vector);
+    done.offer = offered_ = std::move(made.vector);
     done.edge_offers = std::move(made.of_edge);
   }
 
   void absorb(const Job& job, Done& done) {
-    std::span<const MixTerm> terms = job.mix;
-    if (PLANTED(term_lost) && !terms.empty()) terms = terms.first(terms.size() - 1);
+    std::vector<MixTerm> terms = job.mix;
+    if (PLANTED(term_lost) && !terms.empty()) terms.pop_back();
+    for (MixTerm& term : terms)
+      if (term.own.empty()) term.own = offered_;
     MixResult mixed = algorithm_->absorb(terms);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
@@ -193,8 +211,8 @@ class TypedTrainer final : public Trainer {
 
   void describe_model(const Job& job, Done& done) {
     const std::span<const S> x = algorithm_->model();
-    if (const auto optimum = objective_->optimum(); !optimum.empty())
-      done.stats.distance_to_optimum = std::sqrt(squared_distance(x, optimum));
+    if (!optimum_.empty())
+      done.stats.distance_to_optimum = std::sqrt(squared_distance(x, std::span<const S>(optimum_)));
     if (x.size() > kSketchAlwaysLimit && !job.evaluate) return;
     done.stats.norm = std::sqrt(squared_norm(x));
     std::array<double, kSketchSize> buckets{};
@@ -203,33 +221,35 @@ class TypedTrainer final : public Trainer {
   }
 
   void evaluate(const Job& job, Done& done) {
-    done.evaluation = objective_->evaluate(algorithm_->model(), options_.evaluation_samples);
+    done.evaluation = learner_->evaluate(algorithm_->model(), options_.evaluation_samples);
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
   }
 
   void local(const Job& job, Done& done) {
-    step_->set_round(job.round);
-    if (!algorithm_->local(*step_))
+    const double rate = options_.learning_rate * factor(options_.schedule, job.round);
+    const Report report = algorithm_->local(*learner_, rate);
+    if (!report.refusal.empty())
       refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
-                                         step_->refusal(), job.round, step_->learning_rate())};
+                                         report.refusal, job.round, rate)};
     if (job.round < refusal_.round + kTroubledRounds && !refusal_.text.empty())
       done.trouble = refusal_.text;
     done.stats.steps = options_.local_steps;
-    done.stats.samples = step_->batch_samples() * options_.local_steps;
-    done.stats.loss = step_->loss();
-    done.stats.gradient_norm = step_->gradient_norm();
-    done.stats.learning_rate = step_->learning_rate();
+    done.stats.samples = report.batch_samples * options_.local_steps;
+    done.stats.loss = report.loss;
+    done.stats.gradient_norm = report.gradient_norm;
+    done.stats.learning_rate = rate;
   }
 
   Options options_;
-  std::unique_ptr<Objective<S>> objective_;
-  std::uint64_t stream_;
+  std::unique_ptr<Learner<S>> learner_;
+  LocalData* data_;
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   std::unique_ptr<Algorithm<S>> algorithm_;
+  Payload offered_;              // last; empty where each neighbour was told something else
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another
-  std::optional<LocalStep<S>> step_;
+  std::vector<S> optimum_;       // of the data as they are now; empty: unknown
   // Of the last step that was refused.
   struct {
     std::uint64_t round = 0;
@@ -240,12 +260,25 @@ class TypedTrainer final : public Trainer {
 }  // namespace
 
 template <class S>
+std::unique_ptr<Trainer> make_trainer(const Options& options, std::unique_ptr<Learner<S>> learner,
+                                      LocalData& data, std::function<Time()> clock) {
+  return std::make_unique<TypedTrainer<S>>(options, std::move(learner), data, std::move(clock));
+}
+
+template <class S>
 std::unique_ptr<Trainer> make_trainer(const Options& options,
                                       std::unique_ptr<Objective<S>> objective, std::uint64_t stream,
                                       std::function<Time()> clock) {
-  return std::make_unique<TypedTrainer<S>>(options, std::move(objective), stream, std::move(clock));
+  auto learner = std::make_unique<LocalLearner<S>>(options, std::move(objective), stream);
+  LocalData& data = *learner;
+  return make_trainer<S>(options, std::unique_ptr<Learner<S>>(std::move(learner)), data,
+                         std::move(clock));
 }
 
+template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Learner<float>>,
+                                               LocalData&, std::function<Time()>);
+template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Learner<double>>,
+                                               LocalData&, std::function<Time()>);
 template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Objective<float>>,
                                                std::uint64_t, std::function<Time()>);
 template std::unique_ptr<Trainer> make_trainer(const Options&, std::unique_ptr<Objective<double>>,

@@ -8,6 +8,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "optim/job.h"
+#include "optim/local/learner.h"
+#include "optim/local/local_data.h"
 #include "optim/local/objective.h"
 #include "optim/options.h"
 
@@ -27,8 +29,14 @@ class Trainer {
   virtual std::vector<double> optimum() const = 0;
 };
 
-// `stream` tells nodes apart, so that their batches differ. `clock` measures jobs; the simulator's
-// stands still.
+// Trains what `learner` learns. `data` is a part of it, or outlives the trainer. `clock` measures
+// jobs; the simulator's stands still.
+template <class S>
+std::unique_ptr<Trainer> make_trainer(const Options& options, std::unique_ptr<Learner<S>> learner,
+                                      LocalData& data, std::function<Time()> clock);
+
+// The same with a LocalLearner of the objective. `stream` tells nodes apart, so that their batches
+// differ.
 template <class S>
 std::unique_ptr<Trainer> make_trainer(const Options& options,
                                       std::unique_ptr<Objective<S>> objective, std::uint64_t stream,

@@ -196,7 +196,7 @@ Result<models::TrainedModel> parse_model(std::string_view bytes) {
   if (document.is_discarded()) return fail("its metadata \"{}\" are not JSON", kKey);
   models::TrainedModel model;
   TRY(model.card, read_card(document));
-  for (const models::TensorPlace& place : models::tensors(model.card.shape)) {
+  for (const optim::ParameterBlock& place : models::tensors(model.card.shape)) {
     const auto tensor = file.tensors.find(place.name);
     if (tensor == file.tensors.end() || tensor->second.extents != place.extents)
       return fail("has no tensor {} of shape {}", place.name, fmt::join(place.extents, " x "));

@@ -77,14 +77,14 @@ Result<Tensor> read_tensor(const std::string& name, const json& entry, std::stri
 
 }  // namespace
 
-std::string safetensors(std::span<const models::TensorPlace> places,
+std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,
                         const std::map<std::string, std::string>& metadata) {
   const bool is_double = precision == models::Precision::f64;
   const std::size_t width = is_double ? sizeof(double) : sizeof(float);
   json header = {{"__metadata__", metadata}};
   std::size_t begin = 0;
-  for (const models::TensorPlace& place : places) {
+  for (const optim::ParameterBlock& place : places) {
     const std::size_t end = begin + place.size() * width;
     header[place.name] = {{"dtype", is_double ? "F64" : "F32"},
                           {"shape", place.extents},
@@ -98,7 +98,7 @@ std::string safetensors(std::span<const models::TensorPlace> places,
   std::memcpy(text.data(), &length, sizeof(length));
   text += head;
   text.reserve(text.size() + begin);
-  for (const models::TensorPlace& place : places) {
+  for (const optim::ParameterBlock& place : places) {
     const auto numbers = parameters.subspan(place.offset, place.size());
     is_double ? append<double>(text, numbers) : append<float>(text, numbers);
   }

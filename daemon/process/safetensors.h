@@ -18,7 +18,7 @@ namespace starling::daemon {
 inline constexpr std::size_t kSafetensorsHeaderLimit = std::size_t{16} << 20;
 
 // The tensors lie in `parameters` where their places say.
-std::string safetensors(std::span<const models::TensorPlace> places,
+std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,
                         const std::map<std::string, std::string>& metadata);
 

@@ -180,30 +180,45 @@ class Decider {
   }
 
   void decide_target(const ColumnProfile& column) {
-    TableLayout& layout = decision_.layout;
-    const std::size_t different = column.values.size();
-    const bool few = column.is_whole && different <= kWholeClasses &&
-                     (different <= 2 || kRowsPerClass * different <= column.present());
-    layout.classifies = options_.task == Task::classification ||
-                        (options_.task == Task::automatic && (column.words.count > 0 || few));
+    decision_.layout.classifies = classifies(column);
     if (column.present() == 0) return refuse("target {}: every cell is missing", column.name);
     if (column.missing.count > 0 && options_.missing != Missing::error)
       note("{} of {} rows have no {} ({}) and are left out", with_commas(column.missing.count),
            with_commas(profile_.rows), column.name, ways(column));
-    if (column.words.count > 0 && options_.task != Task::classification && refuse_format(column))
-      return;
-    if (!layout.classifies && column.words.count > 0)
-      return refuse(
-          "target {}: line {} holds \"{}\", expected a number, or data.task = "
-          "classification",
-          column.name, column.words.line, column.words.first);
-    if (layout.classifies && different > kClassesLimit)
-      return refuse("target {} has {} different values, expected at most {} classes", column.name,
-                    different > kWordsLimit ? "too many" : with_commas(different), kClassesLimit);
-    if (different == 1)
+    if (refuse_target_words(column) || refuse_classes(column)) return;
+    if (column.values.size() == 1)
       note("target {}: every row holds {}, so that these rows alone teach nothing", column.name,
            *column.values.begin());
-    if (options_.task == Task::automatic) say_task(column, different);
+    if (options_.task == Task::automatic) say_task(column, column.values.size());
+  }
+
+  // What data.task says; automatic: words are classes, and so are a few whole numbers.
+  bool classifies(const ColumnProfile& column) const {
+    if (options_.task != Task::automatic) return options_.task == Task::classification;
+    const std::size_t different = column.values.size();
+    const bool is_few = column.is_whole && different <= kWholeClasses &&
+                        (different <= 2 || kRowsPerClass * different <= column.present());
+    return column.words.count > 0 || is_few;
+  }
+
+  // Whether words stand where a target is to hold numbers.
+  bool refuse_target_words(const ColumnProfile& column) {
+    if (column.words.count == 0) return false;
+    if (options_.task != Task::classification && refuse_format(column)) return true;
+    if (decision_.layout.classifies) return false;
+    refuse(
+        "target {}: line {} holds \"{}\", expected a number, or data.task = "
+        "classification",
+        column.name, column.words.line, column.words.first);
+    return true;
+  }
+
+  bool refuse_classes(const ColumnProfile& column) {
+    const std::size_t different = column.values.size();
+    if (!decision_.layout.classifies || different <= kClassesLimit) return false;
+    refuse("target {} has {} different values, expected at most {} classes", column.name,
+           different > kWordsLimit ? "too many" : with_commas(different), kClassesLimit);
+    return true;
   }
 
   void say_task(const ColumnProfile& column, std::size_t different) {

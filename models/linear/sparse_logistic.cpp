@@ -43,15 +43,21 @@ void add_rows(const Selection& selection, const S* slopes, std::span<S> gradient
 }  // namespace
 
 template <class S>
-SparseLogistic<S>::SparseLogistic(double l2, Share share) : l2_(l2), share_(std::move(share)) {
+SparseLogistic<S>::SparseLogistic(double l2, Share share)
+    : l2_(l2),
+      share_(std::move(share)),
+      blocks_{{"layer0.weight", {share_.train().columns, 1}, 0},
+              {"layer0.bias", {1}, share_.train().columns}} {
   ENSURE(share_.train().classes == 2, "logistic regression tells two classes apart");
 }
 
 template <class S>
-std::string SparseLogistic<S>::schema() const {
-  return fmt::format("logistic {}-1 {} of {}, sparse", share_.train().columns,
-                     sizeof(S) == sizeof(float) ? "f32" : "f64",
-                     to_string(share_.options().source));
+optim::DataSummary SparseLogistic<S>::describe() const {
+  return {.samples = samples(),
+          .shard = share_.description(),
+          .schema = fmt::format("logistic {}-1 {} of {}, sparse", share_.train().columns,
+                                sizeof(S) == sizeof(float) ? "f32" : "f64",
+                                to_string(share_.options().source))};
 }
 
 template <class S>
@@ -86,7 +92,7 @@ template <class S>
 double SparseLogistic<S>::loss_and_gradient(std::span<const S> x,
                                             std::span<const std::uint32_t> batch,
                                             std::span<S> gradient) {
-  ENSURE(x.size() == dimension() && gradient.size() == dimension(),
+  ENSURE(x.size() == this->dimension() && gradient.size() == this->dimension(),
          "a gradient is as long as the parameters");
   ENSURE(samples() > 0, "a gradient needs samples");
   const Selection selection = share_.batch(batch);
@@ -100,7 +106,7 @@ double SparseLogistic<S>::loss_and_gradient(std::span<const S> x,
 
 template <class S>
 optim::Evaluation SparseLogistic<S>::evaluate(std::span<const S> x, std::size_t limit) {
-  ENSURE(x.size() == dimension(), "a model is as long as its dimension");
+  ENSURE(x.size() == this->dimension(), "a model is as long as its dimension");
   const Selection selection = share_.evaluation(limit);
   const double count = static_cast<double>(selection.rows.size());
   predict(x, selection);

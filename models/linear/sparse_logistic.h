@@ -20,11 +20,10 @@ class SparseLogistic final : public optim::Objective<S> {
 
   void assign(const optim::Shard& shard) override { share_.assign(shard); }
 
-  std::size_t dimension() const override { return share_.train().columns + 1; }
-  std::size_t samples() const override { return share_.rows().size(); }
-  std::string shard_description() const override { return share_.description(); }
-  std::string schema() const override;
+  optim::DataSummary describe() const override;
 
+  std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return share_.rows().size(); }
   void initialize(std::span<S> x, std::uint64_t seed) const override;
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
@@ -37,6 +36,7 @@ class SparseLogistic final : public optim::Objective<S> {
 
   double l2_;
   Share share_;
+  std::vector<optim::ParameterBlock> blocks_;
   std::vector<S> outputs_;  // buffers of one batch
   std::vector<std::int32_t> labels_;
 };

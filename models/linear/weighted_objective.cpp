@@ -59,9 +59,17 @@ double WeightedObjective<S>::weight() const {
 }
 
 template <class S>
-std::string WeightedObjective<S>::shard_description() const {
-  if (mean_samples_ == 0) return inner_->shard_description();
-  return fmt::format("{}, of weight {:.3g}", inner_->shard_description(), weight());
+optim::DataSummary WeightedObjective<S>::describe() const {
+  optim::DataSummary summary = inner_->describe();
+  if (mean_samples_ > 0) summary.shard += fmt::format(", of weight {:.3g}", weight());
+  summary.schema += ", weighted by samples";
+  return summary;
+}
+
+template <class S>
+std::span<const optim::ParameterBlock> WeightedObjective<S>::blocks() const {
+  if (mean_samples_ == 0) return {};
+  return inner_->blocks();
 }
 
 template <class S>

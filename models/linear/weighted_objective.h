@@ -25,12 +25,10 @@ class WeightedObjective final : public optim::Objective<S> {
   std::string foundation() const override;
   void assign(const optim::Shard& shard) override { inner_->assign(shard); }
 
-  std::size_t dimension() const override { return mean_samples_ > 0 ? inner_->dimension() : 0; }
-  std::size_t samples() const override { return inner_->samples(); }
-  std::string shard_description() const override;
-  std::string schema() const override { return inner_->schema() + ", weighted by samples"; }
-  std::vector<std::string> notes() const override { return inner_->notes(); }
+  optim::DataSummary describe() const override;
 
+  std::span<const optim::ParameterBlock> blocks() const override;
+  std::size_t samples() const override { return inner_->samples(); }
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     inner_->initialize(x, seed);
   }

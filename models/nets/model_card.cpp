@@ -21,29 +21,20 @@ NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t widt
   return shape;
 }
 
-std::size_t TensorPlace::size() const {
-  std::size_t product = 1;
-  for (const std::size_t extent : extents) product *= extent;
-  return product;
-}
-
-std::vector<TensorPlace> tensors(const NetworkShape& shape) {
-  std::vector<TensorPlace> places;
-  std::size_t offset = 0;
+std::vector<optim::ParameterBlock> tensors(const NetworkShape& shape) {
+  std::vector<optim::ParameterBlock> blocks;
   const auto add = [&](std::string name, std::vector<std::size_t> extents) {
-    places.push_back({std::move(name), std::move(extents), offset});
-    offset += places.back().size();
+    blocks.push_back({std::move(name), std::move(extents), optim::dimension_of(blocks)});
   };
   for (std::size_t l = 0; l + 1 < shape.sizes.size(); ++l) {
     add(fmt::format("layer{}.weight", l), {shape.sizes[l], shape.sizes[l + 1]});
     if (shape.bias) add(fmt::format("layer{}.bias", l), {shape.sizes[l + 1]});
   }
-  return places;
+  return blocks;
 }
 
 std::size_t dimension(const NetworkShape& shape) {
-  const TensorPlace last = tensors(shape).back();
-  return last.offset + last.size();
+  return optim::dimension_of(tensors(shape));
 }
 
 Result<Survey> merge_texts(std::span<const std::string> texts) {

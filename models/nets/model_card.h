@@ -13,6 +13,7 @@
 #include "models/data/survey.h"
 #include "models/nets/model_options.h"
 #include "models/nets/network.h"
+#include "optim/local/blocks.h"
 
 namespace starling::models {
 
@@ -37,15 +38,8 @@ NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t widt
 // Numbers in x.
 std::size_t dimension(const NetworkShape& shape);
 
-// A tensor's name, its shape, and where it begins in x.
-struct TensorPlace {
-  std::string name;
-  std::vector<std::size_t> extents;  // weights: inputs, outputs; biases: outputs
-  std::size_t offset = 0;
-
-  std::size_t size() const;
-};
-std::vector<TensorPlace> tensors(const NetworkShape& shape);
+// "layer0.weight", "layer0.bias", "layer1.weight", …
+std::vector<optim::ParameterBlock> tensors(const NetworkShape& shape);
 
 // The surveys of all founders, as they came, made one.
 Result<Survey> merge_texts(std::span<const std::string> surveys);

@@ -72,7 +72,13 @@ std::vector<std::string> founding_notes(const Dataset& train, const Survey& surv
 template <class S>
 NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
-  if (!is_table()) network_.emplace(shape());
+  if (!is_table()) make_network();
+}
+
+template <class S>
+void NetworkObjective<S>::make_network() {
+  network_.emplace(shape());
+  blocks_ = tensors(network_->shape());
 }
 
 template <class S>
@@ -106,7 +112,7 @@ Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
   map_ = std::move(map);
   survey_ = std::move(survey);
   notes_ = founding_notes(share_.train(), *survey_, map_);
-  network_.emplace(shape());
+  make_network();
   std::vector<bool> left_out;
   for (const std::int32_t label : map_.classes()) left_out.push_back(label < 0);
   if (std::ranges::count(left_out, true) > 0) share_.leave_out(std::move(left_out));
@@ -126,7 +132,12 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
   const std::vector<double> best = least_squares(
       share_.train(), assignment.parts,
       {.bias = network_->shape().bias, .l2 = model_.l2, .weight_decay = model_.weight_decay});
-  for (const double value : best) optimum_.push_back(static_cast<S>(value));
+  for (const double value : best) optimum_.push_back(static_cast<double>(static_cast<S>(value)));
+}
+
+template <class S>
+optim::DataSummary NetworkObjective<S>::describe() const {
+  return {.samples = samples(), .shard = share_.description(), .schema = schema(), .notes = notes_};
 }
 
 template <class S>
@@ -143,7 +154,7 @@ std::string NetworkObjective<S>::schema() const {
 
 template <class S>
 void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
-  ENSURE(network_ && x.size() == dimension(), "a model is initialized once it is founded");
+  ENSURE(network_ && x.size() == this->dimension(), "a model is initialized once it is founded");
   if (!model_.start) return network_->initialize(x, seed);
   std::ranges::transform(model_.start->parameters, x.begin(),
                          [](double value) { return static_cast<S>(value); });
@@ -177,7 +188,7 @@ template <class S>
 double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
                                               std::span<const std::uint32_t> batch,
                                               std::span<S> gradient) {
-  ENSURE(network_ && x.size() == dimension() && gradient.size() == dimension(),
+  ENSURE(network_ && x.size() == this->dimension() && gradient.size() == this->dimension(),
          "a gradient is as long as the parameters");
   ENSURE(samples() > 0, "a gradient needs samples");
   const Selection selection = share_.batch(batch);
@@ -192,8 +203,8 @@ double NetworkObjective<S>::loss_and_gradient(std::span<const S> x,
 template <class S>
 NormalEquations NetworkObjective<S>::normal_equations() {
   const std::size_t width = map_.width();
-  NormalEquations equations(dimension());
-  Eigen::VectorXd row = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(dimension()));
+  NormalEquations equations(this->dimension());
+  Eigen::VectorXd row = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(this->dimension()));
   for_each_block(share_.batch({}), [&](const Block<S>& block, bool) {
     for (std::size_t r = 0; r < block.rows; ++r) {
       const S* const values = block.inputs + r * width;
@@ -207,7 +218,7 @@ NormalEquations NetworkObjective<S>::normal_equations() {
 
 template <class S>
 bool NetworkObjective<S>::minimize(std::span<const S> c, double mu, std::span<S> x) {
-  if (model_.kind != ModelKind::linear || dimension() > kClosedFormLimit) return false;
+  if (model_.kind != ModelKind::linear || this->dimension() > kClosedFormLimit) return false;
   if (!equations_) equations_ = normal_equations();
   const auto size = static_cast<Eigen::Index>(c.size());
   const Eigen::VectorXd linear =
@@ -220,7 +231,7 @@ bool NetworkObjective<S>::minimize(std::span<const S> c, double mu, std::span<S>
 
 template <class S>
 optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_t limit) {
-  ENSURE(network_ && x.size() == dimension(), "a model is evaluated once it is founded");
+  ENSURE(network_ && x.size() == this->dimension(), "a model is evaluated once it is founded");
   const Selection selection = share_.evaluation(limit);
   const double count = static_cast<double>(selection.rows.size());
   Score score;

@@ -28,23 +28,24 @@ class NetworkObjective final : public optim::Objective<S> {
   std::string foundation() const override { return survey_ ? encode(*survey_) : std::string(); }
   void assign(const optim::Shard& shard) override;
 
-  std::size_t dimension() const override { return network_ ? network_->dimension() : 0; }
-  std::size_t samples() const override { return share_.rows().size(); }
-  std::string shard_description() const override { return share_.description(); }
-  std::string schema() const override;
-  std::vector<std::string> notes() const override { return notes_; }
+  optim::DataSummary describe() const override;
+  // Of linear models on data drawn by the program, over what all members hold now, in the numbers
+  // of S.
+  std::span<const double> optimum() const override { return optimum_; }
 
+  std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return share_.rows().size(); }
   void initialize(std::span<S> x, std::uint64_t seed) const override;
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
   // Of linear models, up to kClosedFormLimit parameters.
   bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
-  // Of linear models on data drawn by the program, over what all members hold now.
-  std::span<const S> optimum() const override { return optimum_; }
 
  private:
   bool is_table() const;
+  void make_network();
+  std::string schema() const;
   std::size_t classes() const;
   NetworkShape shape() const;
   NormalEquations normal_equations();
@@ -57,8 +58,9 @@ class NetworkObjective final : public optim::Objective<S> {
   FeatureMap map_;
   std::optional<Survey> survey_;  // of all founders, of a table
   std::vector<std::string> notes_;
-  std::optional<Network<S>> network_;  // once the features are known
-  std::vector<S> optimum_;
+  std::optional<Network<S>> network_;          // once the features are known
+  std::vector<optim::ParameterBlock> blocks_;  // of the network
+  std::vector<double> optimum_;
   std::optional<NormalEquations> equations_;  // of the samples of now; when asked for
   std::vector<S> inputs_;                     // buffers of one block
   std::vector<S> targets_;

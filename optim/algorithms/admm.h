@@ -11,7 +11,6 @@
 
 #include "optim/algorithms/algorithm.h"
 #include "optim/combine/duals.h"
-#include "optim/vector/kernels.h"
 
 namespace starling::optim {
 
@@ -20,7 +19,7 @@ class Admm final : public Algorithm<S> {
  public:
   Admm(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
       : x_(x.begin(), x.end()),
-        g_(x.size()),
+        linear_(x.size()),
         pool_(std::move(pool)),
         format_(options.codec),
         duals_(x.size(), options.penalty, options.relaxation),
@@ -29,21 +28,18 @@ class Admm final : public Algorithm<S> {
 
   std::span<const S> model() const override { return x_; }
   void follow(std::span<const std::uint64_t> edges) override { duals_.keep(edges, x_); }
-  bool local(LocalStep<S>& step) override {
+  Report local(Learner<S>& learner, double learning_rate) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
-    ExtraTerms<S>& terms = step.terms();
-    terms.linear.assign(x_.size(), S{0});
-    duals_.add_to(terms.linear, S{-1});
-    terms.mu = static_cast<S>(mu);
-    if (!step.gradient(x_, g_)) return false;
-    if (step.minimize(x_)) return true;
-    const S eta = static_cast<S>(1 / (1 / step.learning_rate() + mu));
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (k > 0 && !step.gradient(x_, g_)) return false;
-      if (!step.accepts(x_, g_, -eta)) return false;
-      axpy(-eta, std::span<const S>(g_), x_);
-    }
-    return true;
+    std::ranges::fill(linear_, S{0});
+    duals_.add_to(linear_, S{-1});
+    return learner.advance(x_,
+                           {.count = local_steps_,
+                            .learning_rate = 1 / (1 / learning_rate + mu),
+                            .linear = linear_,
+                            .mu = mu,
+                            .is_plain = true,
+                            .is_exact = true},
+                           {.end = x_});
   }
   Offer offer() override { return {.of_edge = duals_.tell(x_, *format_, *pool_)}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -51,7 +47,7 @@ class Admm final : public Algorithm<S> {
   }
 
  private:
-  std::vector<S> x_, g_;
+  std::vector<S> x_, linear_;
   std::shared_ptr<BufferPool> pool_;
   const Format* format_;
   Duals<S> duals_;

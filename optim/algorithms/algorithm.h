@@ -15,7 +15,7 @@
 #include "optim/algorithms/registry.h"
 #include "optim/combine/mixer.h"
 #include "optim/job.h"
-#include "optim/local/local_step.h"
+#include "optim/local/learner.h"
 #include "optim/options.h"
 
 namespace starling::optim {
@@ -35,12 +35,13 @@ class Algorithm {
   virtual std::span<const S> model() const = 0;
   // The lives of this node's edges from now on. What is remembered of any other edge is forgotten.
   virtual void follow(std::span<const std::uint64_t> edges) { static_cast<void>(edges); }
-  // The local step, or steps, of one round. False when one was refused, and step.refusal() says
-  // why: x stays but for what an exact algorithm owes its neighbours, as without samples.
-  virtual bool local(LocalStep<S>& step) = 0;
+  // The local step, or steps, of one round. Where one was refused, and the report says why, x stays
+  // but for what an exact algorithm owes its neighbours, as without samples.
+  virtual Report local(Learner<S>& learner, double learning_rate) = 0;
   virtual Offer offer() = 0;
   // Takes in what neighbours sent. REQUIRES that there was an offer, and the terms as job.h has
-  // them; those of an edge that is not followed are passed over where edges are remembered.
+  // them, each with its `own` where all neighbours are offered the same; those of an edge that is
+  // not followed are passed over where edges are remembered.
   virtual MixResult absorb(std::span<const MixTerm> terms) = 0;
   // What a newcomer takes over beside x. What belongs to edges is not of it.
   virtual State<S> state() { return {}; }

@@ -20,22 +20,18 @@ template <class S>
 class Dpsgd final : public Algorithm<S> {
  public:
   Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec), u_(x.size()), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  bool local(LocalStep<S>& step) override {
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (!step.direction(x_.values(), u_)) return false;
-      axpy(S{1}, std::span<const S>(u_), x_.edit());
-    }
-    return true;
+  Report local(Learner<S>& learner, double learning_rate) override {
+    const std::span<S> x = x_.edit();
+    return learner.advance(x, {.count = local_steps_, .learning_rate = learning_rate}, {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override { return x_.absorb(terms); }
 
  private:
   Average<S> x_;
-  std::vector<S> u_;
   std::size_t local_steps_;
 };
 
@@ -44,21 +40,12 @@ class DpsgdPipelined final : public Algorithm<S> {
  public:
   DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, *options.codec),
-        u_(x.size()),
-        step_(x.size()),
-        local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), u_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  bool local(LocalStep<S>& step) override {
-    std::ranges::fill(u_, S{0});
-    if (local_steps_ > 1) moved_.assign(x_.values().begin(), x_.values().end());
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (!step.direction(k == 0 ? x_.values() : moved_, step_)) return false;
-      axpy(S{1}, std::span<const S>(step_), std::span<S>(u_));
-      if (k + 1 < local_steps_) axpy(S{1}, std::span<const S>(step_), std::span<S>(moved_));
-    }
-    return true;
+  Report local(Learner<S>& learner, double learning_rate) override {
+    return learner.advance(x_.values(), {.count = local_steps_, .learning_rate = learning_rate},
+                           {.sum = u_});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -70,7 +57,7 @@ class DpsgdPipelined final : public Algorithm<S> {
 
  private:
   Average<S> x_;
-  std::vector<S> u_, step_, moved_;
+  std::vector<S> u_;
   std::size_t local_steps_;
 };
 

@@ -27,23 +27,19 @@ class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, *options.codec),
-        u_(x.size()),
-        flows_(x.size()),
-        local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), flows_(x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  bool local(LocalStep<S>& step) override {
-    const S gamma = static_cast<S>(step.learning_rate());
-    bool is_taken = true;
+  Report local(Learner<S>& learner, double learning_rate) override {
+    const std::span<S> x = x_.edit();
     // Refused, u is zero: one that did not subtract its y would make the others solve for it.
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      is_taken &= step.direction(x_.values(), u_);
-      flows_.add_to(u_, gamma);
-      axpy(S{1}, std::span<const S>(u_), x_.edit());
-    }
-    return is_taken;
+    return learner.advance(x,
+                           {.count = local_steps_,
+                            .learning_rate = learning_rate,
+                            .correction = flows_.scaled(static_cast<S>(learning_rate)),
+                            .goes_on = true},
+                           {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -52,7 +48,6 @@ class ExactDiffusion final : public Algorithm<S> {
 
  private:
   Average<S> x_;
-  std::vector<S> u_;
   Flows<S> flows_;
   std::size_t local_steps_;
 };

@@ -28,25 +28,19 @@ class Extra final : public Algorithm<S> {
   Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
       : x_(x, pool, *options.codec),
         u_(x.size()),
-        step_(x.size()),
         flows_(x.size()),
         local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  bool local(LocalStep<S>& step) override {
-    const S gamma = static_cast<S>(step.learning_rate());
-    bool is_taken = true;
-    std::ranges::fill(u_, S{0});
-    moved_.assign(x_.values().begin(), x_.values().end());
+  Report local(Learner<S>& learner, double learning_rate) override {
     // Refused, a step is zero: one that did not add its F would make the others solve for it.
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      is_taken &= step.direction(moved_, step_);
-      flows_.add_to(step_, gamma);
-      axpy(S{1}, std::span<const S>(step_), std::span<S>(u_));
-      axpy(S{1}, std::span<const S>(step_), std::span<S>(moved_));
-    }
-    return is_taken;
+    return learner.advance(x_.values(),
+                           {.count = local_steps_,
+                            .learning_rate = learning_rate,
+                            .correction = flows_.scaled(static_cast<S>(learning_rate)),
+                            .goes_on = true},
+                           {.sum = u_});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -60,7 +54,7 @@ class Extra final : public Algorithm<S> {
   static double half_per_step(const MixTerm& term) { return per_step(term) / 2; }
 
   Average<S> x_;
-  std::vector<S> u_, step_, moved_;  // the steps of this round, the last of them, x behind them
+  std::vector<S> u_;  // the steps of this round
   Flows<S> flows_;
   std::size_t local_steps_;
 };

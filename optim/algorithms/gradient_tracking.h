@@ -22,26 +22,20 @@ class GradientTracking final : public Algorithm<S> {
                    const Options& options)
       : size_(x.size()),
         offered_(with_room(x), pool, *options.codec),
-        y_(x.size()),
-        u_(x.size()),
         flows_(x.size()),
         local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  bool local(LocalStep<S>& step) override {
-    bool is_taken = true;
+  Report local(Learner<S>& learner, double learning_rate) override {
+    const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
     // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      is_taken &= step.gradient(model(), y_);
-      flows_.add_to(y_);
-      std::ranges::copy(y_, u_.begin());
-      is_taken &= step.turn(model(), u_);
-      const std::span<S> s = offered_.edit();
-      axpy(S{1}, std::span<const S>(u_), s.first(size_));
-      std::ranges::copy(y_, s.subspan(size_).begin());
-    }
-    return is_taken;
+    return learner.advance(x,
+                           {.count = local_steps_,
+                            .learning_rate = learning_rate,
+                            .added = flows_.scaled(),
+                            .goes_on = true},
+                           {.end = x, .direction = y});
   }
   Offer offer() override { return {offered_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -57,7 +51,6 @@ class GradientTracking final : public Algorithm<S> {
 
   std::size_t size_;
   Average<S> offered_;  // x and y; between absorb() and local() the y half is of no use
-  std::vector<S> y_, u_;
   Flows<S> flows_;
   std::size_t local_steps_;
 };

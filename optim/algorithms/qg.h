@@ -22,22 +22,22 @@ class QuasiGlobal final : public Algorithm<S> {
   QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
       : x_(x, pool, *options.codec),
         before_(x.size()),
-        g_(x.size()),
         m_(x.size()),
         beta_(static_cast<S>(options.momentum)),
         local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  bool local(LocalStep<S>& step) override {
+  Report local(Learner<S>& learner, double learning_rate) override {
     std::ranges::copy(x_.values(), before_.begin());
-    gamma_ = static_cast<S>(step.learning_rate());
-    for (std::size_t k = 0; k < local_steps_; ++k) {
-      if (!step.gradient(x_.values(), g_)) return false;
-      axpy(beta_, std::span<const S>(m_), std::span<S>(g_));
-      if (!step.accepts(x_.values(), g_, -gamma_)) return false;
-      axpy(-gamma_, std::span<const S>(g_), x_.edit());
-    }
-    return true;
+    gamma_ = static_cast<S>(learning_rate);
+    const Scaled<S> momentum{beta_, m_};
+    const std::span<S> x = x_.edit();
+    return learner.advance(x,
+                           {.count = local_steps_,
+                            .learning_rate = learning_rate,
+                            .added = {&momentum, 1},
+                            .is_plain = true},
+                           {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -57,7 +57,7 @@ class QuasiGlobal final : public Algorithm<S> {
   }
 
   Average<S> x_;
-  std::vector<S> before_, g_, m_;
+  std::vector<S> before_, m_;
   S beta_;
   S gamma_ = 0;  // of the step that was offered; 0: none
   std::size_t local_steps_;

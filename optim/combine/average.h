@@ -23,12 +23,11 @@ class Average {
   // The numbers, to be changed. What was sent stays as it is.
   std::span<S> edit() { return s_.edit(); }
 
-  // s for the wire. Terms without an `own` of theirs are averaged with it from now on.
+  // s for the wire.
   Payload offer() { return sent_ = encode(*format_, s_, wire_); }
-  const Payload& sent() const { return sent_; }
   const Format& format() const { return *format_; }
 
-  // REQUIRES that there was an offer.
+  // REQUIRES that there was an offer, and terms that have their `own`.
   MixResult absorb(std::span<const MixTerm> terms) { return mix(s_, sent_, terms, *format_); }
 
  private:

@@ -38,9 +38,11 @@ class Flows {
     for (const std::uint64_t edge : edges)
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
   }
-  // v += factor sum_j F_ij. REQUIRES v of their size.
-  void add_to(std::span<S> v, S factor = 1) const {
-    for (const auto& [edge, flow] : flows_) axpy(factor, std::span<const S>(flow), v);
+  // factor F_ij, one for each edge. Valid until another function is called.
+  std::span<const Scaled<S>> scaled(S factor = 1) {
+    scaled_.clear();
+    for (const auto& [edge, flow] : flows_) scaled_.push_back({factor, flow});
+    return scaled_;
   }
 
   // How much of a pair enters s, and how much of that is counted. The same at both of its ends.
@@ -61,8 +63,7 @@ class Flows {
     for (const std::size_t place : result.mixed) {
       MixTerm& term = kept[place];
       if (shares.gain) term.weight *= shares.gain(term);
-      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.sent(),
-                 s.format());
+      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.format());
     }
     return result;
   }
@@ -70,6 +71,7 @@ class Flows {
  private:
   std::size_t size_;
   std::map<std::uint64_t, std::vector<S>> flows_;
+  std::vector<Scaled<S>> scaled_;
 };
 
 }  // namespace starling::optim

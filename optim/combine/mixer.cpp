@@ -33,8 +33,7 @@ bool is_same(const Payload& a, const Payload& b) {
 }
 
 Pair pair_of(const MixTerm& term, const Payload& sent) {
-  const bool is_last = term.own.empty() || is_same(term.own, sent);
-  return {&term, is_last ? nullptr : &term.own};
+  return {&term, is_same(term.own, sent) ? nullptr : &term.own};
 }
 
 // One pass with the given pairs, from x to `out`; returns ||theirs_j - s||^2 of each, not finite
@@ -121,8 +120,7 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   MixResult result;
   std::vector<Pair> sound;
   for (const MixTerm& term : terms) {
-    if (fits(format, term.theirs, x.size()) &&
-        (term.own.empty() || fits(format, term.own, x.size())))
+    if (fits(format, term.theirs, x.size()) && fits(format, term.own, x.size()))
       sound.push_back(pair_of(term, sent));
     else
       result.rejections.push_back({term.peer, "size"});
@@ -146,23 +144,19 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
 }
 
 template <class S>
-void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Payload& sent,
-                const Format& format) {
-  const Payload& own = term.own.empty() ? sent : term.own;
+void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Format& format) {
   std::array<S, kMixTile> mine, theirs;
   const S weight = static_cast<S>(term.weight);
   for (std::size_t start = 0; start < flow.size(); start += kMixTile) {
     const std::size_t size = std::min(kMixTile, flow.size() - start);
-    decode(format, own, first + start, std::span(mine).first(size));
+    decode(format, term.own, first + start, std::span(mine).first(size));
     decode(format, term.theirs, first + start, std::span(theirs).first(size));
     for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - mine[k]);
   }
 }
 
-template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Payload&,
-                         const Format&);
-template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Payload&,
-                         const Format&);
+template void accumulate(std::span<float>, std::size_t, const MixTerm&, const Format&);
+template void accumulate(std::span<double>, std::size_t, const MixTerm&, const Format&);
 template MixResult mix(SharedVector<float>&, const Payload&, std::span<const MixTerm>,
                        const Format&);
 template MixResult mix(SharedVector<double>&, const Payload&, std::span<const MixTerm>,

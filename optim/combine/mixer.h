@@ -20,17 +20,17 @@ struct MixResult {
 };
 
 // `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not
-// the exact value, is what conserves the mean under rounding. A pair with a vector of the wrong
-// size or with a number that is not finite is left out, at both of its ends, so that its weight
-// stays with self; the reason tells where the vector is this node's own.
+// the exact value, is what conserves the mean under rounding. Every term has its `own`; one that
+// is `sent`, by its address, costs no second pass. A pair with a vector of the wrong size or with a
+// number that is not finite is left out, at both of its ends, so that its weight stays with self;
+// the reason tells where the vector is this node's own.
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
               const Format& format);
 
 // flow += w (theirs - own) of the numbers from `first` on, as mix() added it. REQUIRES a term that
-// mix() took, with `sent` as there.
+// mix() took.
 template <class S>
-void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Payload& sent,
-                const Format& format);
+void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Format& format);
 
 }  // namespace starling::optim

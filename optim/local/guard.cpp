@@ -52,7 +52,7 @@ Result<void> Guard<S>::check(const Step& step) {
 
 template <class S>
 double Guard<S>::loss_at(std::span<const S> x) {
-  return objective_->evaluate(x, kSamples).loss;
+  return function_->evaluate(x, kSamples).loss;
 }
 
 template <class S>
@@ -69,8 +69,8 @@ void Guard<S>::refer_to(std::span<const S> x) {
 template <class S>
 void Guard<S>::refer_to_initial_model() {
   if (std::exchange(knows_initial_, true)) return;
-  std::vector<S> initial(objective_->dimension());
-  objective_->initialize(initial, seed_);
+  std::vector<S> initial(function_->dimension());
+  function_->initialize(initial, seed_);
   refer_to(initial);
 }
 

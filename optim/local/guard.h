@@ -23,8 +23,8 @@ namespace starling::optim {
 template <class S>
 class Guard {
  public:
-  // `objective` outlives the guard; `seed` is that of the initial model.
-  Guard(Objective<S>& objective, std::uint64_t seed) : objective_(&objective), seed_(seed) {}
+  // `function` outlives the guard; `seed` is that of the initial model.
+  Guard(LocalFunction<S>& function, std::uint64_t seed) : function_(&function), seed_(seed) {}
 
   // From x to x + factor u.
   struct Step {
@@ -45,7 +45,7 @@ class Guard {
   void refer_to(std::span<const S> x);
   void refer_to_initial_model();
 
-  Objective<S>* objective_;
+  LocalFunction<S>* function_;
   std::uint64_t seed_;
   double good_length_ = 0, good_loss_ = 0;  // the largest ||u|| and loss of those found good
   double reference_ = 0;  // max(F(x_0), F(x_1)) as far as they are finite and known

@@ -30,6 +30,18 @@ void pull(const PullSources<double>& from, std::size_t first, std::size_t count,
 void axpy(float a, std::span<const float> x, std::span<float> y);
 void axpy(double a, std::span<const double> x, std::span<double> y);
 
+// factor * values, without computing it.
+template <class S>
+struct Scaled {
+  S factor = 1;
+  std::span<const S> values;
+};
+// y += the terms, one after another. REQUIRES equal sizes.
+template <class S>
+void add(std::span<const Scaled<S>> terms, std::span<S> y) {
+  for (const Scaled<S>& term : terms) axpy(term.factor, term.values, y);
+}
+
 // ||x||^2, summed in a fixed order in double.
 double squared_norm(std::span<const float> x);
 double squared_norm(std::span<const double> x);

@@ -115,7 +115,7 @@ TEST_CASE("What is no model is refused and damage never gets further than an err
     const auto answer = predict_json(*std::move(model), {{"rows", {{{"age", 1}, {"job", "x"}}}}});
     if (answer) CHECK(answer->contains("predictions"));
   }
-  const std::vector<models::TensorPlace> places{{"w", {1}, 0}};
+  const std::vector<optim::ParameterBlock> places{{"w", {1}, 0}};
   const std::vector<double> one{1};
   const auto other = safetensors(places, one, models::Precision::f32, {});
   CHECK(parse_model(other).error().text.find("no model of this program") != std::string::npos);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "models/data/reference.h"
 #include "tests/models/support.h"
@@ -121,7 +123,31 @@ TEST_CASE("Every gradient agrees with finite differences and float with double")
     const auto exact = make<double>(each.model, each.data, data, shard_of(1, 0));
     check_gradient(*exact);
     check_float_agrees(*exact, *make<float>(each.model, each.data, data, shard_of(1, 0)));
-    CHECK(exact->schema() != make<float>(each.model, each.data, data, shard_of(1, 0))->schema());
+    CHECK(exact->describe().schema !=
+          make<float>(each.model, each.data, data, shard_of(1, 0))->describe().schema);
+  }
+}
+
+TEST_CASE("The blocks of a model lie behind each other and hold all its parameters") {
+  const Folder folder("blocks");
+  for (const Case& each : every_model(folder)) {
+    CAPTURE(to_string(each.model.kind));
+    CAPTURE(to_string(each.data.source));
+    const auto objective =
+        make<double>(each.model, each.data, load_shared(each.data), shard_of(1, 0));
+    std::set<std::string> names;
+    std::size_t offset = 0;
+    for (const optim::ParameterBlock& block : objective->blocks()) {
+      CHECK(names.insert(block.name).second);
+      CHECK(block.offset == offset);
+      CHECK(block.size() > 0);
+      offset += block.size();
+    }
+    CHECK(offset == objective->dimension());
+    // A gradient fills exactly that many numbers.
+    std::vector<double> x = random_point(offset), gradient(offset + 1, 1e9);
+    objective->loss_and_gradient(x, {}, std::span(gradient).first(offset));
+    CHECK(std::ranges::count(gradient, 1e9) == 1);
   }
 }
 
@@ -288,11 +314,11 @@ TEST_CASE("Surveys of all nodes give every node the same features") {
     CHECK(node->dimension() == 0);
     CHECK(node->found(surveys));
     CHECK_FALSE(node->foundation().empty());
-    CHECK(node->schema() == nodes.front()->schema());
+    CHECK(node->describe().schema == nodes.front()->describe().schema);
     CHECK(node->dimension() == nodes.front()->dimension());
   }
   const auto alone = make<double>({}, options, data, shard_of(3, 0));
-  CHECK(alone->schema() != nodes.front()->schema());
+  CHECK(alone->describe().schema != nodes.front()->describe().schema);
 }
 
 TEST_CASE("Models that do not fit the data are refused with what is allowed") {

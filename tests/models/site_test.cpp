@@ -72,9 +72,9 @@ TEST_CASE("Sites agree on the classes that only some of them have") {
       sites({table(40, 1, {"ill", "well"}), table(30, 2, {"well", "dead"}), table(20, 3, {"well"})},
             {.kind = ModelKind::softmax});
   for (const auto& node : nodes) {
-    CHECK(node->schema() == nodes.front()->schema());
+    CHECK(node->describe().schema == nodes.front()->describe().schema);
     CHECK(node->dimension() == (3 + 1) * 3);
-    CHECK(node->notes().front() == "classes of y over all nodes: dead, ill, well");
+    CHECK(node->describe().notes.front() == "classes of y over all nodes: dead, ill, well");
   }
   // The class of the third site is the last of all: its own bias wants to rise.
   std::vector<double> x(12), gradient(12);
@@ -139,9 +139,9 @@ TEST_CASE("A newcomer founds the same weighted features on the foundation of tho
       value_of(make_objective<double>({.kind = ModelKind::linear}, options, load_shared(options)));
   late->assign(shard_of(3, 2));
   REQUIRE(late->found(std::vector<std::string>{nodes.front()->foundation()}));
-  CHECK(late->schema() == nodes.front()->schema());
+  CHECK(late->describe().schema == nodes.front()->describe().schema);
   CHECK(late->foundation() == nodes.front()->foundation());
-  CHECK(late->shard_description() == "all 67 samples, of weight 0.667");
+  CHECK(late->describe().shard == "all 67 samples, of weight 0.667");
 }
 
 TEST_CASE("Rows of a class that the model was founded without are left out and named") {
@@ -157,9 +157,10 @@ TEST_CASE("Rows of a class that the model was founded without are left out and n
   CHECK(late->samples() == 2);
   late->assign(shard_of(2, 1));
   CHECK(late->samples() == 2);
-  REQUIRE(late->notes().size() == 3);
-  CHECK(late->notes()[1] == "rows of class dead are left out: the model was founded without it");
-  CHECK(late->notes()[2] ==
+  REQUIRE(late->describe().notes.size() == 3);
+  CHECK(late->describe().notes[1] ==
+        "rows of class dead are left out: the model was founded without it");
+  CHECK(late->describe().notes[2] ==
         "column w: 1 of 3 words are unknown to the model, and count as none of its words");
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("Training that starts from a model has its features and its parameters
   const auto node = value_of(make_objective<double>(model, options, data));
   node->assign(shard_of(1, 0));
   REQUIRE(node->found(std::vector<std::string>{node->survey()}));
-  CHECK(node->schema() == nodes.front()->schema());
+  CHECK(node->describe().schema == nodes.front()->describe().schema);
   std::vector<double> x(node->dimension());
   node->initialize(x, 1);
   CHECK(x == start->parameters);

@@ -101,7 +101,7 @@ TEST_CASE("A pair of which one vector is beyond the format is mixed at neither e
   SharedVector<float> x(large, std::make_shared<BufferPool>());
   SharedVector<float> y(small, std::make_shared<BufferPool>());
   const Payload of_x = encode(f16, x, pool), of_y = encode(f16, y, pool);
-  const MixTerm to_x{NodeId{2}, 0.5, of_y}, to_y{NodeId{1}, 0.5, of_x};
+  const MixTerm to_x{NodeId{2}, 0.5, of_y, of_x}, to_y{NodeId{1}, 0.5, of_x, of_y};
   CHECK(mix(x, of_x, std::span(&to_x, 1), f16).rejections.size() == 1);
   CHECK(mix(y, of_y, std::span(&to_y, 1), f16).rejections.size() == 1);
   CHECK(std::vector<float>(x.values().begin(), x.values().end()) == large);

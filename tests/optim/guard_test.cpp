@@ -36,10 +36,9 @@ class Bowl final : public Objective<S> {
   explicit Bowl(Calls& calls) : Bowl(calls, Flaws()) {}
   Bowl(Calls& calls, Flaws flaws) : calls_(&calls), flaws_(flaws) {}
   void assign(const Shard&) override {}
-  std::size_t dimension() const override { return 2; }
+  DataSummary describe() const override { return {8, "eight", "bowl"}; }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return 8; }
-  std::string shard_description() const override { return "eight"; }
-  std::string schema() const override { return "bowl"; }
   void initialize(std::span<S> x, std::uint64_t) const override {
     ++calls_->initial_models;
     std::ranges::fill(x, S{0});
@@ -65,6 +64,7 @@ class Bowl final : public Objective<S> {
     return sum;
   }
 
+  std::vector<ParameterBlock> blocks_ = one_block(2);
   Calls* calls_;
   Flaws flaws_;
 };

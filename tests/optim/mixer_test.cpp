@@ -59,9 +59,10 @@ TEST_CASE_TEMPLATE("Mixing moves towards the neighbours by the weights", S, floa
   const auto own = random_vector<S>(size, 1), a = random_vector<S>(size, 2),
              b = random_vector<S>(size, 3);
   SharedVector<S> x = shared(own);
-  const std::vector<MixTerm> terms = {{NodeId{7}, 0.25, in_pieces(encoded(a, codec), 4096)},
-                                      {NodeId{8}, 0.5, encoded(b, codec)}};
-  const MixResult result = mix(x, encoded(own, codec), terms, codec);
+  const Payload sent = encoded(own, codec);
+  const std::vector<MixTerm> terms = {{NodeId{7}, 0.25, in_pieces(encoded(a, codec), 4096), sent},
+                                      {NodeId{8}, 0.5, encoded(b, codec), sent}};
+  const MixResult result = mix(x, sent, terms, codec);
   REQUIRE(result.distances.size() == 2);
   CHECK(result.rejections.empty());
   double worst = 0, squared = 0;
@@ -87,10 +88,12 @@ TEST_CASE("What was sent stays as it is while the vector goes on") {
       const Payload sent = x.share();
       CHECK(x.is_shown_by(sent));
       const double weight = 0.5 / static_cast<double>(degree);
-      const std::vector<MixTerm> terms(degree,
-                                       {NodeId{2}, weight, encoded(theirs, *format_named("f32"))});
-      mix(x, sent, terms, *format_named("f32"));
-      mix(copied, encoded(own, *format_named("f32")), terms, *format_named("f32"));
+      const Format& f32 = *format_named("f32");
+      const Payload copy = encoded(own, f32);
+      mix(x, sent, std::vector<MixTerm>(degree, {NodeId{2}, weight, encoded(theirs, f32), sent}),
+          f32);
+      mix(copied, copy,
+          std::vector<MixTerm>(degree, {NodeId{2}, weight, encoded(theirs, f32), copy}), f32);
       CHECK(copy_of(x) == copy_of(copied));
       double worst = 0;
       for (std::size_t i = 0; i < size; ++i)
@@ -124,10 +127,11 @@ TEST_CASE_TEMPLATE("A late pair is mixed by what both were", S, float, double) {
   const auto now = random_vector<S>(size, 1), before = random_vector<S>(size, 2),
              theirs = random_vector<S>(size, 3), late = random_vector<S>(size, 4);
   SharedVector<S> x = shared(now);
+  const Payload sent = encoded(now, codec);
   const std::vector<MixTerm> terms = {
-      {NodeId{2}, 0.4, encoded(theirs, codec)},
+      {NodeId{2}, 0.4, encoded(theirs, codec), sent},
       {NodeId{2}, 0.3, encoded(late, codec), encoded(before, codec)}};
-  CHECK(mix(x, encoded(now, codec), terms, codec).distances.size() == 2);
+  CHECK(mix(x, sent, terms, codec).distances.size() == 2);
   double worst = 0;
   for (std::size_t i = 0; i < size; ++i)
     worst = std::max(worst, std::abs(static_cast<double>(x.values()[i] -
@@ -136,16 +140,26 @@ TEST_CASE_TEMPLATE("A late pair is mixed by what both were", S, float, double) {
   CHECK(worst < (sizeof(S) == 4 ? 1e-6 : 1e-14));
 }
 
-TEST_CASE("To name what was sent last as one's own changes no bit") {
+TEST_CASE("What was sent last is the same own vector at its address and at another") {
   const Format& f32 = *format_named("f32");
   const auto own = random_vector<float>(5001, 1), theirs = random_vector<float>(5001, 2);
   SharedVector<float> x = shared(own), y = shared(own);
   const Payload sent = x.share(), other = y.share();
-  const MixTerm named{NodeId{2}, 0.3, encoded(theirs, f32), sent};
-  const MixTerm unnamed{NodeId{2}, 0.3, encoded(theirs, f32)};
-  mix(x, sent, std::span(&named, 1), f32);
-  mix(y, other, std::span(&unnamed, 1), f32);
+  const MixTerm here{NodeId{2}, 0.3, encoded(theirs, f32), sent};
+  const MixTerm elsewhere{NodeId{2}, 0.3, encoded(theirs, f32), encoded(own, f32)};
+  CHECK(mix(x, sent, std::span(&here, 1), f32).mixed.size() == 1);
+  CHECK(mix(y, other, std::span(&elsewhere, 1), f32).mixed.size() == 1);
   CHECK(copy_of(x) == copy_of(y));
+  CHECK(copy_of(x) != own);
+}
+
+TEST_CASE("A term without a vector of its own is refused") {
+  const Format& f32 = *format_named("f32");
+  const auto own = random_vector<float>(10, 1), theirs = random_vector<float>(10, 2);
+  SharedVector<float> x = shared(own);
+  const MixTerm term{NodeId{2}, 0.3, encoded(theirs, f32)};
+  CHECK(mix(x, x.share(), std::span(&term, 1), f32).rejections.size() == 1);
+  CHECK(copy_of(x) == own);
 }
 
 TEST_CASE("A vector with a number that is not finite leaves its weight with self") {
@@ -156,12 +170,12 @@ TEST_CASE("A vector with a number that is not finite leaves its weight with self
     auto bad = random_vector<float>(size, 3);
     bad[8999] = poison;
     SharedVector<float> x = shared(own), expected = shared(own);
-    const MixTerm sound{NodeId{1}, 0.3, encoded(good, *format_named("f32"))};
-    const std::vector<MixTerm> terms = {sound,
-                                        {NodeId{2}, 0.3, encoded(bad, *format_named("f32"))}};
-    const MixResult result =
-        mix(x, encoded(own, *format_named("f32")), terms, *format_named("f32"));
-    mix(expected, encoded(own, *format_named("f32")), std::span(&sound, 1), *format_named("f32"));
+    const Format& f32 = *format_named("f32");
+    const Payload sent = encoded(own, f32);
+    const MixTerm sound{NodeId{1}, 0.3, encoded(good, f32), sent};
+    const std::vector<MixTerm> terms = {sound, {NodeId{2}, 0.3, encoded(bad, f32), sent}};
+    const MixResult result = mix(x, sent, terms, f32);
+    mix(expected, sent, std::span(&sound, 1), f32);
     CHECK(copy_of(x) == copy_of(expected));
     REQUIRE(result.rejections.size() == 1);
     CHECK(result.rejections[0].peer == NodeId{2});
@@ -191,8 +205,9 @@ TEST_CASE("A node whose own vector is not finite does not blame its neighbours")
   const std::vector<float> theirs = {1, 2}, own = {1, std::numeric_limits<float>::infinity()};
   const Format& f32 = *format_named("f32");
   SharedVector<float> x = shared(own);
-  const MixTerm term{NodeId{2}, 0.3, encoded(theirs, f32)};
-  const MixResult result = mix(x, encoded(own, f32), std::span(&term, 1), f32);
+  const Payload sent = encoded(own, f32);
+  const MixTerm term{NodeId{2}, 0.3, encoded(theirs, f32), sent};
+  const MixResult result = mix(x, sent, std::span(&term, 1), f32);
   REQUIRE(result.rejections.size() == 1);
   CHECK(result.rejections[0].reason == "own vector not finite");
   CHECK(copy_of(x) == own);
@@ -201,11 +216,14 @@ TEST_CASE("A node whose own vector is not finite does not blame its neighbours")
 TEST_CASE("A vector of another size is refused") {
   const auto own = random_vector<float>(10, 1), longer = random_vector<float>(11, 2);
   SharedVector<float> x = shared(own);
-  const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, encoded(longer, *format_named("f32"))},
-                                      {NodeId{2}, 0.3, Payload()}};
-  const MixResult result = mix(x, encoded(own, *format_named("f32")), terms, *format_named("f32"));
+  const Format& f32 = *format_named("f32");
+  const Payload sent = encoded(own, f32), theirs = encoded(longer, f32);
+  const std::vector<MixTerm> terms = {{NodeId{1}, 0.3, theirs, sent},
+                                      {NodeId{2}, 0.3, Payload(), sent},
+                                      {NodeId{3}, 0.3, sent, theirs}};
+  const MixResult result = mix(x, sent, terms, f32);
   CHECK(copy_of(x) == own);
-  CHECK(result.rejections.size() == 2);
+  CHECK(result.rejections.size() == 3);
 }
 
 TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds") {
@@ -213,7 +231,7 @@ TEST_CASE("A pair that mixes what was sent keeps its sum though the wire rounds"
   SharedVector<double> x = shared(a), y = shared(b);
   const Payload sent_a = encoded(a, *format_named("f32")),
                 sent_b = encoded(b, *format_named("f32"));
-  const MixTerm to_a{NodeId{2}, 0.4, sent_b}, to_b{NodeId{1}, 0.4, sent_a};
+  const MixTerm to_a{NodeId{2}, 0.4, sent_b, sent_a}, to_b{NodeId{1}, 0.4, sent_a, sent_b};
   mix(x, sent_a, std::span(&to_a, 1), *format_named("f32"));
   mix(y, sent_b, std::span(&to_b, 1), *format_named("f32"));
   double drift = 0;
@@ -227,15 +245,12 @@ TEST_CASE_TEMPLATE("Both ends of an edge count the same but for the sign", S, fl
   for (const Format& codec : formats()) {
     std::vector<S> flow(kSize), flow_of_peer(kSize);
     for (std::uint64_t round = 0; round < 1000; ++round) {
-      // Of the last numbers of what was sent; every third pair is late.
+      // Of the last numbers of what was sent.
       const Payload sent = encoded(random_vector<S>(2 * kSize, 2 * round), codec);
       const Payload theirs = encoded(random_vector<S>(2 * kSize, 2 * round + 1), codec);
       const double weight = 1 / static_cast<double>(2 + round % 5);
-      const Payload own = round % 3 == 0 ? sent : Payload();
-      const Payload newer = encoded(random_vector<S>(2 * kSize, round), codec);
-      accumulate(std::span(flow), kSize, {NodeId{2}, weight, theirs, own},
-                 own.empty() ? sent : newer, codec);
-      accumulate(std::span(flow_of_peer), kSize, {NodeId{1}, weight, sent}, theirs, codec);
+      accumulate(std::span(flow), kSize, {NodeId{2}, weight, theirs, sent}, codec);
+      accumulate(std::span(flow_of_peer), kSize, {NodeId{1}, weight, sent, theirs}, codec);
     }
     CHECK(squared_norm(std::span<const S>(flow)) > 1000);
     axpy(S{1}, std::span<const S>(flow_of_peer), std::span(flow));

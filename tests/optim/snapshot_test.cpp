@@ -24,12 +24,13 @@ template <class S>
 class Valley final : public Objective<S> {
  public:
   Valley(std::size_t dimension, double target)
-      : dimension_(dimension), target_(static_cast<S>(target)) {}
+      : blocks_(one_block(dimension)), target_(static_cast<S>(target)) {}
   void assign(const Shard&) override {}
-  std::size_t dimension() const override { return dimension_; }
+  DataSummary describe() const override {
+    return {1, "one", fmt::format("valley {}", this->dimension())};
+  }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return 1; }
-  std::string shard_description() const override { return "one"; }
-  std::string schema() const override { return fmt::format("valley {}", dimension_); }
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   S loss_and_gradient(std::span<const S> x, std::span<S> gradient) const {
     S loss = 0;
@@ -46,7 +47,7 @@ class Valley final : public Objective<S> {
   Evaluation evaluate(std::span<const S>, std::size_t) override { return {}; }
 
  private:
-  std::size_t dimension_;
+  std::vector<ParameterBlock> blocks_;
   S target_;
 };
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "optim/codec/codec.h"
-#include "optim/local/local_step.h"
 
 using namespace starling;
 using namespace starling::optim;
@@ -20,10 +19,9 @@ class Bowl final : public Objective<double> {
  public:
   explicit Bowl(double target, bool poisoned = false) : target_(target), poisoned_(poisoned) {}
   void assign(const Shard&) override {}
-  std::size_t dimension() const override { return 2; }
+  DataSummary describe() const override { return {4, "four", "bowl"}; }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return 4; }
-  std::string shard_description() const override { return "four"; }
-  std::string schema() const override { return "bowl"; }
   void initialize(std::span<double> x, std::uint64_t) const override { x[0] = x[1] = 0; }
   double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t>,
                            std::span<double> gradient) override {
@@ -39,6 +37,7 @@ class Bowl final : public Objective<double> {
   }
 
  private:
+  std::vector<ParameterBlock> blocks_ = one_block(2);
   double target_;
   bool poisoned_;
 };
@@ -84,6 +83,31 @@ TEST_CASE("D-PSGD steps and then averages what was offered") {
   run(*b, true, false, false, {{NodeId{1}, 0.5, from_a}});
   CHECK(a->parameters() == std::vector<double>{1, 1});  // (0.5 + 1.5) / 2
   CHECK(b->parameters() == a->parameters());
+}
+
+TEST_CASE("A job that names no vector of this node's means the one offered last") {
+  for (const AlgorithmRow& row : algorithms()) {
+    if (row.needs.delivery == Delivery::per_edge) continue;
+    CAPTURE(row.name);
+    const auto named = trainer(1, options_for(&row)), unnamed = trainer(1, options_for(&row));
+    const auto peer = trainer(3, options_for(&row));
+    for (int round = 0; round < 4; ++round) {
+      const Payload own = run(*named, false, true, true).offer;
+      run(*unnamed, false, true, true);
+      const MixTerm term{.peer = NodeId{2},
+                         .weight = 0.3,
+                         .theirs = run(*peer, false, true, true).offer,
+                         .own = own,
+                         .edge = 7,
+                         .span = 0.5};
+      MixTerm without = term;
+      without.own = {};
+      CHECK(run(*named, true, false, false, {term}).rejections.empty());
+      CHECK(run(*unnamed, true, false, false, {without}).rejections.empty());
+      CHECK(named->parameters() == unnamed->parameters());
+    }
+    CHECK(named->parameters() != peer->parameters());
+  }
 }
 
 TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
@@ -142,19 +166,4 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
         CHECK(one->parameters() == other->parameters());
       }
     }
-}
-
-TEST_CASE("The linear and the proximal term move the minimum as they should") {
-  // min (x-1)^2/2 + c x + mu/2 (x-v)^2 is at (1 - c + mu v) / (1 + mu).
-  Bowl bowl(1);
-  Options options = options_for(algorithm_named("dpsgd"));
-  options.learning_rate = 0.2;
-  LocalStep<double> step(options, bowl, 1);
-  step.terms() = {{0.5, 0.5}, {2.0, 2.0}, 3.0};
-  std::vector<double> x{0, 0}, u(2);
-  for (int k = 0; k < 200; ++k) {
-    REQUIRE(step.direction(x, u));
-    for (std::size_t i = 0; i < 2; ++i) x[i] += u[i];
-  }
-  CHECK(x[0] == doctest::Approx((1 - 0.5 + 3 * 2.0) / 4));
 }

@@ -33,10 +33,9 @@ class Reference final : public optim::Objective<S> {
   Reference(std::size_t node, Broken is_broken)
       : exact_(reference_objective_in<S>({}, node)), is_broken_(std::move(is_broken)) {}
   void assign(const optim::Shard&) override {}
-  std::size_t dimension() const override { return exact_->dimension(); }
+  optim::DataSummary describe() const override { return exact_->describe(); }
+  std::span<const optim::ParameterBlock> blocks() const override { return exact_->blocks(); }
   std::size_t samples() const override { return exact_->samples(); }
-  std::string shard_description() const override { return exact_->shard_description(); }
-  std::string schema() const override { return exact_->schema(); }
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override {
@@ -49,7 +48,7 @@ class Reference final : public optim::Objective<S> {
     evaluation.loss *= broken_factor(x);
     return evaluation;
   }
-  std::span<const S> optimum() const override { return exact_->optimum(); }
+  std::span<const double> optimum() const override { return exact_->optimum(); }
 
  private:
   double broken_factor(std::span<const S> x) const {

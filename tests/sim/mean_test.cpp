@@ -27,10 +27,9 @@ class Still final : public optim::Objective<float> {
  public:
   explicit Still(std::size_t node) : node_(node) {}
   void assign(const optim::Shard&) override {}
-  std::size_t dimension() const override { return 8; }
+  optim::DataSummary describe() const override { return {1, "nothing", "still"}; }
+  std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return 1; }
-  std::string shard_description() const override { return "nothing"; }
-  std::string schema() const override { return "still"; }
   void initialize(std::span<float> x, std::uint64_t) const override {
     for (std::size_t k = 0; k < x.size(); ++k)
       x[k] = static_cast<float>(1 + Prng(mix64(node_ << 8 | k)).uniform());
@@ -43,6 +42,7 @@ class Still final : public optim::Objective<float> {
   optim::Evaluation evaluate(std::span<const float>, std::size_t) override { return {}; }
 
  private:
+  std::vector<optim::ParameterBlock> blocks_ = optim::one_block(8);
   std::size_t node_;
 };
 

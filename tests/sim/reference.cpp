@@ -58,17 +58,20 @@ namespace {
 class Reference final : public optim::Objective<double> {
  public:
   Reference(const ReferenceShape& shape, std::size_t i)
-      : shape_(shape), local_(reference_local(shape, i % shape.n)) {
+      : shape_(shape),
+        blocks_(optim::one_block(shape.d)),
+        local_(reference_local(shape, i % shape.n)) {
     std::vector<std::size_t> all(shape.n);
     std::iota(all.begin(), all.end(), 0U);
     optimum_ = reference_optimum(shape, all);
   }
 
   void assign(const optim::Shard&) override {}
-  std::size_t dimension() const override { return shape_.d; }
+  optim::DataSummary describe() const override {
+    return {shape_.m, "its own problem", "reference"};
+  }
+  std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return shape_.m; }
-  std::string shard_description() const override { return "its own problem"; }
-  std::string schema() const override { return "reference"; }
   void initialize(std::span<double> x, std::uint64_t) const override { std::ranges::fill(x, 0.0); }
   double loss_and_gradient(std::span<const double> x, std::span<const std::uint32_t>,
                            std::span<double> gradient) override {
@@ -102,6 +105,7 @@ class Reference final : public optim::Objective<double> {
   }
 
   ReferenceShape shape_;
+  std::vector<optim::ParameterBlock> blocks_;
   Local local_;
   std::vector<double> optimum_;
 };
@@ -111,15 +115,12 @@ template <class S>
 class Rounded final : public optim::Objective<S> {
  public:
   Rounded(const ReferenceShape& shape, std::size_t i, bool has_closed_form)
-      : exact_(shape, i),
-        has_closed_form_(has_closed_form),
-        optimum_(exact_.optimum().begin(), exact_.optimum().end()) {}
+      : exact_(shape, i), has_closed_form_(has_closed_form) {}
 
   void assign(const optim::Shard&) override {}
-  std::size_t dimension() const override { return exact_.dimension(); }
+  optim::DataSummary describe() const override { return exact_.describe(); }
+  std::span<const optim::ParameterBlock> blocks() const override { return exact_.blocks(); }
   std::size_t samples() const override { return exact_.samples(); }
-  std::string shard_description() const override { return exact_.shard_description(); }
-  std::string schema() const override { return exact_.schema(); }
   void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override {
@@ -137,7 +138,7 @@ class Rounded final : public optim::Objective<S> {
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return exact_.evaluate(widened(x), limit);
   }
-  std::span<const S> optimum() const override { return optimum_; }
+  std::span<const double> optimum() const override { return exact_.optimum(); }
 
  private:
   static std::vector<double> widened(std::span<const S> x) { return {x.begin(), x.end()}; }
@@ -147,7 +148,6 @@ class Rounded final : public optim::Objective<S> {
 
   Reference exact_;
   bool has_closed_form_;
-  std::vector<S> optimum_;
 };
 
 }  // namespace

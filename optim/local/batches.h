@@ -1,0 +1,31 @@
+// Batches: the order in which a node goes over its samples: pass by pass, each shuffled anew, and
+// cut into batches of one size. What is left of a pass is left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/prng.h"
+
+namespace starling::optim {
+
+class Batches {
+ public:
+  // Of `size` samples each; 0: of all. The order is drawn from `prng`.
+  Batches(std::size_t size, Prng prng) : size_(size), prng_(prng) {}
+
+  // Indices below `samples`, valid until the next call; empty for all of them.
+  std::span<const std::uint32_t> next(std::size_t samples);
+  // The samples changed: the next batch begins a pass.
+  void reshuffle() { order_.clear(); }
+
+ private:
+  std::size_t size_;
+  Prng prng_;
+  std::vector<std::uint32_t> order_;  // a shuffled pass over the samples
+  std::size_t position_ = 0;
+};
+
+}  // namespace starling::optim

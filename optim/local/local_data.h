@@ -1,0 +1,50 @@
+// LocalData: a node's duties towards the others that come of holding data: what must agree before
+// the first step, and which samples are whose. The trainer is the only caller. One thread at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "optim/job.h"
+
+namespace starling::optim {
+
+struct DataSummary {
+  std::size_t samples = 0;  // held by this node now
+  std::string shard;        // which those are, for people
+  // A text that differs whenever averaging two models would be meaningless: kind, sizes, features.
+  std::string schema;
+  // What people should know of the foundation: where this node's data differ from it, a sentence
+  // each.
+  std::vector<std::string> notes = {};
+};
+
+class LocalData {
+ public:
+  virtual ~LocalData() = default;
+
+  // This node's share of the data's statistics (sums, categories), opaque to everyone else; empty
+  // when the model needs none. Made from this node's own samples only.
+  virtual std::string survey() const { return {}; }
+  // Sets the feature statistics from the surveys of all founders, own included, in an agreed
+  // order. Called once, before there are blocks where survey() is not empty. A peer's survey is
+  // outside data: a malformed one is an error, and changes nothing.
+  virtual Result<void> found(std::span<const std::string> surveys) {
+    static_cast<void>(surveys);
+    return {};
+  }
+  // A survey on which alone a newcomer founds the same features. REQUIRES a foundation.
+  virtual std::string foundation() const { return {}; }
+  // Says which samples are this node's from now on. May be called at any time.
+  virtual void assign(const Shard& shard) = 0;
+  virtual DataSummary describe() const = 0;
+  // The known minimiser of the mean of all F_i, for all shards as they are now; empty when unknown.
+  // Valid until the next assign().
+  virtual std::span<const double> optimum() const { return {}; }
+};
+
+}  // namespace starling::optim

@@ -1,0 +1,191 @@
+#include "optim/local/local_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+namespace {
+
+template <class S>
+double norm(std::span<const S> x) {
+  return std::sqrt(squared_norm(x));
+}
+
+template <class S>
+bool has_terms(const LocalSteps<S>& steps) {
+  return !steps.linear.empty() || steps.mu > 0;
+}
+
+Batches batches(const Options& options, std::uint64_t stream) {
+  return {options.batch_size, Prng::derive(options.seed, stream)};
+}
+
+}  // namespace
+
+template <class S>
+LocalLearner<S>::LocalLearner(const Options& options, std::unique_ptr<Objective<S>> objective,
+                              std::uint64_t stream)
+    : options_(options),
+      objective_(std::move(objective)),
+      stream_(stream),
+      guard_(*objective_, options.seed),
+      batches_(batches(options, stream)) {}
+
+template <class S>
+Result<void> LocalLearner<S>::found(std::span<const std::string> surveys) {
+  TRY_DO(objective_->found(surveys));
+  optimizer_ = nullptr;
+  guard_ = Guard<S>(*objective_, options_.seed);
+  batches_ = batches(options_, stream_);
+  return {};
+}
+
+template <class S>
+void LocalLearner<S>::assign(const Shard& shard) {
+  objective_->assign(shard);
+  batches_.reshuffle();
+}
+
+template <class S>
+LocalOptimizer<S>& LocalLearner<S>::optimizer() {
+  if (!optimizer_)
+    optimizer_ =
+        make_local_optimizer<S>(options_.local_optimizer, options_.momentum, this->dimension());
+  return *optimizer_;
+}
+
+template <class S>
+State<S> LocalLearner<S>::state() {
+  return optimizer().state();
+}
+
+template <class S>
+void LocalLearner<S>::restart() {
+  optimizer().reset();
+  guard_.reset();
+}
+
+template <class S>
+Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps,
+                                const Moves<S>& to) {
+  ENSURE(!steps.is_exact || (!to.end.empty() && to.sum.empty()), "a minimum is no sum of steps");
+  report_ = {};
+  u_.resize(x.size());
+  std::ranges::fill(to.sum, S{0});
+  const std::span<S> d = to.direction.empty() ? std::span<S>(u_) : to.direction;
+  for (std::size_t k = 0; k < steps.count; ++k) {
+    const bool is_sound = gradient(x, steps, d);
+    if (!is_sound && !steps.goes_on) break;
+    // Behind the gradient, for it is what the report speaks of.
+    if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
+    const bool is_taken = turn(x, steps, d, is_sound);
+    if (!is_taken && !steps.goes_on) break;
+    correct(steps.correction);
+    x = move(x, k + 1 == steps.count, to);
+  }
+  if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
+  return report_;
+}
+
+template <class S>
+bool LocalLearner<S>::gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) {
+  report_.batch_samples = 0;
+  const std::size_t samples = objective_->samples();
+  if (samples == 0) {
+    std::ranges::fill(g, S{0});
+    report_.loss = report_.gradient_norm = 0;
+    add_terms(x, steps, g);
+    return true;
+  }
+  const std::span<const std::uint32_t> batch = batches_.next(samples);
+  report_.loss = objective_->loss_and_gradient(x, batch, g);
+  if (options_.weight_decay > 0) axpy(static_cast<S>(options_.weight_decay), x, g);
+  add_terms(x, steps, g);
+  report_.gradient_norm = norm<S>(g);
+  if (!std::isfinite(report_.gradient_norm) || !std::isfinite(report_.loss)) {
+    std::ranges::fill(g, S{0});
+    report_.refusal = "the gradient holds a number that is not finite";
+    return false;
+  }
+  report_.batch_samples = batch.empty() ? samples : batch.size();
+  return true;
+}
+
+template <class S>
+void LocalLearner<S>::add_terms(std::span<const S> x, const LocalSteps<S>& steps,
+                                std::span<S> g) const {
+  const S mu = static_cast<S>(steps.mu);
+  if (!steps.linear.empty()) axpy(S{1}, steps.linear, g);
+  if (mu > 0) axpy(mu, x, g);
+  if (!steps.anchor.empty()) axpy(-mu, steps.anchor, g);
+}
+
+template <class S>
+bool LocalLearner<S>::minimize(const LocalSteps<S>& steps, std::span<S> x) {
+  const S own_mu = static_cast<S>(steps.mu);
+  const double mu = static_cast<double>(own_mu) + options_.weight_decay;
+  c_.assign(x.size(), S{0});
+  if (!steps.linear.empty()) std::ranges::copy(steps.linear, c_.begin());
+  if (!steps.anchor.empty()) axpy(-own_mu, steps.anchor, std::span(c_));
+  if (objective_->samples() > 0) return objective_->minimize(c_, mu, x);
+  if (!(mu > 0)) return false;
+  std::ranges::transform(c_, x.begin(), [&](S c) { return static_cast<S>(-c / mu); });
+  return true;
+}
+
+template <class S>
+bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> d,
+                           bool is_sound) {
+  const bool is_wanted = d.data() != u_.data(), is_tracked = is_wanted || !steps.added.empty();
+  add(steps.added, d);
+  if (is_wanted) std::ranges::copy(d, u_.begin());
+  factor_ = 1;
+  const bool has_samples = report_.batch_samples > 0;
+  if (!is_tracked && !(is_sound && (has_samples || has_terms(steps)))) return true;
+  if (steps.is_plain)
+    factor_ = -static_cast<S>(steps.learning_rate);
+  else
+    optimizer().step(u_, static_cast<S>(steps.learning_rate));
+  // A step of sgd is as long as its gradient, which saves a pass over memory.
+  const bool is_scaled = !steps.is_plain && !is_tracked && has_samples &&
+                         options_.local_optimizer == LocalOptimizerKind::sgd;
+  const double length = is_scaled ? steps.learning_rate * report_.gradient_norm
+                                  : std::abs(static_cast<double>(factor_)) * norm<S>(u_);
+  const Result<void> checked =
+      guard_.check({.x = x, .u = u_, .factor = factor_, .length = length, .loss = report_.loss});
+  if (checked) return true;
+  report_.refusal = checked.error().text;
+  std::ranges::fill(u_, S{0});
+  optimizer().reset();  // its momentum may be what led astray
+  return false;
+}
+
+template <class S>
+void LocalLearner<S>::correct(std::span<const Scaled<S>> correction) {
+  if (correction.empty()) return;
+  if (factor_ != 1)
+    for (S& value : u_) value *= factor_;
+  factor_ = 1;
+  add(correction, std::span<S>(u_));
+}
+
+template <class S>
+std::span<const S> LocalLearner<S>::move(std::span<const S> x, bool is_last, const Moves<S>& to) {
+  const std::span<const S> u = u_;
+  if (!to.sum.empty()) axpy(factor_, u, to.sum);
+  if (is_last && to.end.empty()) return x;
+  if (to.end.empty()) between_.resize(x.size());
+  const std::span<S> next = to.end.empty() ? std::span<S>(between_) : to.end;
+  if (next.data() != x.data()) std::ranges::copy(x, next.begin());
+  axpy(factor_, u, next);
+  return next;
+}
+
+template class LocalLearner<float>;
+template class LocalLearner<double>;
+
+}  // namespace starling::optim

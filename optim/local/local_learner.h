@@ -1,0 +1,75 @@
+// LocalLearner: learns by gradients of an Objective in this process. It draws the batches, turns
+// gradients into steps by the local optimizer, and refuses by the guard those that would do harm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/local/batches.h"
+#include "optim/local/guard.h"
+#include "optim/local/learner.h"
+#include "optim/local/local_data.h"
+#include "optim/local/local_optimizer.h"
+#include "optim/local/objective.h"
+#include "optim/options.h"
+
+namespace starling::optim {
+
+template <class S>
+class LocalLearner final : public Learner<S>, public LocalData {
+ public:
+  // `stream` tells nodes apart, so that batches differ.
+  LocalLearner(const Options& options, std::unique_ptr<Objective<S>> objective,
+               std::uint64_t stream);
+
+  std::span<const ParameterBlock> blocks() const override { return objective_->blocks(); }
+  void initialize(std::span<S> x, std::uint64_t seed) const override {
+    objective_->initialize(x, seed);
+  }
+  // The gradient has the weight decay in it. Nothing is allocated but in the first call, and where
+  // the guard looks at a step.
+  Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) override;
+  Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
+    return objective_->evaluate(x, limit);
+  }
+  // That of the local optimizer.
+  State<S> state() override;
+  void restart() override;
+
+  std::string survey() const override { return objective_->survey(); }
+  // Batches, optimizer and guard begin anew with the foundation.
+  Result<void> found(std::span<const std::string> surveys) override;
+  std::string foundation() const override { return objective_->foundation(); }
+  void assign(const Shard& shard) override;
+  DataSummary describe() const override { return objective_->describe(); }
+  std::span<const double> optimum() const override { return objective_->optimum(); }
+
+ private:
+  LocalOptimizer<S>& optimizer();
+  // g_k into g; zero, and false, where a number of it is not finite.
+  bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
+  void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
+  bool minimize(const LocalSteps<S>& steps, std::span<S> x);
+  // From g_k in d to d_k there, and to u_k; zero, and false, where the guard refuses it.
+  bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> d, bool is_sound);
+  void correct(std::span<const Scaled<S>> correction);
+  // Where the step leads from `x`.
+  std::span<const S> move(std::span<const S> x, bool is_last, const Moves<S>& to);
+
+  Options options_;
+  std::unique_ptr<Objective<S>> objective_;
+  std::uint64_t stream_;
+  std::unique_ptr<LocalOptimizer<S>> optimizer_;  // null until the first step
+  Guard<S> guard_;
+  Batches batches_;
+  Report report_;     // of the steps so far
+  std::vector<S> u_;  // u_k is factor_ times this
+  S factor_ = 1;
+  std::vector<S> between_;  // x_k, where nobody wants the end
+  std::vector<S> c_;        // of minimize()
+};
+
+}  // namespace starling::optim
