@@ -47,8 +47,7 @@ struct MixTerm {
   double weight = 0;  // w_ij >= 0; of the terms of the last offer the sum is below 1
   Payload theirs;     // a whole vector in the format of the run
   // What theirs is averaged with, of this round or an earlier one. What was offered last costs
-  // nothing: it is known by its address, and a job may leave it out. An algorithm gets it always,
-  // but where each neighbour is told something else.
+  // nothing: it is known by its address. Empty where each neighbour is told something else.
   Payload own = {};
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Of the two ends of the pair, the larger sum of learning rates over the local steps since the

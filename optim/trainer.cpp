@@ -112,7 +112,6 @@ class TypedTrainer final : public Trainer {
 
   void begin_at(const std::vector<S>& x) {
     algorithm_.reset();  // its buffers are used again
-    offered_ = {};
     algorithm_ = make_algorithm<S>(options_, std::span<const S>(x), pool_);
   }
 
@@ -195,15 +194,13 @@ class TypedTrainer final : public Trainer {
   void offer(Done& done) {
     Offer made = algorithm_->offer();
     done.is_offer = true;
-    done.offer = offered_ = std::move(made.vector);
+    done.offer = std::move(made.vector);
     done.edge_offers = std::move(made.of_edge);
   }
 
   void absorb(const Job& job, Done& done) {
     std::vector<MixTerm> terms = job.mix;
     if (PLANTED(term_lost) && !terms.empty()) terms.pop_back();
-    for (MixTerm& term : terms)
-      if (term.own.empty()) term.own = offered_;
     MixResult mixed = algorithm_->absorb(terms);
     done.stats.distances = std::move(mixed.distances);
     done.rejections = std::move(mixed.rejections);
@@ -246,7 +243,6 @@ class TypedTrainer final : public Trainer {
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   std::unique_ptr<Algorithm<S>> algorithm_;
-  Payload offered_;              // last; empty where each neighbour was told something else
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another
   std::vector<S> optimum_;       // of the data as they are now; empty: unknown

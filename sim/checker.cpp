@@ -130,7 +130,10 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
     violated("queues are bounded", node, "it sends without end at one instant");
   if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
     seen.asked = world_->now();
-  if (!std::holds_alternative<gossip::Round>(send.message.body)) return;
+  const auto* round = std::get_if<gossip::Round>(&send.message.body);
+  if (!round) return;
+  if (round->round >= seen.offer_round && !send.message.payload.empty())
+    seen.offered = address_of(send.message.payload);
   if (seen.asked && !send.message.payload.empty() && world_->now() - *seen.asked < kDonorPatience &&
       knows_donor(node))
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
@@ -148,12 +151,16 @@ bool Checker::knows_donor(std::size_t node) const {
 void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
   seen_of(node).last_job = world_->now();
+  const bool is_pairwise = world_->options().base.schedule->is_pairwise;
   double sum = 0;
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
-    if (term.own.empty()) sum += term.weight;
+    // Of late pairs, and where two at a time exchange, the own vectors are of several times.
+    const std::byte* own = address_of(term.own);
+    if (own && own == seen_of(node).offered && !is_pairwise) sum += term.weight;
   }
+  if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
   if (world_->jobs_in_flight(node) > kJobsLimit)

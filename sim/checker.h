@@ -63,6 +63,9 @@ class Checker {
     Time instant{};
     std::optional<Time> asked;  // for a model that has not come yet
     Time last_job{};            // when its trainer was given one
+    // Of the last offer: its round at least, and where its vector lies, if it was sent.
+    std::uint64_t offer_round = 0;
+    const std::byte* offered = nullptr;
   };
   static constexpr std::size_t kViolationsLimit = 100;
 

@@ -21,10 +21,6 @@ bool has_astray(const FaultCounts& counts) {
          0;
 }
 
-const std::byte* address_of(const Payload& payload) {
-  return payload.empty() ? nullptr : payload.pieces().front().bytes.data();
-}
-
 template <class S>
 std::vector<double> numbers(const Payload& payload) {
   std::vector<S> raw(payload.size() / sizeof(S));
@@ -53,6 +49,10 @@ double norm(const std::vector<double>& x) {
 
 }  // namespace
 
+const std::byte* address_of(const Payload& payload) {
+  return payload.empty() ? nullptr : payload.pieces().front().bytes.data();
+}
+
 Ledger::Book& Ledger::book_of(std::size_t node) {
   Book& book = books_[node];
   if (book.life != world_->life(node)) book = {world_->life(node), 0, {}};
@@ -73,6 +73,7 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
     report_("rounds go forward", node,
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
+  book.is_unsent = false;
   offers_[address] = offer;
 }
 
@@ -94,23 +95,21 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   const optim::Job& job = train.job;
   Book& book = book_of(node);
   book.expected.reset();
+  const bool was_unsent = std::exchange(book.is_unsent, book.is_unsent || job.offer);
   if (!job.absorb) return;
   if (gossip::counts_pairs(world_->options().base))
-    for (const optim::MixTerm& term : job.mix) enter(node, book, term);
+    for (const optim::MixTerm& term : job.mix) enter(node, term);
   // Others offer something else than their model, or mix with other weights.
-  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job);
+  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job, was_unsent);
 }
 
-void Ledger::enter(std::size_t node, const Book& book, const optim::MixTerm& term) {
+void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
   const auto theirs = offers_.find(address_of(term.theirs));
   if (theirs == offers_.end()) return;
   if (world_->has_forged(node, theirs->second.node)) return;  // they need not know the same
-  Offer own{node, book.life, book.offered_round};
-  if (!term.own.empty()) {
-    const auto found = offers_.find(address_of(term.own));
-    if (found == offers_.end()) return;
-    own = found->second;
-  }
+  const auto given = offers_.find(address_of(term.own));
+  if (given == offers_.end()) return;
+  const Offer own = given->second;
   const auto [pair, is_new] = pairs_.try_emplace(std::minmax(own, theirs->second));
   Entry& entry = pair->second;
   bool& is_mixed = entry.is_mixed[own < theirs->second ? 0 : 1];
@@ -143,7 +142,8 @@ void Ledger::expect_settled() {
 }
 
 // x + sum_j w_j (theirs_j - own_j)
-std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job) const {
+std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job,
+                                            bool is_unsent) const {
   const Vector own = world_->trainer(node).parameters();
   if (own.empty() || own.size() > kNumbersLimit) return std::nullopt;
   Vector x = own;
@@ -153,7 +153,10 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
     if (term.theirs.size() == own.size() * 2) return std::nullopt;
     const Vector theirs = decode(term.theirs, own.size());
     if (theirs.empty()) continue;
-    const Vector given = term.own.empty() ? own : decode(term.own, own.size());
+    const auto offer = offers_.find(address_of(term.own));
+    const bool is_late =
+        is_unsent || offer == offers_.end() || offer->second.round != books_[node].offered_round;
+    const Vector given = is_late ? decode(term.own, own.size()) : own;
     for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - given[k]);
   }
   return x;

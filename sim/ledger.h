@@ -18,6 +18,9 @@
 
 namespace starling::sim {
 
+// Where its first byte lies, which tells vectors apart; null for none.
+const std::byte* address_of(const Payload& payload);
+
 class Ledger {
  public:
   // REQUIRES a world that outlives it and a learning rate that is not below 0.
@@ -44,7 +47,8 @@ class Ledger {
   struct Book {
     std::uint64_t life = 0;
     std::uint64_t offered_round = 0;
-    std::optional<Vector> expected;  // the model after the job under way if nothing is learned
+    bool is_unsent = false;               // an offer is being made, or went to nobody
+    std::optional<Vector> expected = {};  // the model after the job under way if nothing is learned
   };
   struct Offer {
     std::size_t node = 0;
@@ -61,8 +65,8 @@ class Ledger {
 
   Book& book_of(std::size_t node);
   void count_bytes(std::size_t node, const gossip::Send& send);
-  void enter(std::size_t node, const Book& book, const optim::MixTerm& term);
-  std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
+  void enter(std::size_t node, const optim::MixTerm& term);
+  std::optional<Vector> mixed(std::size_t node, const optim::Job& job, bool is_unsent) const;
   void compare_model(std::size_t node, const Vector& expected, const Vector& model);
 
   World* world_;

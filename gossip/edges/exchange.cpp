@@ -130,11 +130,8 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     const double weight = item.pair.weight(), span = item.pair.span();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
-    // Where answers are given between rounds, the trainer's last offer may be that of another edge.
-    const bool is_sent = item.is_current && !rules.answers;
-    Payload own = is_sent ? Payload() : std::move(item.pair.own.payload);
-    terms.push_back(
-        {item.peer, weight, std::move(item.pair.theirs.payload), std::move(own), item.edge, span});
+    terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload),
+                     std::move(item.pair.own.payload), item.edge, span});
   }
   return terms;
 }
@@ -159,10 +156,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   for (const Item& item : items) {
     item.neighbor->weight = std::min(share, item.vector->share);
     item.vector->is_taken = true;
-    terms.push_back({item.link->wanted.peer,
-                     item.neighbor->weight,
-                     item.vector->payload,
-                     {},
+    terms.push_back({item.link->wanted.peer, item.neighbor->weight, item.vector->payload, offer_,
                      item.link->edge_id()});
   }
 }

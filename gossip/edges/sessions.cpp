@@ -139,10 +139,8 @@ Sessions::PairState Sessions::pairs(NodeId peer) const {
 std::vector<Sessions::Mixable> Sessions::take() {
   std::vector<Mixable> mixables;
   for_each([&](Session& session) {
-    for (EdgeLedger::Pair& pair : session.ledger.take()) {
-      const bool is_current = pair.index == session.current;
-      mixables.push_back({session.peer, session.edge, std::move(pair), is_current});
-    }
+    for (EdgeLedger::Pair& pair : session.ledger.take())
+      mixables.push_back({session.peer, session.edge, std::move(pair)});
   });
   return mixables;
 }

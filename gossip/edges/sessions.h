@@ -36,7 +36,6 @@ class Sessions {
     NodeId peer;
     std::uint64_t edge = 0;  // its life
     EdgeLedger::Pair pair;
-    bool is_current = false;  // its own vector is that of the last offer
   };
   enum class Heard { fresh, known, foreign };
   // How long a round waits for the other end before it asks, and from one question to the next when

@@ -214,7 +214,7 @@ void Conversation::saw(const std::string& node, const gossip::Output& output,
     const std::string said = wording_.of(node, to, send->message, send->from);
     tell_detail("messages", fmt::format("{} -> {}  {}{}", node, to, said, end));
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
-    tell_detail("jobs", fmt::format("{}  {}", node, wording_.of(train->job)));
+    tell_detail("jobs", fmt::format("{}  {}", node, wording_.of(node, train->job)));
   } else if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output)) {
     tell_detail("looks", fmt::format("{}  looks whether {} listens{}", node,
                                      nodes_.name_at(knock->at), end));

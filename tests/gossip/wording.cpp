@@ -12,6 +12,11 @@ namespace {
 
 using namespace gossip;
 
+// Tells vectors apart.
+const std::byte* lies_at(const Payload& payload) {
+  return payload.empty() ? nullptr : payload.pieces().front().bytes.data();
+}
+
 std::string_view name_of(Phase phase) {
   constexpr std::string_view kNames[] = {"joining", "training", "finished", "left"};
   return kNames[static_cast<std::size_t>(phase)];
@@ -120,8 +125,11 @@ std::string Wording::of(const std::string& from, const std::string& to, const Me
     return kind + epoch(from, to, hello->epoch, "epoch") + epoch(to, from, hello->echo, "echo");
   if (const auto* bye = std::get_if<Bye>(&body))
     return fmt::format("{}{} \"{}\"", kind, epoch(from, to, bye->epoch, "epoch"), bye->reason);
-  if (const auto* round = std::get_if<Round>(&body))
+  if (const auto* round = std::get_if<Round>(&body)) {
+    if (round->round >= offers_[from].round && !message.payload.empty())
+      offers_[from].at = lies_at(message.payload);
     return of(from, to, *round, !message.payload.empty()) + flag("rest", first_byte > 0);
+  }
   if (const auto* snapshot = std::get_if<Snapshot>(&body))
     return kind + field("round", snapshot->round);
   if (const auto* surveys = std::get_if<Surveys>(&body))
@@ -129,12 +137,14 @@ std::string Wording::of(const std::string& from, const std::string& to, const Me
   return kind;
 }
 
-std::string Wording::of(const optim::Job& job) const {
+std::string Wording::of(const std::string& node, const optim::Job& job) {
   std::string text = "job" + field("round", job.round) + flag("adopt", job.adopt.has_value());
   text += flag("absorb", job.absorb);
-  for (const optim::MixTerm& term : job.mix)
-    text +=
-        fmt::format(" {}*{:.4g}{}", name(term.peer), term.weight, term.own.empty() ? "" : "(late)");
+  for (const optim::MixTerm& term : job.mix) {
+    const bool is_late = !term.own.empty() && lies_at(term.own) != offers_[node].at;
+    text += fmt::format(" {}*{:.4g}{}", name(term.peer), term.weight, is_late ? "(late)" : "");
+  }
+  if (job.offer) offers_[node] = {job.round, nullptr};
   text += flag("snapshot", job.snapshot) + flag("evaluate", job.evaluate);
   text += flag("local", job.local) + flag("offer", job.offer);
   if (job.shard) text += field("shard-of", job.shard->members.size());

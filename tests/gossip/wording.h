@@ -21,7 +21,7 @@ class Wording {
 
   std::string of(const std::string& from, const std::string& to, const gossip::Message& message,
                  std::size_t first_byte = 0);
-  std::string of(const optim::Job& job) const;
+  std::string of(const std::string& node, const optim::Job& job);
   // A ping, its answer or a telling of news that says nothing which the sender has not said to the
   // receiver before; a message without a vector that says what one behind the same vector said.
   bool is_repetition(const std::string& from, const std::string& to,
@@ -40,6 +40,12 @@ class Wording {
   bool repeats_account(const Way& way, const gossip::Round& round, bool has_payload);
 
   std::map<NodeId, std::string> names_;
+  // The last offer of a node: its round at least, and where its vector lies, if it was sent.
+  struct Offer {
+    std::uint64_t round = 0;
+    const std::byte* at = nullptr;
+  };
+  std::map<std::string, Offer> offers_;
   std::map<Way, std::map<std::uint64_t, std::size_t>> epochs_;
   std::map<Way, std::set<std::string>> dissemination_;  // that were told
   std::map<Way, std::set<std::string>> accounts_;       // since the last vector

@@ -151,6 +151,7 @@ optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight)
   term.edge = edge(node, from);
   term.span = std::max(spans_[node], spans_[from]);
   term.theirs = offers_[from].offer;
+  term.own = offers_[node].offer;
   for (const auto& [life, payload] : offers_[from].edge_offers)
     if (life == edge(from, node)) term.theirs = payload;
   return term;
