@@ -130,11 +130,14 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
     violated("queues are bounded", node, "it sends without end at one instant");
   if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
     seen.asked = world_->now();
-  const auto* round = std::get_if<gossip::Round>(&send.message.body);
-  if (!round) return;
-  if (round->round >= seen.offer_round && !send.message.payload.empty())
-    seen.offered = address_of(send.message.payload);
-  if (seen.asked && !send.message.payload.empty() && world_->now() - *seen.asked < kDonorPatience &&
+  if (const auto* round = std::get_if<gossip::Round>(&send.message.body))
+    see(node, *round, send.message.payload);
+}
+
+void Checker::see(std::size_t node, const gossip::Round& round, const Payload& vector) {
+  Seen& seen = seen_of(node);
+  if (round.round >= seen.offer_round && !vector.empty()) seen.offered = address_of(vector);
+  if (seen.asked && !vector.empty() && world_->now() - *seen.asked < kDonorPatience &&
       knows_donor(node))
     violated("a joiner contributes late", node, "offers a vector before the model it asked for");
 }

@@ -73,6 +73,7 @@ class Checker {
   void see(std::size_t node, const gossip::Output& output);
   void see(std::size_t node, const gossip::Progress& progress);
   void see(std::size_t node, const gossip::Send& send);
+  void see(std::size_t node, const gossip::Round& round, const Payload& vector);
   void see(std::size_t node, const optim::Job& job);
   void see_status(std::size_t node);
   void see_damage(std::size_t node, const gossip::Status& status);

@@ -55,7 +55,7 @@ const std::byte* address_of(const Payload& payload) {
 
 Ledger::Book& Ledger::book_of(std::size_t node) {
   Book& book = books_[node];
-  if (book.life != world_->life(node)) book = {world_->life(node), 0, {}};
+  if (book.life != world_->life(node)) book = {.life = world_->life(node)};
   return book;
 }
 
@@ -73,7 +73,6 @@ void Ledger::see(std::size_t node, const gossip::Send& send) {
     report_("rounds go forward", node,
             fmt::format("offers round {} after {}", round->round, book.offered_round));
   book.offered_round = round->round;
-  book.is_unsent = false;
   offers_[address] = offer;
 }
 
@@ -95,12 +94,11 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
   const optim::Job& job = train.job;
   Book& book = book_of(node);
   book.expected.reset();
-  const bool was_unsent = std::exchange(book.is_unsent, book.is_unsent || job.offer);
   if (!job.absorb) return;
   if (gossip::counts_pairs(world_->options().base))
     for (const optim::MixTerm& term : job.mix) enter(node, term);
   // Others offer something else than their model, or mix with other weights.
-  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job, was_unsent);
+  if (world_->options().base.algorithm == "dpsgd") book.expected = mixed(node, job);
 }
 
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
@@ -142,8 +140,7 @@ void Ledger::expect_settled() {
 }
 
 // x + sum_j w_j (theirs_j - own_j)
-std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job,
-                                            bool is_unsent) const {
+std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job) const {
   const Vector own = world_->trainer(node).parameters();
   if (own.empty() || own.size() > kNumbersLimit) return std::nullopt;
   Vector x = own;
@@ -153,10 +150,8 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
     if (term.theirs.size() == own.size() * 2) return std::nullopt;
     const Vector theirs = decode(term.theirs, own.size());
     if (theirs.empty()) continue;
-    const auto offer = offers_.find(address_of(term.own));
-    const bool is_late =
-        is_unsent || offer == offers_.end() || offer->second.round != books_[node].offered_round;
-    const Vector given = is_late ? decode(term.own, own.size()) : own;
+    const Vector given = decode(term.own, own.size());
+    if (given.empty()) continue;
     for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - given[k]);
   }
   return x;

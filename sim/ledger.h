@@ -47,7 +47,6 @@ class Ledger {
   struct Book {
     std::uint64_t life = 0;
     std::uint64_t offered_round = 0;
-    bool is_unsent = false;               // an offer is being made, or went to nobody
     std::optional<Vector> expected = {};  // the model after the job under way if nothing is learned
   };
   struct Offer {
@@ -66,7 +65,7 @@ class Ledger {
   Book& book_of(std::size_t node);
   void count_bytes(std::size_t node, const gossip::Send& send);
   void enter(std::size_t node, const optim::MixTerm& term);
-  std::optional<Vector> mixed(std::size_t node, const optim::Job& job, bool is_unsent) const;
+  std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
   void compare_model(std::size_t node, const Vector& expected, const Vector& model);
 
   World* world_;

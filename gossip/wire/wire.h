@@ -60,8 +60,8 @@ struct OtherVersion {
   std::string name;
   Endpoint control;
 };
-// Of bytes that decode_header() refused for "protocol": all versions have begun a Join alike. Nothing
-// where it is none, or its name or address are no such.
+// Of bytes that decode_header() refused for "protocol": all versions have begun a Join alike.
+// Nothing where it is none, or its name or address are no such.
 std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes);
 
 // The error is one word or two, fit for a counter: "checksum", "malformed", "protocol", "size".
