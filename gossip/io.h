@@ -1,4 +1,4 @@
-// What can happen to a node (Input) and what it can ask for (Output).
+// The inputs that a node handles and the outputs that it asks its driver to perform.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace starling::gossip {
 
 // ---- inputs
 struct Tick {};  // time has passed
-// One message of two frames as it came from outside. `header` is copied as needed; `body` is kept.
+// One message of two frames as it came from the network. `header` is only read during the step;
+// `body` is kept.
 struct Received {
   Plane plane = Plane::control;
   std::span<const std::byte> header;
@@ -24,17 +25,17 @@ struct Received {
 struct Trained {
   optim::Done done;
 };
-// The answer to a ConnectProbe where nobody listens: the system there refuses the connection.
+// The result of a ConnectProbe when no process listens at the address: its system refuses the
+// connection.
 struct Refused {
   Endpoint at;
 };
-// The answer to a ConnectProbe where nothing comes back, neither a connection nor a refusal: the
-// host is gone or cut off. The system of a process that is stopped or busy accepts connections for
-// it.
+// The result of a ConnectProbe when neither a connection nor a refusal comes back: the host is gone
+// or cut off. (For a process that is stopped or busy its system accepts connections.)
 struct Unanswered {
   Endpoint at;
 };
-// The address that the host name of an endpoint stands for, or why there is none.
+// The result of looking up the host name of `at`: its address, or the problem if there is none.
 struct Resolved {
   Endpoint at;
   Endpoint address;
@@ -48,21 +49,22 @@ using Input =
     std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand, LeaveCommand>;
 
 // ---- outputs
-// The driver encodes it (see transfer.h) and sends it, or drops it: nothing relies on arrival.
+// The driver encodes the message (see transfer.h) and sends or drops it: nothing relies on arrival.
 struct Send {
   Endpoint to;
   Message message;
-  std::size_t from = 0;  // of the payload only the bytes from here on; the others have come
+  std::size_t from = 0;  // send the payload from this byte on; the peer has the bytes before
 };
-// No more is sent there soon: the connection may be closed.
+// No message is sent to this endpoint soon: the driver may close the connection.
 struct Hangup {
   Endpoint to;
 };
-// Looks whether anybody listens there; a connection is no answer.
+// Find out whether a process listens at the address. The driver answers with Refused or Unanswered,
+// and with nothing if a connection opens.
 struct ConnectProbe {
   Endpoint at;
 };
-// Jobs are done one after another, in order; each is answered by a Trained.
+// The driver does the jobs in order, one at a time, and answers each with a Trained.
 struct Train {
   optim::Job job;
 };
@@ -74,9 +76,9 @@ struct Progress {
   std::optional<double> accuracy, rmse, evaluation_loss;
   std::optional<double> distance;             // consensus distance, estimated
   std::optional<double> distance_to_optimum;  // ||x_i - x*||
-  std::uint64_t bytes = 0;                    // sent since the start
+  std::uint64_t bytes = 0;                    // payload bytes sent since the start
 };
-// Something a person may want to read.
+// A message for people.
 struct Event {
   enum class Kind {
     joined,
@@ -86,16 +88,16 @@ struct Event {
     left,
     edge_opened,
     edge_closed,
-    averaged,  // for the first time with that neighbour
+    averaged,  // for the first time with a neighbour
     started,
     finished,
-    data,  // what of this node's data is not as in the model
+    data,  // in what this node's data differ from the model
     trouble
   };
   Kind kind;
   std::string text;
 };
-// The node has left, or had to end because of `error`; nothing more comes from it.
+// The node has left, or ended because of `error` (empty: left). It gives no more outputs.
 struct Stopped {
   std::string error = {};
 };

@@ -137,7 +137,7 @@ bool mixes_rounds(const Options& options) {
 }
 
 bool counts_pairs(const Options& options) {
-  // What each is told anew all the time need not come every time.
+  // Each new vector replaces the one before, so that some may be lost.
   const bool takes_newest =
       options.needs.delivery == optim::Delivery::per_edge && options.schedule->is_loose;
   return options.missing == Missing::late && !takes_newest;

@@ -1,4 +1,4 @@
-// Outbox: how the parts of a node speak. It stamps each message with the node's envelope.
+// Outbox: collects the outputs of a node's parts, and puts the node's envelope on each message.
 #pragma once
 
 #include <map>
@@ -15,10 +15,11 @@ class Outbox {
   Outbox(std::uint64_t cluster, NodeId self, std::uint64_t incarnation)
       : envelope_{cluster, self, incarnation, 0} {}
 
-  // Where outputs go during one step. REQUIRES that it outlives the step.
+  // Sets where the outputs of one step go. REQUIRES that `out` outlives the step.
   void begin(Outputs& out) { out_ = &out; }
 
-  // A message beyond a limit of the protocol is not sent but counted: its receiver would refuse it.
+  // Sends a message. One beyond a limit of the protocol is only counted: its receiver would refuse
+  // it.
   void send(const Endpoint& to, Body body, Payload payload = {}, std::size_t from = 0) {
     if (!is_within_limits(body)) {
       ++unsendable_[kind_of(body).name];
@@ -30,17 +31,17 @@ class Outbox {
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }
-  // By its own type, not as an Output: moving the variant draws a false warning at -O3.
+  // Takes the alternative, not an Output: moving the variant draws a false warning at -O3.
   template <class What>
   void put(What what) {
     out_->emplace_back(std::move(what));
   }
 
-  // The node speaks as of this incarnation from now on.
+  // Messages carry this incarnation from now on.
   void set_incarnation(std::uint64_t incarnation) { envelope_.incarnation = incarnation; }
   // Payload bytes handed to the driver since the start.
   std::uint64_t sent_bytes() const { return sent_bytes_; }
-  // Messages beyond a limit of the protocol, by kind.
+  // Messages not sent because they exceeded a limit of the protocol, by kind.
   const std::map<std::string_view, std::uint64_t>& unsendable() const { return unsendable_; }
   const Envelope& envelope() const { return envelope_; }
 

@@ -1,7 +1,7 @@
-// The schedules of exchange.schedule: who exchanges when. One row for each, and in it everything
-// that depends on which one it is; settings, checks and help read the row and name no schedule. To
-// add one: its file in edges/schedules/, its row in edges/schedules/registry.cpp, its row in
-// docs/algorithms.md.
+// The schedules of exchange.schedule: when neighbours exchange. Each schedule has one row, which
+// holds everything that depends on it; settings, checks and help read the row and name no schedule.
+// A new schedule needs a file in edges/schedules/, a row in edges/schedules/registry.cpp and a row
+// in docs/algorithms.md.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@ class Scheduler;
 struct ScheduleRow {
   std::string_view name;
   std::string_view help;  // for `starling config`: what a round waits for
-  // Nodes are of different rounds as a matter of course.
+  // Nodes are normally in different rounds.
   bool is_loose = false;
-  // Two at a time exchange: for algorithms that average by pairs.
+  // Two nodes at a time exchange: for algorithms that average by pairs.
   bool is_pairwise = false;
-  // A round waits for the vectors of all neighbours, or of the part that exchange.quorum says.
+  // A round waits for the vectors of all neighbours, or of the part exchange.quorum.
   bool waits_for_all = false;
   std::unique_ptr<Scheduler> (*make)(const Options& options);
 };
 
-// In the order in which people see them. A row lives as long as the program and is told from
-// another by its address.
+// In the order in which help lists them. A row lives as long as the program; its address identifies
+// it.
 std::span<const ScheduleRow> schedules();
-// REQUIRES that there is one of that name: our code names it, not the user.
+// REQUIRES that the schedule exists: the name comes from our code, not from the user.
 const ScheduleRow* schedule_named(std::string_view name);
 
 }  // namespace starling::gossip

@@ -1,10 +1,10 @@
-// Aggregate: a running estimate of the mean of a small vector over the whole network, by talking to
-// neighbours only. Flow Updating (Jesus, Baquero, Almeida: Fault-tolerant aggregation by flow
-// updating, 2009): node i holds a value v_i and a flow f_ij per neighbour; its estimate is
+// Aggregate: a running estimate of the mean of a small vector over the whole network, from messages
+// between neighbours only. Flow Updating (Jesus, Baquero, Almeida: Fault-tolerant aggregation by
+// flow updating, 2009): node i holds a value v_i and a flow f_ij per neighbour; its estimate is
 //   e_i = v_i - sum_j f_ij ,
-// and each round it sends f_ij, with which e_j would become the local average, and that average.
-// The receiver sets f_ji = -f_ij. Flows are states, not increments: lost, repeated and late
-// messages and vanishing neighbours leave no lasting error, and values may change all the time.
+// and each round node i sends neighbour j the flow f_ij that would make e_j the local average, and
+// that average. Node j sets f_ji = -f_ij. Flows are states, not increments: lost, repeated and late
+// messages and vanishing neighbours leave no lasting error, and values may change at any time.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ class Aggregate {
   using Vector = std::vector<float>;
 
   void set_value(Vector value);
-  // What a neighbour sent: ignored when the size differs.
+  // Takes what a neighbour sent. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
   void forget(NodeId neighbor) { edges_.erase(neighbor); }
-  // Averages with what the neighbours said last. Call once a round, before flow().
+  // Averages with what each neighbour sent last. Call once a round, before flow().
   void update();
 
   bool has_value() const { return !value_.empty(); }
   const Vector& value() const { return value_; }
-  // The estimate of the mean; the value itself while nobody has been heard.
+  // The estimate of the mean; the value itself until a neighbour is heard.
   const Vector& estimate() const { return estimate_; }
-  // f_ij for a message to a neighbour; zero for one not heard yet.
+  // f_ij for a message to neighbour `to`; zero if the neighbour was not heard yet.
   Vector flow(NodeId to) const;
 
  private:

@@ -100,7 +100,7 @@ bool EdgeLedger::is_open_question() const {
 
 void EdgeLedger::close() {
   closed_ = true;
-  // Of what it offered beyond, no pair will ever be whole.
+  // The peer's vectors after this end's last one will never make a pair.
   std::erase_if(theirs_, [&](const auto& item) { return item.first > sent_.last(); });
   forget_done();
 }

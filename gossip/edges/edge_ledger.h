@@ -1,11 +1,11 @@
 // EdgeLedger: which vectors the two ends of an edge average with each other, so that the mean of
 // the network stays under loss, repetition and reordering. Each end numbers the vectors it offers
-// on the edge 1, 2, ...; the k-th of one end is paired with the k-th of the other, and each end
-// mixes every pair exactly once, early or late, s being the vectors and h the shares of pair k:
+// on the edge 1, 2, ...; the k-th vectors of both ends form pair k, and each end mixes every pair
+// exactly once, early or late, s being the vectors and h the shares of pair k:
 //   x_i += w (s_j - s_i) ,   x_j += w (s_i - s_j) ,   w = min(h_i, h_j) .
-// What i gains is what j loses. A vector is kept until the other end has said that it has it and
-// the pair is mixed. When an edge closes, each end says the number of its last vector; the pairs
-// that both have offered are still mixed, and then the ledger is settled.
+// What i gains is what j loses. A vector is kept until the peer has acknowledged it and the pair is
+// mixed. When an edge closes, each end sends the number of its last vector; the pairs that both
+// ends have offered are still mixed, and then the ledger is settled.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace starling::gossip {
 
 class EdgeLedger {
  public:
-  // Pairs that may wait for the other end's vector when one more is offered. Larger: rounds go on
-  // longer over a slow or lossy edge, with older vectors and more memory.
+  // Pairs that may wait for the peer's vector when one more vector is offered. Larger: rounds go on
+  // longer without a slow or lossy edge, with older vectors and more memory.
   static constexpr std::size_t kLateLimit = 1;
 
   struct Pair {
@@ -32,52 +32,56 @@ class EdgeLedger {
     double span() const;
   };
 
-  // What this end has sent, and what has come of the other end.
+  // The vectors that this end has sent, and those that have come from the peer.
   const SendWindow& sent() const { return sent_; }
   SendWindow& sent() { return sent_; }
   const ReceiveWindow& received() const { return received_; }
 
-  // ---- one's own vectors
-  // Whether the edge takes part in the next round: not while too many pairs wait.
+  // ---- this end's vectors
+  // Whether the edge takes a vector in the next round: not when it is closed or too many pairs
+  // wait.
   bool takes_part() const;
-  // The least round of which the other half of the next pair can be: the other end offers one
-  // vector a round at most. 0 where it has offered that already. A vector of an earlier round would
-  // meet one of another round, and so would all that follow.
+  // The least round that the peer's half of the next pair can have, because the peer offers at most
+  // one vector per round; 0 if that half was offered already. If this end offered in an earlier
+  // round, the halves of this pair and of all later ones would be of different rounds.
   std::uint64_t round_of_next() const;
   // Returns the vector's number. REQUIRES !is_closed().
   std::uint64_t offer(EdgeVector own);
-  // As SendWindow::acknowledge(); what is mixed as well is forgotten.
+  // As SendWindow::acknowledge(). Forgets the vectors that are mixed as well.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
 
-  // ---- the other end's vectors
-  // False when it is known already or numbered as no honest end would.
+  // ---- the peer's vectors
+  // Returns false if the vector is known already, makes no pair, or has a number that no honest
+  // peer uses.
   bool receive(std::uint64_t index, EdgeVector theirs);
-  // The other end has offered all up to `index`.
+  // The peer has offered all vectors up to `index`.
   void announced(std::uint64_t index) { received_.announced(index); }
-  // One that was offered has not come; it may be of a round that this end has not begun. Of a
-  // closed edge only those that make a pair count.
+  // A vector that the peer has offered has not come; it may be of a round that this end has not
+  // begun. On a closed edge only vectors that make a pair count.
   bool lacks() const;
 
   // ---- pairs
-  // Those that are whole and were not taken yet, in order; they count as mixed.
+  // Returns the whole pairs that were not taken yet, in order, and counts them as mixed.
   std::vector<Pair> take();
   bool has_pairs() const;
-  // A pair lacks its other half.
+  // A vector of this end lacks the peer's half of its pair.
   bool is_waiting() const;
-  // The other end has offered one that this end has not answered.
+  // A vector of the peer lacks this end's half of its pair.
   bool is_asked() const { return !theirs_.empty() && theirs_.rbegin()->first > sent_.last(); }
-  // A pair before that of the last offer is not whole here, or its vector not known to be there.
+  // A pair before that of the last offer is not mixed here, or this end's half of it not
+  // acknowledged.
   bool is_late() const;
 
   // ---- the end of the edge
-  // Nothing more is offered.
+  // This end offers no more vectors.
   void close();
-  // The other end offers nothing after `last`. Closes this end too.
+  // The peer offers no vector after `last`. Closes this end too.
   void closed_at(std::uint64_t last);
   bool is_closed() const { return closed_; }
-  // Something is to be learned from the other end.
+  // This end still needs an acknowledgement, a vector or the last number from the peer.
   bool is_open_question() const;
-  // Every pair that both ends offered is mixed here and its vector there.
+  // The edge is closed at both ends, every pair that both offered is mixed here, and the peer has
+  // this end's half of it.
   bool is_settled() const { return closed_ && their_last_ && sent_.kept().empty(); }
 
  private:
@@ -86,8 +90,8 @@ class EdgeLedger {
 
   SendWindow sent_;
   ReceiveWindow received_;
-  std::map<std::uint64_t, EdgeVector> theirs_;  // until mixed
-  std::uint64_t newest_round_ = 0;              // of the highest number that has come
+  std::map<std::uint64_t, EdgeVector> theirs_;  // the peer's vectors until they are mixed
+  std::uint64_t newest_round_ = 0;  // of the peer's vector with the highest number that has come
   bool closed_ = false;
   std::optional<std::uint64_t> their_last_;
 };

@@ -28,13 +28,13 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   if (offered_round_ == 0) return;
   for (const auto& [peer, link] : links.all()) {
     if (!link.active || view_of(link).was_offered) continue;
-    // The peer's first vector is under way: hear it before waiting for it.
+    // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
     if (!neighbors_.contains(peer)) neighbors_[peer].late = true;
     if (!is_paired(link)) send_offer(now, link, out);
   }
 }
 
-// An edge that brings vectors one way only has no pairs.
+// An edge that carries vectors one way only has no pairs.
 bool Exchange::is_paired(const Link& link) const {
   return counts_pairs(options_) && link.wanted.in && link.wanted.out;
 }
@@ -48,7 +48,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   const std::vector<StreamView> streams = views(links);
   if (scheduler_->rules().joins_furthest) round_ = std::max(round_, furthest_round(streams));
   offered_round_ = round_;
-  // Edges that are not open yet count: the shares of a round must add up to less than one.
+  // Edges that are not open yet count too: the shares of a round must add up to less than one.
   const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
   const auto degree = std::ranges::count_if(links.all(), is_incoming);
   offered_share_ = scheduler_->share(static_cast<std::size_t>(degree));
@@ -97,7 +97,8 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   return terms;
 }
 
-// Of the wait, the part in which the vector that came last was under way was for the network.
+// The part of the wait in which the last vector to come was under way counts as waiting for the
+// network.
 void Exchange::end_wait(Time now, const Links& links) {
   const Neighbor* last = nullptr;
   for (const auto& [peer, neighbor] : neighbors_) {
@@ -136,7 +137,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
   return terms;
 }
 
-// Of the edges whose vectors are not paired.
+// Adds the terms of the edges whose vectors are not paired.
 void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& terms) {
   struct Item {
     const Link* link;

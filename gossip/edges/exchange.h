@@ -1,11 +1,12 @@
-// Exchange: offer a vector, wait for what the schedule waits for, average, go on. The Scheduler
-// says whom a round offers to, what it lacks and when it has waited enough. A neighbour that was
-// late is waited for again as soon as it is heard. What becomes of a vector that did not come in
-// time is Options::missing: its pair is averaged late (late), the vector heard last stands in
-// (reuse), or none does (self).
+// Exchange: in each round offers a vector to the neighbours, waits as the schedule says, and
+// averages. The Scheduler decides which peers a round offers to, which vectors it lacks and when it
+// has waited enough. Rounds wait again for a late neighbour as soon as it is heard.
+// Options::missing says what becomes of a vector that did not come in time: its pair is averaged
+// late (late), the vector heard last stands in (reuse), or its weight stays with this node (self).
 //
-// Each end of an edge says with its vector which share of the difference it allows; the pair's
-// weight is the smaller of the two. So both ends use the same weight without agreeing on a view.
+// Each end of an edge sends with its vector the share of the difference that it allows; the pair's
+// weight is the smaller of the two. So both ends use the same weight even if their views of the
+// members differ.
 #pragma once
 
 #include <map>
@@ -32,51 +33,51 @@ class Exchange {
  public:
   explicit Exchange(const Options& options);
 
-  // Rounds go on from `round`; the next one is round + 1. Only forward.
+  // Sets the current round to `round` if that is later.
   void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
-  // The links may have changed: forgets neighbours that are gone, offers to new ones where vectors
-  // are not paired.
+  // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
+  // edges whose vectors are not paired.
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
-  // What the trainer offers in the current round; REQUIRES done.is_offer.
+  // Sends what the trainer offers in the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
-  // Whether a neighbour waits for an answer between rounds, which is to be offered when all pairs
-  // that are whole have been averaged; and the answer.
+  // Whether a neighbour waits for an answer between rounds. answer() sends it; call that after all
+  // whole pairs have been averaged.
   bool is_asked(const Links& links) const { return asker(links) != nullptr; }
   void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
-  // Nobody listens there: rounds wait for that neighbour only when it is heard again.
+  // No process listens at `control`: rounds do not wait for that neighbour until it is heard again.
   void refused(const Endpoint& control, const Links& links);
 
-  // Asks for what should have come long ago. Returns the neighbours that this round has waited for
-  // longer than usual, each once a round.
+  // Asks for vectors that are overdue. Returns the neighbours that this round has waited for longer
+  // than usual, each once a round.
   std::vector<NodeId> tick(Time now, const Links& links, Outbox& out);
-  // When tick() has something to do.
+  // When to call tick() next.
   Time next_tick() const { return std::min({sessions_.deadline(), next_ask_, next_doubt_}); }
 
   // The round whose vectors are exchanged.
   std::uint64_t round() const { return round_; }
-  // Whether the round of the last offer needs nobody any more.
+  // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
-  // Ends the round: what to average with. The next round is the current one + 1, or that of the
-  // neighbour furthest ahead when this node fell out of step.
+  // Ends the round and returns what to average with. The next round is the current one + 1, or that
+  // of the neighbour furthest ahead if this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
 
-  // Nothing is offered any more.
+  // This node offers no more vectors.
   void rest() { is_resting_ = true; }
-  // Closes all edges; the pairs of the vectors that both ends offered can still be taken, as terms,
-  // and once all are, both ends have averaged the same.
+  // Closes all edges. take_pairs() still returns the pairs that both ends have offered; once both
+  // ends have averaged all of them, they have averaged the same.
   void close(Time now, Outbox& out);
   std::vector<optim::MixTerm> take_pairs();
   Sessions& sessions() { return sessions_; }
 
-  // What the trainer found out about the vectors of a round.
+  // Notes what the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
   Aggregate& aggregate() { return aggregate_; }
-  // Its edges, how long it waited, and reasons such as "going on without node-3: last heard 2.1 s
-  // ago, patience 0.8 s".
+  // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
+  // 2.1 s ago, patience 0.8 s" into `status`.
   void describe(Time now, const Links& links, Status& status) const;
 
  private:
@@ -120,11 +121,11 @@ class Exchange {
   std::uint64_t round_ = 0, offered_round_ = 0;
   double offered_share_ = 0;  // of the current offer
   Payload offer_;
-  std::map<std::uint64_t, Payload> edge_offers_;  // by the life of the edge
+  std::map<std::uint64_t, Payload> edge_offers_;  // by edge id
   double path_ = 0;                               // sum of the learning rates of all local steps
-  double path_before_ = 0;                        // the same before those of the current offer
+  double path_before_ = 0;                        // path_ before the steps of the current offer
   WaitMeter waits_;
-  Recent pair_times_;  // from a round's offer to the answer
+  Recent pair_times_;  // from an offer to its answer
   NodeId slowest_{};   // the neighbour whose vector came last in the last round
   std::map<NodeId, Neighbor> neighbors_;
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed

@@ -1,4 +1,4 @@
-// Exchange: which rounds it believes. A wrong number must not lead everybody astray.
+// Exchange: which round numbers it believes. One false number must not make all nodes jump ahead.
 #include <algorithm>
 #include <utility>
 
@@ -8,18 +8,18 @@
 namespace starling::gossip {
 namespace {
 
-// A neighbour is believed to be at most so many rounds ahead of all that is known, and one more for
-// each kRoundShare-th part of the shortest round of this node since the neighbour was heard.
+// A neighbour's round is likely if it is at most this many rounds above all known rounds, plus one
+// for every 1/kRoundShare of this node's shortest round since the neighbour was heard.
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);
-// How old at most the round is that the members' table tells of a neighbour that was not heard yet.
+// How old the members' table is taken to be where it tells the round of a neighbour not heard yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
 
 }  // namespace
 
-// What is known: this node's own round, those of its neighbours and, of one that was not heard yet,
-// what the members' table says.
+// Known are this node's round, the rounds of its neighbours and, for a peer not heard yet, the
+// round in the members' table.
 bool Exchange::is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const {
   std::uint64_t known = round_;
   for (const auto& [id, neighbor] : neighbors_) known = std::max(known, neighbor.round);
@@ -35,9 +35,9 @@ bool Exchange::is_likely(Time now, const Round& message, NodeId peer, const Rost
          known + kRoundsAhead + static_cast<std::uint64_t>(age / std::max(shortest, kRoundLeast));
 }
 
-// The round of one message may be a wrong number; where the next message that is as far off says
-// about the same, it is so. A node whose steps take longer than all patience cannot expect the
-// rounds that its neighbours go on to meanwhile.
+// One unlikely round may be a false number. If the peer's next unlikely round is the same or a
+// little later, it is believed: a node whose steps take longer than all patience cannot predict how
+// far its neighbours went on meanwhile.
 bool Exchange::believes(Time now, const Round& message, NodeId peer, const Roster& members) {
   if (is_likely(now, message, peer, members)) return true;
   const auto found = neighbors_.find(peer);

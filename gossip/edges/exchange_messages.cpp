@@ -50,16 +50,16 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
   const Sessions::Waits waits{
       neighbor.patience.usual(),
       2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
-  // An edge that is younger than the job was offered nothing.
+  // An edge that opened after the job began has no vector to send.
   const bool skips = (link.wanted.out && payload.empty()) ||
                      scheduler_->skips_round(view_of(link), offered_round_);
   return sessions_.offer(now, link, {offered_round_, offered_share_, message.span, payload}, skips,
                          waits, message);
 }
 
-// Where answers are given between rounds, pairs take their time, and what comes of one acts on all
-// steps until the next: the longest span of late counts, so that a long wait behind a short one
-// does not overshoot.
+// If the schedule answers between rounds, the time between pairs varies, and the result of a pair
+// acts on all steps until the next one. A recent longer span counts instead of a shorter one, so
+// that a long wait after a short one does not overshoot.
 double Exchange::span_of(const Neighbor& neighbor) const {
   constexpr double kFade = 0.95;
   const double span = path_ - neighbor.offered_path;
@@ -74,7 +74,7 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   return doubted;
 }
 
-// A vector that this round waits for may be lost.
+// Asks the peers of unpaired edges for vectors that this round waits for: they may be lost.
 void Exchange::ask(Time now, const Links& links, Outbox& out) {
   const bool far_ahead = scheduler_->is_far_ahead(turn(), views(links));
   next_ask_ = kNever;
@@ -92,7 +92,8 @@ void Exchange::ask(Time now, const Links& links, Outbox& out) {
   }
 }
 
-// A neighbour that is waited for longer than usual may be dead: that is to be found out at once.
+// Collects neighbours that this round has waited for longer than usual. Such a neighbour may be
+// dead, and membership probes it at once.
 void Exchange::doubt(Time now, const Links& links, std::vector<NodeId>& doubted) {
   next_doubt_ = kNever;
   const std::vector<StreamView> streams = views(links);
@@ -114,7 +115,7 @@ void Exchange::doubt(Time now, const Links& links, std::vector<NodeId>& doubted)
 
 // ---------------------------------------------------------------- what is heard
 
-// Whether the message is of this life of the edge, and of its delivery.
+// Whether the message is of this opening of the edge, and paired as the edge is.
 bool Exchange::is_current(const Envelope& from, const Round& message, const Link& link) const {
   return link.peer_epoch == message.epoch && link.peer_incarnation == from.incarnation &&
          (message.echo != 0) == is_paired(link);
@@ -131,14 +132,14 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   const Link& link = found->second;
   Neighbor& neighbor = neighbors_[from.sender];
   neighbor.received_bytes += bytes;
-  // The other end is active a moment before this one: its epoch is what counts.
+  // The peer's end may be active a moment before this one, so its epoch counts, not link.active.
   if (!is_current(from, message, link)) {
     if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
   measure(now, link, neighbor, message, bytes);
   if (message.echo == 0) hear_newest(now, link, neighbor, message, out);
-  if (message.round == 0) return;  // only says what came
+  if (message.round == 0) return;  // only acknowledges or asks
   const bool is_new = message.round > neighbor.round;
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
     ++neighbor.rejected["repeated"];
@@ -149,7 +150,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     neighbor.newest.receive({message.round, message.share, std::move(payload)});
 }
 
-// The peer was heard in a round that is news.
+// The peer was heard in a newer round than before.
 void Exchange::hear_round(Time now, Neighbor& neighbor, const Round& message) {
   neighbor.round = message.round;
   neighbor.heard = now;
@@ -158,10 +159,10 @@ void Exchange::hear_round(Time now, Neighbor& neighbor, const Round& message) {
   if (!PLANTED(never_waits_again)) neighbor.late = false;
 }
 
-// Where pairs are counted, takes the message into the session of the edge.
+// Takes a message of paired vectors into the session of the edge.
 Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round& message,
                                      Payload payload, const Links& links, Outbox& out) {
-  // An answer is not answered again.
+  // No offer follows the peer's answer, so the session acknowledges the answer at once.
   const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
   const Sessions::Heard heard = sessions_.receive(now, from, message, std::move(payload), links,
                                                   is_resting_ || is_answer, out);

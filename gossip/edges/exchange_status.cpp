@@ -1,4 +1,4 @@
-// Exchange: what it says of itself and of its edges.
+// Exchange: what the status says of the rounds and the edges.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ std::vector<EdgeStatus> Exchange::edge_statuses(const Links& links) const {
   return edges;
 }
 
-// Where it is the network that a node waits for most of the time.
+// The reason for the status if this node spends most of its time waiting for the network; else
+// empty.
 std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const {
   constexpr double kMostly = 0.5, kWorthSaying = 0.005;
   if (waits_.network_share().value() < kMostly || waits_.network_share().per_round() < kWorthSaying)

@@ -13,8 +13,8 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kHelloPauseLimit = std::chrono::seconds(5);
-// Between two hellos over an open edge, to measure the link. More often: a link that changes is
-// noticed sooner, and idle nodes send more.
+// The pause between hellos over an open edge, which measure the link. Longer: a change of the link
+// is noticed later. Shorter: idle nodes send more.
 constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 
 }  // namespace
@@ -91,10 +91,10 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
                     Outbox& out) {
   const auto found = links_.find(from.sender);
   const Member* member = members.find(from.sender);
-  // Not wanted, or not yet: views differ for a moment. The other end asks again.
+  // The edge is not wanted here, or not yet, because views differ for a moment. The peer says hello
+  // again.
   if (found == links_.end() || !member || member->incarnation != from.incarnation) return;
-  // A neighbour that came back with other values is a neighbour only until the next look at
-  // members.
+  // A neighbour that restarted with other agreed values stays in links_ until the next want().
   if (!members.agrees(*member)) return;
   ++version_;
   Link& link = found->second;
@@ -112,12 +112,12 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
     link.next_hello = now + kMeasureEvery;
     out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
   }
-  // Answer what the other end does not know yet.
+  // The peer does not know this end's epoch yet, or this end has just learned the peer's.
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
 }
 
-// The agreed keys are equal, and the data make another model of them. Both ends tell each other
-// which; until that has come the hello says the least of it.
+// The agreed keys are equal, but the peer's data give another model. Both ends send their model in
+// words. Until the peer's has come, the refusal only says that something differs.
 void Links::refuse(Link& link, Outbox& out) {
   link.active = false;
   out.send(link.control, Terms{false, model_});
@@ -144,7 +144,7 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
   begin_anew(link);
 }
 
-// Should it open again, that is another life of it.
+// If the edge opens again, it has another edge id.
 void Links::begin_anew(Link& link) {
   ++version_;
   link.active = false;
@@ -167,8 +167,8 @@ void Links::tick(Time now, Outbox& out) {
     if (now < link.next_hello) continue;
     link.next_hello = now + (link.active ? kMeasureEvery : link.pause);
     if (!link.active) link.pause = std::min(link.pause * 2, kHelloPauseLimit);
-    // Without an echo, so that it is answered: the other end may long be active, and only its
-    // answer have been lost.
+    // Without an echo, so that the peer answers: the peer's end may be active already and only its
+    // answer lost.
     say_hello(now, link, 0, out);
   }
 }
@@ -186,10 +186,10 @@ void Links::close_all(Outbox& out) {
 }
 
 std::vector<std::uint64_t> Links::edge_ids() const {
-  std::vector<std::uint64_t> lives;
+  std::vector<std::uint64_t> ids;
   for (const auto& [peer, link] : links_)
-    if (link.active) lives.push_back(link.edge_id());
-  return lives;
+    if (link.active) ids.push_back(link.edge_id());
+  return ids;
 }
 
 const Link* Links::active(NodeId peer) const {

@@ -1,6 +1,6 @@
-// Links: the edges of this node. Which neighbours are wanted follows from the members and the
-// topology, a pure function; an edge is active once both ends have said hello and each has seen the
-// other's. Until then nothing is averaged over it, and nobody waits for it.
+// Links: the edges of this node. The wanted edges are a pure function of the members and the
+// topology. An edge is active once both ends have said hello and each has seen the other's hello.
+// Until then no vector is averaged over the edge, and no round waits for it.
 #pragma once
 
 #include <map>
@@ -26,18 +26,18 @@ struct Link {
   WantedEdge wanted;
   std::string name;              // of the peer
   Endpoint control, bulk;        // of the peer
-  std::uint64_t epoch = 0;       // mine for this edge
-  std::uint64_t peer_epoch = 0;  // 0: not heard
+  std::uint64_t epoch = 0;       // this end's number of this opening of the edge
+  std::uint64_t peer_epoch = 0;  // the peer's number of it; 0: not heard
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;
-  std::string refusal;  // why its model does not fit; empty: it does
+  std::string refusal;  // why the peer's model does not fit; empty: it fits
   Time next_hello{};
   Duration pause{};
-  std::optional<double> rtt_s;  // of hellos, of late
+  std::optional<double> rtt_s;  // the shortest recent round trip of hellos
   PeerClock clock;
 
-  // Another one whenever the edge begins anew; of this node's making.
+  // Identifies this opening of the edge at this node; the peer's edge id differs.
   std::uint64_t edge_id() const;
 };
 
@@ -45,13 +45,13 @@ class Links {
  public:
   explicit Links(const Options& options);
 
-  // The model to agree on, and what it is in words. Nothing is said to anybody before.
+  // Sets the hash of the model, and the model in words. No hello is sent before.
   void open(std::uint64_t schema, const std::string& layout = {});
-  // Opens and closes edges so that they are the wanted ones.
+  // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
-  // Says to all neighbours of which members this node's topology is now.
+  // Tells all neighbours the hash of the members from which this node's topology is computed.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
-  // Every edge is open, or refused, and the topologies at its ends are of the same members.
+  // Every edge is refused, or open with both ends' topologies computed from the same members.
   bool are_agreed() const;
   // Every edge is open or refused.
   bool are_open() const;
@@ -59,20 +59,20 @@ class Links {
                Outbox& out);
   void receive(const Envelope& from, const Bye& bye, Outbox& out);
   void receive(const Envelope& from, const Terms& terms);
-  // Closes the edge and opens it anew.
+  // Closes the edge and opens it again, with another edge id.
   void restart(Time now, NodeId peer, const std::string& reason, Outbox& out);
   void tick(Time now, Outbox& out);
   Time deadline() const;
   void close_all(Outbox& out);
 
-  // By peer. Changes only in want() and receive().
+  // By peer.
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
-  // The lives of the active edges, for optim::Job::edges.
+  // The edge ids of the active edges, for optim::Job::edges.
   std::vector<std::uint64_t> edge_ids() const;
-  // "no edge to …: …", one for each neighbour that does not fit.
+  // "no edge to …: …", for each neighbour whose model does not fit.
   std::vector<std::string> refusals() const;
-  // Grows whenever a link may have changed.
+  // Grows whenever a link may have changed; times of hellos do not count.
   std::uint64_t version() const { return version_; }
 
  private:
@@ -82,10 +82,10 @@ class Links {
 
   Options options_;
   std::uint64_t schema_ = 0;
-  std::vector<Term> model_;  // in words
+  std::vector<Term> model_;  // the model in words
   std::uint64_t view_ = 0;
-  // Two lives of a node share no epoch: what was sent over an edge of the first must not reach an
-  // edge of the second.
+  // Two incarnations of a node share no epoch: a message sent over an edge of the first must not be
+  // taken for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
   std::map<NodeId, Link> links_;

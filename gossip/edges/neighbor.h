@@ -1,5 +1,4 @@
-// Neighbor: what a node knows of the peer at the other end of one edge, beside the streams of their
-// vectors.
+// Neighbor: what this node knows of the peer at the other end of one edge, apart from sessions.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +14,27 @@
 namespace starling::gossip {
 
 struct Neighbor {
-  // ---- its vectors
-  std::uint64_t round = 0;           // the newest that it was heard in; 0: not heard
-  Time heard{};                      // when that was
-  Time came{};                       // its last vector, whole
-  std::uint64_t unlikely_round = 0;  // the last one that was not believed
-  NewestStream newest;               // where vectors are not paired
+  // ---- the peer's vectors
+  std::uint64_t round = 0;           // the newest round that the peer was heard in; 0: not heard
+  Time heard{};                      // when the peer was heard in that round
+  Time came{};                       // when the peer's last vector was complete
+  std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
+  NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
-  std::uint64_t offered_epoch = 0;  // of the link that the current offer went over; 0: it did not
-  Time offered{};                   // when the last offer of a round went to it
-  double offered_path = 0;          // Exchange::path_ of the last vector that was offered to it
-  double span = 0;                  // of that vector, as it was said
-  // ---- waiting for it
+  std::uint64_t offered_epoch = 0;  // Link::epoch that the current offer went over; 0: not sent
+  Time offered{};                   // when the last offer of a round went to the peer
+  double offered_path = 0;  // Exchange::path_ at the last vector that was offered to the peer
+  double span = 0;          // Round::span of that vector
+  // ---- waiting for the peer
   Patience patience;
-  bool late = false;        // its patience ran out; nobody waits until it is heard again
-  bool rests = false;       // it has finished, or nobody listens at its address
-  bool is_doubted = false;  // in this round
+  bool late = false;        // the patience ran out; no round waits until the peer is heard again
+  bool rests = false;       // the peer has finished, or no process listens at its address
+  bool is_doubted = false;  // the peer was doubted in this round
   // ---- for people
-  bool averaged = false;  // with it, at least once
+  bool averaged = false;  // with the peer, at least once
   double weight = 0;
-  LinkMeter meter;       // of its vectors
-  double send_rate = 0;  // of vectors of this node, as the peer says
+  LinkMeter meter;       // of the peer's vectors
+  double send_rate = 0;  // of this node's vectors, as the peer reports it
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   std::optional<double> distance;
   std::map<std::string, std::uint64_t> rejected;

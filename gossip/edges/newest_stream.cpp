@@ -13,7 +13,7 @@ NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round
           .reuses = options.missing != Missing::self};
 }
 
-// In another life of the edge both ends count anew.
+// At another opening of the edge both ends number their messages from 1 again.
 void NewestStream::begin(const Link& link) {
   if (std::exchange(edge_, link.edge_id()) == link.edge_id()) return;
   order_ = heard_ = vector_ = question_ = seen_ = 0;
@@ -64,7 +64,8 @@ void NewestStream::answer(Time now, const Link& link, const Round& message, std:
   if (message.asks) say(now, link, message.received < round && may_ask_back(now), out);
 }
 
-// The newest vector is not confirmed, and no question behind it waits for its answer.
+// The peer has not confirmed this end's newest vector, and no recent question sent after the vector
+// waits for an answer.
 bool NewestStream::may_ask_back(Time now) const {
   if (vector_ == 0 || vector_ < seen_) return false;
   return vector_ > question_ || now - asked_at_ >= pause_;
@@ -75,7 +76,7 @@ void NewestStream::receive(HeardVector vector) {
   latest_ = std::move(vector);
 }
 
-// Of a peer that ran ahead, the vector nearest to the round.
+// If the peer ran ahead, the older vector is nearer to this round.
 HeardVector* NewestStream::vector_for(std::uint64_t round, const Rules& rules) {
   if (before_ && rules.by_round && before_->round >= round && !(rules.once && before_->is_taken))
     return &*before_;

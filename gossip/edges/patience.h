@@ -1,12 +1,12 @@
 // Patience: how long a round waits for one neighbour, from the neighbour's own arrivals:
 //   doubt     4 * median interval + 4 * mean absolute deviation, over the last 16; then the
-//             neighbour is asked whether it lives
+//             neighbour is probed
 //   patience  the same, but never less than TCP may need after lost packets, or than it takes to
-//             notice a death, nor than 1.5 * the longest of these intervals: who was silent for so
-//             long and came back may be so again; then the round goes on without
+//             notice a death, nor than 1.5 * the longest of these intervals: a neighbour that was
+//             silent for so long once may be so again; then the round goes on without the neighbour
 // An interval in which the neighbour was late counts like every other, so that patience grows with
-// one that has become slow. Larger waits longer for a node that hangs; smaller goes on without a
-// node that is only late.
+// a neighbour that became slow. Larger: rounds wait longer for a node that hangs. Smaller: rounds
+// go on without a node that is only late.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +19,17 @@
 
 namespace starling::gossip {
 
-// The last sixteen of what took time.
+// The last sixteen durations of some event.
 class Recent {
  public:
   void add(Duration duration) { values_[count_++ % values_.size()] = duration; }
-  // Fewer say little.
+  // Whether there are enough for an estimate.
   bool is_measured() const { return count_ >= 3; }
-  // REQUIRES one.
+  // REQUIRES a duration.
   Duration median() const { return sorted()[size() / 2]; }
-  // REQUIRES one.
+  // REQUIRES a duration.
   Duration most() const { return sorted()[size() - 1]; }
-  // REQUIRES one.
+  // REQUIRES a duration.
   Duration least() const { return sorted()[0]; }
   // Mean absolute deviation from the median.
   Duration deviation() const {
@@ -66,7 +66,8 @@ class Patience {
     last_ = now;
   }
 
-  // Both above `least`; `initial` until it is measured.
+  // Both are at least `least` and at most kLimit. `initial` stands in until the intervals are
+  // measured.
   Duration doubt(Duration least, Duration initial) const {
     const Duration value = intervals_.is_measured() ? measured_ : initial;
     return std::clamp<Duration>(value, least, kLimit);
@@ -74,7 +75,7 @@ class Patience {
   Duration value(Duration least, Duration initial) const {
     return std::min<Duration>(kLimit, std::max(doubt(least, initial), longest_ * 3 / 2));
   }
-  // The shortest interval of late: nothing is lost that is not later than that.
+  // The shortest recent interval: no vector is taken for lost earlier than that.
   Duration usual() const { return usual_; }
 
  private:

@@ -1,5 +1,5 @@
-// ReceiveWindow: which numbers of the other end's vectors have come, in whatever order, and which
-// it has offered.
+// ReceiveWindow: which of the peer's numbered vectors have come, in any order, and which the peer
+// has offered.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace starling::gossip {
 
 class ReceiveWindow {
  public:
-  // Numbers further ahead than this are refused: an honest end waits for its pairs long before.
+  // Numbers further ahead than this are refused: an honest peer waits for its pairs long before.
   static constexpr std::uint64_t kSize = 64;
 
   bool takes(std::uint64_t index) const {
@@ -18,16 +18,16 @@ class ReceiveWindow {
   // REQUIRES takes(index).
   void receive(std::uint64_t index);
   bool has(std::uint64_t index) const { return index <= received_ || beyond_.contains(index); }
-  // The other end has offered all up to `index`.
+  // The peer has offered all vectors up to `index`.
   void announced(std::uint64_t index);
   std::uint64_t announced() const { return announced_; }
-  // A later one came before one that has not come.
+  // A vector came although an earlier one has not come.
   bool has_gap() const { return newest_ > received_; }
   // The highest number that has come.
   std::uint64_t newest() const { return newest_; }
   // All numbers up to this one have come.
   std::uint64_t up_to() const { return received_; }
-  // And of those behind it these, as Round::beyond.
+  // The numbers above up_to() that have come, encoded as Round::beyond.
   std::uint64_t beyond() const;
 
  private:

@@ -8,8 +8,8 @@ namespace starling::gossip {
 
 namespace {
 
-// Between two rounds of a node none of whose neighbours is in step. Smaller: it trains on towards
-// its own optimum while all its links are down and nobody is found dead.
+// The pause between rounds of a node that is far ahead of all its neighbours. Smaller: the node
+// trains on towards its own optimum while all its links are down and no neighbour is found dead.
 constexpr Duration kAlonePatience = std::chrono::seconds(60);
 
 }  // namespace
@@ -34,8 +34,9 @@ bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
   return furthest > 0 && turn.round > furthest + rules_.rounds_in_step;
 }
 
-// A peer that this round's vector did not go to waits itself, where it is behind: its edge is
-// younger than the offer. A peer that catches up is heard on the way.
+// A round does not wait for a peer that its vector did not go to: the edge is younger than the
+// offer, and a peer that is behind waits itself. The wait begins anew with every vector of a peer
+// that catches up.
 Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const {
   const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
   if (!stream.in || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};

@@ -1,6 +1,6 @@
-// Scheduler: who exchanges with whom, and when a round has waited enough. Each exchange.schedule is
-// one file and one row in schedules/ (see gossip/schedule.h). A scheduler sees the active edges and
-// decides; Exchange sends, waits and averages, and knows no schedule by name.
+// Scheduler: decides which peers exchange, and when a round has waited enough. Each
+// exchange.schedule is one file and one row in schedules/ (see gossip/schedule.h). A scheduler sees
+// the active edges and decides; Exchange sends, waits and averages, and knows no schedule by name.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct StreamView {
   std::uint64_t round = 0;            // the newest round that the peer was heard in; 0: not heard
   bool has_news = false;              // the peer's vector came, and was not averaged with before
   bool has_gap = false;               // a vector of the peer was lost or overtaken
-  bool is_waiting = false;            // this end's half of a pair waits for the peer's
-  bool is_asked = false;              // the peer's half of a pair waits for this end's
+  bool is_waiting = false;            // this end's half of a pair waits for the peer's half
+  bool is_asked = false;              // the peer's half of a pair waits for this end's half
   std::uint64_t next_pair_round = 0;  // the least round that the peer's half of the next pair has
   bool is_late = false;               // rounds go on without the peer until it is heard
-  bool rests = false;                 // the peer has finished, or nobody listens at its address
-  Time heard{}, offered{};            // when the last vector came, and was sent
-  Duration patience{};                // how long a round waits for the peer
+  bool rests = false;                 // the peer has finished, or no process listens at its address
+  Time heard{}, offered{};  // when the peer was last heard in a round, and last offered to
+  Duration patience{};      // how long a round waits for the peer
 
   bool is_two_way() const { return in && out; }
 };
@@ -38,24 +38,24 @@ using Streams = std::span<const StreamView>;
 // The current round.
 struct Turn {
   std::uint64_t round = 0;
-  Time since{};                         // when its vector was offered
-  std::optional<Duration> pair_time{};  // from an offer to its answer, the median of late
+  Time since{};                         // when this node's vector was offered
+  std::optional<Duration> pair_time{};  // from an offer to its answer, recent median
 };
 
 class Scheduler {
  public:
-  // What is the same in all rounds of a schedule.
+  // What does not change from round to round.
   struct Rules {
-    // Neighbours keep together in rounds: one that is so many behind catches up round by round, one
-    // further behind jumps. 0: the rounds of different nodes have nothing to do with each other.
+    // A node up to this many rounds behind a neighbour catches up round by round; a node further
+    // behind jumps. 0: the rounds of different nodes are unrelated.
     std::uint64_t rounds_in_step = 0;
     // Offers are made in the round of the neighbour that is furthest ahead.
     bool joins_furthest = false;
-    // A round averages with the neighbours' vectors of the same round, where those are to be had.
+    // A round averages with the neighbours' vectors of the same round, if they have come.
     bool by_round = false;
     // A pair of vectors of different rounds is left out at both its ends.
     bool same_round_pairs = false;
-    // Between rounds a peer whose half of a pair waits is answered; see Training.
+    // A peer whose half of a pair waits is answered between rounds; see Training.
     bool answers = false;
   };
 
@@ -65,11 +65,11 @@ class Scheduler {
 
   const Rules& rules() const { return rules_; }
 
-  // The share that an end with so many neighbours allows a pair, above 0, at most 1/2; see Round.
+  // The share that a node with `degree` neighbours allows a pair, above 0, at most 1/2; see Round.
   virtual double share(std::size_t degree) const = 0;
   // The peers that the vector of this round goes to.
   virtual std::vector<NodeId> choose(Streams streams) = 0;
-  // Whether an edge of pairs takes no vector in this round.
+  // Whether this node skips the round on an edge whose vectors are paired.
   virtual bool skips_round(const StreamView& stream, std::uint64_t round) const = 0;
   // Whether the round lacks a vector of the peer.
   virtual bool lacks(const StreamView& stream, std::uint64_t round) const = 0;
@@ -77,13 +77,12 @@ class Scheduler {
   // When may_finish() may become true by time alone.
   virtual Time deadline(const Turn& turn, Streams streams) const = 0;
 
-  // The round after this one.
+  // The round after `round`.
   std::uint64_t next_round(std::uint64_t round, Streams streams) const;
-  // Whether no neighbour that was heard is in step. Alone this node would only train towards its
-  // own optimum.
+  // Whether this node is more than rounds_in_step ahead of all neighbours heard. On its own it
+  // would only train towards its own optimum.
   bool is_far_ahead(const Turn& turn, Streams streams) const;
-  // Until when the round waits for the peer, if it lacks a vector of it; Time{} where it does not
-  // wait.
+  // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
   Time waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const;
 
  protected:

@@ -1,6 +1,6 @@
-// SendWindow: the numbered vectors that one end of an edge has sent, and which of them the other
-// end has. The field calls it selective repeat: a vector is sent again when something that was sent
-// behind it has been seen and the vector has not come.
+// SendWindow: the numbered vectors that this end of an edge has sent, and which of them the peer
+// has. Retransmission is selective repeat: a vector is sent again when the peer has seen a message
+// that was sent after it but not the vector.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace starling::gossip {
 // A vector that one end of an edge offers the other.
 struct EdgeVector {
   std::uint64_t round = 0;
-  double share = 0;  // that the end which offers it allows; see Round
-  double span = 0;   // of its steps since the one before; see optim::MixTerm
+  double share = 0;  // that the offering end allows; see Round
+  double span = 0;   // see Round and optim::MixTerm
   Payload payload = {};
 };
 
@@ -26,36 +26,36 @@ class SendWindow {
   std::uint64_t offer(EdgeVector vector);
   // The number of the last vector offered.
   std::uint64_t last() const { return last_; }
-  // It was sent, for the first time or again, as number `order` of all that this end sends.
-  // REQUIRES a vector that is still kept.
+  // The vector was sent or retransmitted as message number `order` of this end. REQUIRES that the
+  // vector is still kept.
   void mark_sent(std::uint64_t index, std::uint64_t order) { kept_.at(index).order = order; }
-  // The other end has all up to `index`, and those of the bits of `beyond` behind it, as
-  // Round::beyond says. Returns whether that is news.
+  // The peer has all vectors up to `index`, and those that the bits of `beyond` name, as in
+  // Round::beyond. Returns whether `index` is news.
   bool acknowledge(std::uint64_t index, std::uint64_t beyond);
-  // What the other end was last known to have: all up to this one.
+  // The peer is known to have all vectors up to this number.
   std::uint64_t acknowledged() const { return acknowledged_; }
-  // The other end has seen what was sent as number `order`.
+  // The peer has seen the message that was sent as number `order`.
   void seen(std::uint64_t order) { seen_ = std::max(seen_, order); }
-  // The highest order that the other end has seen.
+  // The highest order that the peer has seen.
   std::uint64_t seen() const { return seen_; }
-  // Those that the other end lacks although it has seen something that was sent behind them.
+  // The vectors that the peer lacks although it has seen a message that was sent after them.
   std::vector<std::uint64_t> lost() const;
-  // The highest order of those that the other end may not have; 0 where it has all.
+  // The highest order of the vectors that the peer may lack; 0 if it has all.
   std::uint64_t newest_unconfirmed() const;
-  // Bytes of the vectors that the other end has not said to have.
+  // Bytes of the vectors that the peer has not acknowledged.
   std::uint64_t unconfirmed_bytes() const;
 
-  // ---- the vectors that are kept: until they are acknowledged and done with
+  // ---- the vectors that are kept until they are acknowledged and mixed
   struct Kept {
     EdgeVector vector;
     bool is_mixed = false;
-    bool has_come = false;    // at the other end
-    std::uint64_t order = 0;  // of its last sending; 0: not yet
+    bool has_come = false;    // at the peer
+    std::uint64_t order = 0;  // Round::order of its last sending; 0: not sent
   };
   std::map<std::uint64_t, Kept>& kept() { return kept_; }
   const std::map<std::uint64_t, Kept>& kept() const { return kept_; }
   const EdgeVector& at(std::uint64_t index) const { return kept_.at(index).vector; }
-  // Forgets those that are mixed and acknowledged, and all behind `last_pair`.
+  // Forgets the vectors that are mixed and acknowledged, and all after number `last_pair`.
   void forget_done(std::uint64_t last_pair);
 
  private:

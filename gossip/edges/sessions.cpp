@@ -9,12 +9,14 @@
 namespace starling::gossip {
 namespace {
 
-// Closing sessions that are kept, settled ones included. Larger: more memory under churn.
+// Closing sessions that are kept, settled ones included. Larger: more memory when members come and
+// go often. Smaller: sessions are abandoned before they are settled.
 constexpr std::size_t kClosingLimit = 64;
-// Between questions: before the first offer, at least and at most. More often: less time lost with
-// a message, more small messages where all is well but slow.
+// The pause between questions before the first offer, and the most that round trips add to
+// kPauseLeast. Longer: a lost message costs more time. Shorter: more small messages over a slow
+// link.
 constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
-// From the other end's closing of a session to the end of its link, at most.
+// The longest time from the peer's closing of a session to the end of its link.
 constexpr Duration kClosePatience = std::chrono::seconds(2);
 constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
 
@@ -48,7 +50,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.bulk = link.bulk;
   session.pause = kPauseInitial;
   session.least_pause = 2 * kPauseLeast;
-  // This life of the edge has ended before.
+  // A session with this edge id is closing already, so the edge must begin anew.
   if (std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); }))
     broken_.push_back(session.peer);
   return session;
@@ -95,7 +97,7 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   const bool takes_part = !skips_round && session.ledger.takes_part();
   session.skipped_round = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
-  // What was to be asked before is not put off by the new round.
+  // The new round does not put off a question that is due earlier.
   if (session.ledger.is_waiting())
     session.ask_at = std::min(session.ask_at, now + waits.usual * 3 / 2 + session.pause);
   write(session, message);
@@ -163,7 +165,7 @@ Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
   return found;
 }
 
-// The other end may be active a moment before this one.
+// The peer's end may be active a moment before this one.
 Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& message,
                                           const Links& links) {
   if (Session* session = find(from, message)) return session;
@@ -174,8 +176,8 @@ Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& mes
   return &open(link->second);
 }
 
-// An honest end has seen no more than was sent, still has and has offered what it had and had
-// offered before, and closes its link soon after the session.
+// An honest peer has seen no more than this end has sent, never takes back what it acknowledged or
+// offered, and closes its link soon after the session.
 void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
   const bool is_newest = message.order > session.heard;
   const bool goes_back = message.received < session.ledger.sent().acknowledged() ||
@@ -184,7 +186,7 @@ void Sessions::find_contradiction(Time now, Session& session, const Round& messa
   if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
 }
 
-// Returns whether the vector is known already.
+// Returns whether the message holds a vector that is known already.
 bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
   EdgeLedger& ledger = session.ledger;
   const std::uint64_t received = ledger.received().up_to();
@@ -226,13 +228,14 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
     session.ask_at = kNever;
   else if (is_answered || session.ask_at == kNever)
     session.ask_at = now + session.pause;
-  // The other end answers, but what it has offered does not come: no reason to ask less often.
+  // The peer answers, but a vector that it has offered does not come: do not ask less often.
   if (!ledger.lacks()) return;
   session.pause = session.least_pause;
   session.ask_at = std::min(session.ask_at, now + session.pause);
 }
 
-// The other end waits for a vector that may be lost. Only a question behind that vector finds out.
+// The peer waits for a vector of this end that may be lost. Only the answer to a question sent
+// after that vector tells whether it is.
 bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
   const std::uint64_t newest = session.ledger.sent().newest_unconfirmed();
   if (newest == 0 || message.received >= session.ledger.sent().last()) return false;
@@ -258,7 +261,7 @@ void Sessions::send_lost(Session& session, const Round& received, Outbox& out) c
   }
 }
 
-// What has come; with `asks`, a question.
+// Sends an acknowledgement; with `asks`, also a question.
 void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   Round message;
   write(session, message);
@@ -267,7 +270,7 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
     session.question = message.order;
     session.asked_at = now;
   }
-  message.round = session.skipped_round;  // it may not have heard that
+  message.round = session.skipped_round;  // the peer may not know of the skip
   out.send(session.bulk, std::move(message));
 }
 
@@ -278,7 +281,7 @@ void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::siz
         transfer_of(session.incarnation, session.peer_epoch, missing) != transfer)
       return;
     session.partial = bytes;
-    // It comes: no reason to ask.
+    // The vector is arriving: put off the question.
     if (session.ask_at != kNever) session.ask_at = std::max(session.ask_at, now + session.pause);
   });
 }

@@ -1,12 +1,12 @@
-// Sessions: the ledgers of all edges, those that are open and those that close, and the messages
-// that keep both ends of each at the same account. A session is one life of an edge, named by the
-// epochs of its two ends; payloads of another life are never paired with its own.
+// Sessions: the ledgers of all open and closing edges, and the messages that keep the ledgers at
+// both ends of an edge equal. A session is one opening of an edge, identified by the epochs of its
+// two ends; vectors of different openings are never paired.
 //
 // Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection
-// was replaced or a queue dropped it. A connection keeps the order, so a vector is lost for certain
-// when the other end has seen something that was sent behind it, a later vector or a question, and
-// the vector has not come. Nothing is sent again before that, however late it is, and a vector that
-// came in part is sent from its first missing chunk on.
+// was replaced or a queue dropped it. A connection keeps the order, so a vector is certainly lost
+// when the peer has seen a message that was sent after it, a later vector or a question, but not
+// the vector. No vector is retransmitted before that, however late it is. A vector that came in
+// part is retransmitted from its first missing chunk on.
 #pragma once
 
 #include <cstdint>
@@ -24,75 +24,79 @@
 namespace starling::gossip {
 
 // ---- asking for what may be lost
-// From one question over this link to the next, at first.
+// The first pause between two questions over this link; it grows from there.
 Duration first_pause(const Link& link);
-// The longest between two. Larger: more time lost where much is; smaller: more small messages where
-// a neighbour is merely slow.
+// The longest pause. Larger: more time is lost where many messages are lost. Smaller: more small
+// messages to a neighbour that is merely slow.
 inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
 
 class Sessions {
  public:
   struct Mixable {
     NodeId peer;
-    std::uint64_t edge = 0;  // its life
+    std::uint64_t edge = 0;  // its edge id
     EdgeLedger::Pair pair;
   };
   enum class Heard { fresh, known, foreign };
-  // How long a round waits for the other end before it asks, and from one question to the next when
-  // it does not wait any more.
+  // `usual`: how long a round waits for the peer before it asks. `idle`: the pause between
+  // questions when no round waits.
   struct Waits {
     Duration usual{};
     Duration idle{};
   };
 
-  // Closes the sessions whose link is gone or began anew; forgets those of lives that ended.
+  // Closes the sessions whose link is gone or began anew; forgets closing sessions whose peer's
+  // incarnation has ended, once their pairs are taken.
   void follow(Time now, const Links& links, const Roster& members, Outbox& out);
 
   // ---- one round
-  // Takes the vector into the ledger of the edge, unless that one sits the round out, or shall, and
-  // writes into `message` what the other end needs. Returns whether the vector is to be sent.
+  // Takes the vector into the edge's ledger, unless `skips_round` or the ledger takes no vector
+  // now, and writes the numbers and acknowledgements of this end into `message`. Returns whether
+  // the vector is to be sent.
   bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
              Round& message);
-  // The round waits for nobody any more.
+  // The round is over and waits for no peer any more.
   void go_on(Time now);
-  // The pairs of the open session with that peer; all zero where there is none.
+  // The state of the pairs with `peer` in the open session; all zero if there is none.
   struct PairState {
-    bool has_gap = false;     // a vector of the other end was lost or overtaken: a later one came
-    bool is_waiting = false;  // this end's half of a pair waits for the other end's
-    bool is_asked = false;    // the other end's half waits for this end's
+    bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one came
+    bool is_waiting = false;       // this end's half of a pair waits for the peer's half
+    bool is_asked = false;         // the peer's half of a pair waits for this end's half
     std::uint64_t next_round = 0;  // EdgeLedger::round_of_next()
   };
   PairState pairs(NodeId peer) const;
-  // Whole pairs of all sessions, each given once.
+  // Returns the whole pairs of all sessions, each pair once.
   std::vector<Mixable> take();
-  // Whether take() would give any.
+  // Whether take() would return any.
   bool has_pairs() const;
 
   // ---- messages
-  // Of foreign sessions nothing is kept. `is_idle`: no offer will follow soon to say what came.
+  // Drops a message of an unknown session (Heard::foreign). `is_idle`: no offer follows soon that
+  // would acknowledge the vector.
   Heard receive(Time now, const Envelope& from, const Round& message, Payload payload,
                 const Links& links, bool is_idle, Outbox& out);
-  // So many bytes of a transfer that is under way have come; see transfer.h.
+  // `bytes` bytes of an incomplete transfer have come; see transfer.h.
   void hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes);
   void tick(Time now, Outbox& out);
   Time deadline() const;
-  // Peers whose count of the vectors contradicts this node's, since the last call: a message was
-  // wrong, and no pair may ever be whole again. Their edges are to begin anew.
+  // Returns the peers, since the last call, whose counts of vectors contradict this node's: some
+  // message was false, and no pair may ever be whole again. Their edges must begin anew.
   std::vector<NodeId> take_broken() { return std::exchange(broken_, {}); }
 
   // ---- the end
   void close_all(Time now, Outbox& out);
-  // No session has a pair that one end may have mixed and the other not.
+  // No session is open, and none has a pair that one end may have mixed and the other not.
   bool is_settled() const;
-  // Sessions that close and are not settled.
+  // The number of closing sessions that are not settled.
   std::size_t unsettled() const;
-  // Open sessions with a pair that is late: one end may have mixed it and the other not.
+  // The number of open sessions with a late pair: one end may have mixed it and the other not.
   std::size_t late() const;
-  // Sessions that were forgotten before they were settled, because too many were.
+  // The number of sessions that were forgotten before they were settled, because too many were
+  // closing.
   std::uint64_t abandoned() const { return abandoned_; }
-  // Payload bytes of vectors that were sent once more, to this peer in this life of the edge.
+  // Payload bytes retransmitted to the peer in the open session.
   std::uint64_t repeated_bytes(NodeId peer) const;
-  // Bytes of vectors that were sent and that the peer has not said to have.
+  // Bytes of sent vectors that the peer has not acknowledged.
   std::uint64_t unconfirmed_bytes(NodeId peer) const;
 
  private:
@@ -103,20 +107,20 @@ class Sessions {
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
-    std::uint64_t current = 0;        // the number of the last offer; 0: sat out
-    std::uint64_t skipped_round = 0;  // the round of the last offer, where it sat out
+    std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
+    std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
     std::uint64_t order = 0;          // of the last message sent
     std::uint64_t heard = 0;          // the highest order heard
     std::uint64_t question = 0;       // the order of the last message that asked
-    Time asked_at{};                  // when that was sent
+    Time asked_at{};                  // when that message was sent
     std::size_t partial = 0;          // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
-    Time broken_at = kNever;  // unless the link ends before
-    bool progressed = false;  // something new was heard since the last round
+    Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
+    bool progressed = false;  // the peer acknowledged or sent something new since the last round
     Time ask_at = kNever;
     Duration pause{};        // from one question to the next
-    Duration least_pause{};  // the shortest of this round
-    Duration idle_pause{};   // the same where nobody waits
+    Duration least_pause{};  // the shortest pause of this round
+    Duration idle_pause{};   // the pause when no round waits
 
     bool is_of(const Link& link) const;
     bool has_unanswered() const { return question > ledger.sent().seen(); }
@@ -137,7 +141,7 @@ class Sessions {
   void for_each(Visit visit);
 
   std::map<NodeId, Session> open_;
-  std::deque<Session> closing_;  // and settled ones, which still answer
+  std::deque<Session> closing_;  // includes settled sessions, which still answer
   std::uint64_t abandoned_ = 0;
   std::vector<NodeId> broken_;
 };

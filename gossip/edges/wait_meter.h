@@ -1,4 +1,4 @@
-// WaitMeter: how long rounds wait, and which part of it for the network.
+// WaitMeter: how long rounds wait, and which part of that for the network.
 #pragma once
 
 #include "base/time.h"
@@ -9,7 +9,7 @@ namespace starling::gossip {
 
 class WaitMeter {
  public:
-  // A round's vector is offered; from now on the round waits.
+  // The vector of a round is offered; the round waits from now on.
   void begin(Time now) {
     rounds_.add(now - since_);
     since_ = now;
@@ -25,7 +25,7 @@ class WaitMeter {
   }
 
   Time since() const { return since_; }
-  // From one offer to the next, of late.
+  // The recent times from one offer to the next.
   const Recent& rounds() const { return rounds_; }
   Duration waited() const { return waited_; }
   Duration waited_for_network() const { return network_; }

@@ -10,11 +10,11 @@
 namespace starling::gossip {
 namespace {
 
-// Between two looks at all members. Longer: a difference is said later; shorter: when many join at
-// once each node looks at every one of them on its own.
+// The pause between two looks at all members. Longer: a difference is reported later. Shorter: when
+// many nodes join at once, each node looks at all members once per newcomer.
 constexpr Duration kLookEvery = std::chrono::milliseconds(50);
 constexpr Duration kAskPauseLimit = std::chrono::seconds(5);
-// So many kinds of agreement are told apart, and so many members of each are named.
+// How many kinds of agreement this node tells apart, and how many members of each it names.
 constexpr std::size_t kKindsLimit = 16, kNamesLimit = 3;
 
 }  // namespace
@@ -44,7 +44,7 @@ void Agreement::tick(Time now, const Roster& members, Outbox& out) {
     if (kind.terms.empty() && now >= kind.next_ask) ask(now, kind, members, out);
 }
 
-// Each node asks another member, the one whose id follows its own, so that not all ask the same.
+// This node asks the member whose id follows its own, so that not all nodes ask the same member.
 void Agreement::ask(Time now, Kind& kind, const Roster& members, Outbox& out) {
   kind.next_ask = now + kind.pause;
   kind.pause = std::min(kind.pause * 2, kAskPauseLimit);

@@ -1,6 +1,6 @@
 // Agreement: nodes that train together have the same value of every agreed key. A member's record
-// holds a hash of its values, so that each node knows at once who differs, whether or not either of
-// them wants an edge. Those who differ get no edge, and both ends tell each other their values.
+// holds a hash of its values, so each node knows at once which members differ, even those it wants
+// no edge with. Nodes that differ open no edge and tell each other their values.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,25 @@ class Agreement {
  public:
   explicit Agreement(const Options& options);
 
-  // Finds who differs, and asks one of each kind for its values until they have come.
+  // Finds the members that differ, and asks one member of each kind for its values until they have
+  // come.
   void tick(Time now, const Roster& members, Outbox& out);
   Time deadline(const Roster& members) const;
-  // Keeps the sender's values where they are those of its record, and answers if it asks.
+  // Keeps the sender's values if their hash is that of its record. Answers if the message asks.
   void receive(const Envelope& from, const Terms& terms, const Roster& members, Outbox& out);
 
-  // "no edge to node-3: it has topology.kind=torus; this node ring", for the first few members of
-  // each kind.
+  // For the first few members of each kind, such as "no edge to node-3: it has topology.kind=torus;
+  // this node ring".
   std::vector<std::string> warnings() const;
-  // How many more there are; empty for none.
+  // The number of members not named in warnings(), as a sentence; empty if there are none.
   std::string remainder() const;
 
  private:
-  // Members of one agreement that is not this node's.
+  // The members that share one agreement, which is not this node's.
   struct Kind {
     std::vector<NodeId> members;     // in natural order of names
-    std::vector<std::string> names;  // of the first few
-    std::vector<Term> terms;         // empty: not heard yet
+    std::vector<std::string> names;  // of the first few members
+    std::vector<Term> terms;         // their values; empty: not received yet
     Time next_ask{};
     Duration pause{};
   };
@@ -48,7 +49,7 @@ class Agreement {
   std::uint64_t hash_;
   Duration retry_;
   std::map<std::uint64_t, Kind> kinds_;  // by hash
-  std::uint64_t members_version_ = 0;    // that they are of
+  std::uint64_t members_version_ = 0;    // the roster's version at the last look
   Time next_look_{};
 };
 

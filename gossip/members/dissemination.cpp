@@ -7,7 +7,8 @@
 namespace starling::gossip {
 namespace {
 
-// Times log2(members + 1). More: more certainly heard of, more traffic when many join at once.
+// A rumor is told kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
+// rumor. Smaller: less traffic when many nodes join at once.
 constexpr std::size_t kTellings = 4;
 
 }  // namespace

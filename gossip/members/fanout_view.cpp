@@ -7,13 +7,13 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::size_t kSize = 12;
-constexpr std::size_t kFanout = 3;  // members that are told at once
-constexpr double kTurnover = 0.1;   // chance that one is replaced before
+constexpr std::size_t kFanout = 3;  // members told at a time
+constexpr double kTurnover = 0.1;   // chance that choose() first replaces the oldest member
 
 }  // namespace
 
 void FanoutView::meet(NodeId newcomer, std::size_t others, Prng& prng) {
-  if (members_.size() < kSize) return;  // choose() will see
+  if (members_.size() < kSize) return;  // choose() fills the view
   if (const std::size_t place = prng.below(others); place < kSize) {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(place));
     members_.push_back(newcomer);

@@ -1,6 +1,6 @@
-// FanoutView (the active view of HyParView): the few members to whom a node tells its news. Some of
-// them are told each time, and now and then one is replaced: news spread in it as well as among
-// all, and it is not the whole cluster to which connections are opened while many join.
+// FanoutView (the active view of HyParView): the few members that this node tells its news. Some of
+// them are told each time, and now and then one is replaced. News spread as well as with random
+// members of the whole cluster, and the node opens few connections while many members join.
 #pragma once
 
 #include <span>
@@ -13,16 +13,17 @@ namespace starling::gossip {
 
 class FanoutView {
  public:
-  // A member came and is one of `others` others now. Each of them is in the circle with the same
-  // chance, however late it came (reservoir sampling): whoever is in no circle hears no news.
+  // A member came and is one of `others` other members now. Each of them is in the view with the
+  // same chance, however late it came (reservoir sampling): a member that is in no node's view
+  // hears no news.
   void meet(NodeId newcomer, std::size_t others, Prng& prng);
-  // Whom to tell now; empty where there are no others. `others` are present.
+  // The members to tell now; empty if there are no others. `others`: the other members present.
   std::vector<NodeId> choose(std::span<const Member* const> others, Prng& prng);
 
  private:
   void widen(std::span<const Member* const> others, Prng& prng);
 
-  std::vector<NodeId> members_;  // longest first
+  std::vector<NodeId> members_;  // the oldest first
 };
 
 }  // namespace starling::gossip

@@ -13,11 +13,12 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kAskEvery = std::chrono::milliseconds(500);
-// A namesake that others took for this node, and that says nothing for so long, is gone.
+// A namesake that other members took for this node counts as gone when it is silent for this long.
 constexpr Duration kAnswerPatience = std::chrono::seconds(3);
-// Larger: a duplicate that has ended is reported for longer.
+// How long a namesake is remembered. Larger: the status warns longer of one that has ended.
 constexpr Duration kRememberDuplicate = std::chrono::seconds(15);
-// Of a version beyond it, which no node reaches by counting, the next incarnation makes an end.
+// No node reaches this version by counting. A node outdoes a claim beyond it with a new
+// incarnation, so that versions do not run out.
 constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 
 }  // namespace
@@ -42,7 +43,8 @@ bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
     outdo(heard.incarnation, out);
     return true;
   }
-  // It may be an earlier life of this node, which nobody has missed yet.
+  // The rumor may be of an earlier incarnation of this node, which the members still hold for
+  // alive.
   note(now, heard);
   if (is_accepted_ && heard.incarnation >= self_.incarnation) tell(out);
   if (rival_->asked_since == kNever) rival_->asked_since = rival_->next_ask = now;
@@ -86,7 +88,8 @@ void Identity::tell(Outbox& out) {
                                               to_string(rival_->member.control)));
 }
 
-// Only an accepted node, or the first of two that are not accepted yet, insists on the name.
+// An accepted node insists on the name, and so does the first of two that are not accepted yet: the
+// namesake learns of this node from its table and ends.
 void Identity::meet(Time now, const Join& join, Outbox& out) {
   if (join.self.id != self_.id || join.self.control == self_.control) return;
   note(now, join.self);
@@ -106,7 +109,8 @@ void Identity::meet(Time now, const Table& table, Outbox& out) {
       self_.name, to_string(other.control));
 }
 
-// Of two that were both accepted, in parts of the network that did not know each other.
+// Which of two namesakes stays. Both may have been accepted, in parts of the network that did not
+// know each other.
 bool Identity::is_before(const Member& other) const {
   return std::pair(self_.incarnation, to_string(self_.control)) <
          std::pair(other.incarnation, to_string(other.control));
@@ -121,7 +125,7 @@ bool Identity::refused(const Endpoint& at, Outbox& out) {
   return rival_ && rival_->member.control == at && outdo_rival(out);
 }
 
-// A duplicate that was certain is told of for a while.
+// A certain duplicate is remembered for a while, so that the status still warns of it.
 bool Identity::outdo_rival(Outbox& out) {
   const std::uint64_t incarnation = rival_->member.incarnation;
   rival_->asked_since = rival_->next_ask = kNever;
@@ -138,7 +142,7 @@ bool Identity::tick(Time now, Outbox& out) {
     return false;
   }
   if (now < rival_->next_ask) return false;
-  // The members find out about the namesake of a node that is not accepted.
+  // While this node is not accepted, the members find out whether the namesake lives.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
   rival_->next_ask = now + kAskEvery;
   out.put(ConnectProbe{rival_->member.control});

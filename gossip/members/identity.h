@@ -1,12 +1,12 @@
-// Identity: this node's own record, and its right to its name. Others speak of the name in two
-// ways:
-//   at this node's control address: it is this node. A later incarnation (an older clock at this
+// Identity: this node's own record, and its right to its name. A rumor of this name is of one of
+// two nodes:
+//   at this node's control address: this node. A later incarnation (an older clock at this
 //     start, a clock far in the future at an earlier one) is outdone by the incarnation after it,
 //     an accusation by a higher version of the record.
-//   at another address: it is a namesake. The first of two stays. A node that the members have not
+//   at another address: a namesake. The first of the two stays. A node that the members have not
 //     accepted yet waits until the namesake is found dead, and ends when the namesake itself says
-//     that it lives. An accepted node goes on; when others took a namesake for it, it asks the
-//     namesake, which ends or is gone, and then outdoes the namesake's incarnation.
+//     that it lives. An accepted node goes on; when other members took the namesake for it, it asks
+//     the namesake, which ends or is gone, and then outdoes the namesake's incarnation.
 #pragma once
 
 #include <cstdint>
@@ -23,42 +23,42 @@ class Identity {
  public:
   explicit Identity(const Options& options);
 
-  // Its address stays.
+  // The reference stays valid; the record changes.
   const Member& record() const { return self_; }
 
-  // What a rumor of this node's name means. True: the record has changed, which is news.
+  // Handles a rumor of this node's name. Returns whether the record changed, which is news.
   bool hear(Time now, const Rumor& rumor, Outbox& out);
-  // A message of another node of this name, from that node itself.
+  // Handles a message that another node of this name sent itself.
   void meet(Time now, const Join& join, Outbox& out);
   void meet(Time now, const Table& table, Outbox& out);
-  // A member has answered, and names no namesake: this node has its name.
+  // A member answered and named no namesake: this node may use its name.
   void accepted();
-  // Nobody listens at that address. True: the record has changed.
+  // No process listens at that address. Returns whether the record changed.
   bool refused(const Endpoint& at, Outbox& out);
-  // Asks the namesake, and forgets one that is gone. True: the record has changed.
+  // Asks the namesake, and forgets it when it is gone. Returns whether the record changed.
   bool tick(Time now, Outbox& out);
   Time deadline() const;
 
-  // What others shall know of this node. True: it is news.
+  // Sets what other members learn of this node. Returns whether that is news: the phase changed.
   bool update(Phase phase, std::uint64_t round, double loss);
   void leave();
 
-  // Not accepted yet, and a namesake may live: nothing is said but that this node is there.
+  // This node is not accepted yet and a namesake may live: the node only announces itself.
   bool is_contested() const { return rival_ && !is_accepted_; }
-  // Its address; REQUIRES is_contested().
+  // The namesake's address. REQUIRES is_contested().
   const Endpoint& contested_by() const { return rival_->member.control; }
-  // Another node that runs under this name, while it was heard of lately.
+  // The address of another node that runs under this name, if it was heard of lately.
   std::optional<Endpoint> namesake() const;
-  // Why this node has to end; empty: it has not.
+  // Why this node has to end; empty if it need not.
   const std::string& defeat() const { return defeat_; }
 
  private:
   struct Rival {
     Member member;
-    Time heard{};          // the last word of it
-    bool is_told = false;  // its existence is certain, or others take it for this node
-    // Since when it was asked and has not answered, and when it is asked again; never where no
-    // other member takes it for this node.
+    Time heard{};          // when it was last heard of
+    bool is_told = false;  // it certainly exists, or members take it for this node
+    // Since when it has been asked without an answer, and when it is asked next; never if no other
+    // member takes it for this node.
     Time asked_since = kNever, next_ask = kNever;
   };
 

@@ -17,13 +17,16 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 constexpr Duration kForgetLeft = std::chrono::minutes(10);
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr std::size_t kOthersLimit = kMembersLimit - 1;
-// Who is not a member yet and joins through this node: at once, and a second. Larger: more
-// connections to addresses that somebody invented; smaller: a large cluster gathers more slowly.
+// Joins of nodes that are not members yet, which this node answers at once and per second. Larger:
+// a peer can cause more connections to invented addresses. Smaller: a large cluster gathers more
+// slowly.
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
-// Larger: a node that is gone for longer may still take over a dead node's name.
+// How long a claim to a member's name from another address is remembered. Larger: a claimant that
+// is gone itself may still take over the name when the member dies.
 constexpr Duration kRememberRival = std::chrono::seconds(15);
-// Of the usual pause between two exchanges of tables: the first. It doubles from there. Among many
-// that join at once, news of one die out where most got their first table after it came.
+// The first pause between exchanges of tables is this part of the usual one, and doubles up to it.
+// When many nodes join at once, most nodes know a member from their first table and do not pass it
+// on, so the news of the member may die out before all nodes have heard them.
 constexpr int kFirstExchangeShare = 16;
 
 auto age(const Member& member) {
@@ -54,7 +57,7 @@ Membership::Membership(const Options& options, Time now)
   for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
 }
 
-// What others did not answer while this node did not run is not their fault.
+// Members are not blamed for answers missed while this node did not run: their time is extended.
 void Membership::awake(Time now) {
   const Duration away = now - expected_;
   if (away < kAwayLeast) return;
@@ -67,7 +70,7 @@ void Membership::awake(Time now) {
 
 // ---------------------------------------------------------------- what is heard
 
-// Joins of members, at the addresses they are known at, are answered without a limit.
+// A Join of a known member from its known address is always answered; strangers are limited.
 bool Membership::welcomes(Time now, const Join& join) {
   const Endpoint* control = roster_.control_of(join.self.id);
   if (control && *control == join.self.control) return true;
@@ -96,8 +99,8 @@ void Membership::hear(Time now, const Envelope&, const Gossip& gossip, Outbox& o
   for (const Rumor& rumor : gossip.rumors) merge(now, rumor, out);
 }
 
-// Whoever is dead in an old table may have come back: it gets the time of a suspect. What a
-// newcomer learns from its first table is no news to the others.
+// A member that is dead in an old table may have come back, so it is treated as a suspect. What a
+// newcomer learns from its first table is not news to the other members.
 void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox& out) {
   const bool is_newcomer = roster_.others().empty();
   bool names_another = false;
@@ -120,7 +123,8 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
 }
 
 void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
-  // A life that ended, or one of which somebody said something false: it has to outdo that.
+  // The sender speaks as an earlier incarnation than the one known here: the rumor that it gets
+  // back tells it what to outdo.
   const auto sender = roster_.others().find(from.sender);
   if (sender != roster_.others().end() && from.incarnation < sender->second.member.incarnation) {
     const Entry& entry = sender->second;
@@ -133,14 +137,15 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
     sender->second.is_reached = true;
   const Endpoint* control = roster_.control_of(from.sender);
   if (!control) return;
-  // Pings may be stuck behind vectors, whose chunks show that their sender lives.
+  // This node heard the subject within the last period and answers for it: a ping may be stuck
+  // behind vectors, whose chunks show that the subject lives.
   const bool asks_for_another = probe.kind == Probe::Kind::request;
   if (const auto subject = roster_.others().find(probe.subject);
       asks_for_another && subject != roster_.others().end() && subject->second.is_present() &&
       now - subject->second.last_heard < timing_.period)
     return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
   Prober::View seen = view();
-  // Whoever is held for dead or suspect learns it with the answer, and can refute.
+  // A sender that is suspect or dead here learns so with the answer, and can refute it.
   seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
   prober_.receive(now, *control, probe, seen, roster_.self(), out);
 }
@@ -242,7 +247,7 @@ void Membership::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
 }
 
-// Only this node may say that it lives, and does so with a record that outdoes the accusation.
+// Only this node can refute an accusation of itself, with a record that outdoes the accusation.
 void Membership::about_self(Time now, const Rumor& rumor, Outbox& out) {
   if (!identity_.hear(now, rumor, out)) return;
   if (rumor.liveness == Liveness::suspect) prober_.refuted();
@@ -256,8 +261,8 @@ void Membership::self_changed(Time now) {
   seeds_.hurry(now);
 }
 
-// The first of two nodes with one name stays for as long as it lives. A node that came back at
-// another address is believed once nobody answers at the earlier one.
+// The first of two nodes with one name stays as long as it lives. A node that came back at another
+// address is believed once no process answers at the earlier address.
 void Membership::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness <= Liveness::suspect &&
       (!entry.rival || age(*entry.rival) <= age(rumor.member))) {
@@ -295,8 +300,8 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   add_news({heard});
 }
 
-// Its round and loss change without a new version. Of two records that contradict each other one is
-// wrong: only the member itself can say which.
+// A member's round and loss change without a new version. If two records of the same age contradict
+// each other, one is wrong; the member gets both, because only the member knows which.
 void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
@@ -341,7 +346,7 @@ void Membership::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out
   take_rival(now, entry, out);
 }
 
-// A later life, of which nothing was known here, has died too.
+// The member restarted, unknown to this node, and died again.
 void Membership::is_gone_again(Entry& entry, const Rumor& rumor) {
   if (age(rumor.member) == age(entry.member)) return;
   entry.member = rumor.member;
@@ -383,7 +388,7 @@ void Membership::tick(Time now, Outbox& out) {
   expected_ = deadline();
 }
 
-// Whoever was heard of since it was asked lives, though the answer was lost: its turn comes again.
+// A member that was heard after the probe was sent lives, though its answer was lost.
 void Membership::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
   const auto found = roster_.others().find(silence.member);
   if (found == roster_.others().end()) return;
@@ -403,8 +408,8 @@ Time Membership::deadline() const {
                    next_exchange_, next_news_});
 }
 
-// Whoever was heard of while it was suspected lives, though its refutation is not here yet: it
-// gets the time anew.
+// A suspect that was heard while it was suspected lives, though its refutation has not come yet:
+// the suspicion starts again.
 void Membership::judge(Time now, Outbox& out) {
   const std::size_t members = roster_.present().size();
   next_judgement_ = kNever;
@@ -422,7 +427,7 @@ void Membership::judge(Time now, Outbox& out) {
   }
 }
 
-// Some member, so that it looks after the namesake and says how it is.
+// Asks one member, which then checks the namesake and answers with its table.
 void Membership::ask_for_the_name(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
   if (roster_.present_others().empty()) return;
@@ -430,7 +435,8 @@ void Membership::ask_for_the_name(Time now, Outbox& out) {
   out.send(member->control, Join{self_record()});
 }
 
-// Seeds that nobody is known at, and the dead, in case they are only cut off.
+// Asks seeds at whose address no member is known, and the dead members in turn, in case they are
+// only cut off.
 void Membership::ask_the_lost(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
   seeds_.ask(

@@ -1,8 +1,9 @@
-// Membership: who is in the cluster. SWIM with Lifeguard's extensions: probes find who is silent
-// (see prober.h), suspicion gives it time (suspicion.h), news spread what was found (news.h), and
-// only the accused refutes, with a higher version of its own record. Beyond them: the dead and the
-// seeds are asked for ever, so that a partition of any length heals by itself; who left is
-// forgotten after a time; a node may come back elsewhere.
+// Membership: which nodes are in the cluster. SWIM with Lifeguard's extensions: probes find silent
+// members (prober.h), suspicion gives them time to answer (suspicion.h), dissemination spreads the
+// news (dissemination.h), and only the accused member refutes, with a higher version of its own
+// record. Beyond SWIM: dead members and seeds are asked forever, so that a partition of any length
+// heals by itself; a member that left is forgotten after a time; a node may come back at another
+// address.
 //
 // The law of rumors, for records ordered by (incarnation, version):
 //   alive    outdoes whatever is older
@@ -36,41 +37,41 @@ class Membership {
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
-  // To be called before anything else of a step: finds out whether the node was away.
+  // Call this first in every step: it finds out whether the node was suspended.
   void awake(Time now);
-  // A message; of another kind than Join, Gossip, Table and Probe nothing comes. From a node that
-  // runs under this node's name, Join and Table.
+  // Handles Join, Gossip, Table and Probe, and from a node that runs under this node's name Join
+  // and Table. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
-  // Nobody listens at that address.
+  // No process listens at that address.
   void refused(Time now, const Endpoint& at, Outbox& out);
-  // The host there answers no connection.
+  // The host at that address answers no connection attempt.
   void unanswered(Time now, const Endpoint& at);
-  // A host name was looked up.
+  // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name);
-  // Any message of a member shows that it lives.
+  // A message of any kind came from the member, so the member lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
-  // The member is late in a round: it is asked at once.
+  // The member is late in a round: this node probes it at once.
   void doubt(Time now, NodeId id);
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
   Seeds& seeds() { return seeds_; }
-  // Says goodbye to everybody; nothing is sent after that.
+  // Tells all present members that this node leaves. Nothing is sent afterwards.
   void leave(Outbox& out);
 
-  // What others shall know of this node; a new phase is news.
+  // Sets what other members learn of this node. A new phase is news.
   void set_self(Phase phase, std::uint64_t round, double loss);
 
   const Roster& roster() const { return roster_; }
   // A seed or another member has answered since the start.
   bool connected() const { return connected_; }
   bool has_seeds() const { return !seeds_.empty(); }
-  // A seed that a person named may still tell of other members.
+  // Whether a seed named by the user may still tell of other members.
   bool awaits_seed() const;
-  // What a person can mend: seeds that give no members, members that do not reach each other.
+  // Problems that a user can solve: seeds that give no members, members that cannot be reached.
   std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
-  // "its machine is busy: …" where the node's own health is poor; empty otherwise.
+  // A sentence that says so if the node's own health is poor; empty otherwise.
   std::string health() const;
 
  private:
@@ -119,14 +120,14 @@ class Membership {
   Time next_news_ = kNever;
   Time last_news_;
   Time next_exchange_;
-  Duration exchange_pause_;  // until the one after it
-  Time next_ask_;            // at most so many of the lost a second
+  Duration exchange_pause_;  // from next_exchange_ to the exchange after it
+  Time next_ask_;            // of seeds and the dead, or of a member about the namesake
   Time next_judgement_ = kNever;
-  double strangers_left_;  // that may join now
+  double strangers_left_;  // joins that may be answered now
   Time counted_strangers_;
-  Time expected_;  // when this node wanted to run again
+  Time expected_;  // the deadline at the end of the last step
   bool connected_ = false;
-  std::optional<Time> turned_away_;  // when there was no room for somebody
+  std::optional<Time> turned_away_;  // when the last newcomer found no room
 };
 
 }  // namespace starling::gossip

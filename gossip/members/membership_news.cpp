@@ -1,4 +1,4 @@
-// How this node tells others what it knows: news to a few, and whole tables to one.
+// How this node tells other members what it knows: news to a few, its whole table to one.
 #include <algorithm>
 
 #include "gossip/members/membership.h"
@@ -6,7 +6,8 @@
 namespace starling::gossip {
 namespace {
 
-// In one message, beside those of sender and receiver: so many, or this share of the members.
+// Rumors in one message, besides those of sender and receiver: at most kRumorsLimit, or one for
+// every kRumorsShare members if that is more.
 constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
 
 }  // namespace
@@ -34,7 +35,7 @@ void Membership::tell_news(Time now, Outbox& out) {
   next_news_ = dissemination_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
-// Dissemination, and what concerns the receiver itself: that it is suspected, or held for dead.
+// News, this node's own record, and the receiver's record if the receiver is suspect or dead here.
 std::vector<Rumor> Membership::news_for(NodeId to) {
   const std::size_t members = roster_.others().size() + 1;
   std::vector<Rumor> rumors =

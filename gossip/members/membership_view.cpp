@@ -1,4 +1,4 @@
-// What people see of the search for members, and who makes room when there are too many.
+// What the status says of the search for members, and which member makes room for another.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace starling::gossip {
 namespace {
 
-// Of messages that come from an address that cannot be reached. Whoever asks in vain asks every
-// five seconds.
+// How long after its last message the status warns of a member whose address cannot be reached. A
+// node that asks in vain asks every five seconds.
 constexpr Duration kLately = std::chrono::seconds(8);
-// Of somebody for whom there was no room; who has none asks more often.
+// How long the status warns that a newcomer found no room. Such a newcomer asks more often.
 constexpr Duration kFullMemory = std::chrono::minutes(1);
 
 }  // namespace
@@ -64,8 +64,9 @@ std::vector<std::string> Membership::warnings(Time now) const {
   return warnings;
 }
 
-// Those that never spoke themselves make room first, for anybody can invent them, the gone before
-// those that are present; then the one that is gone longest. Who spoke and is present stays.
+// Members that never sent this node a message make room first, because any peer can invent them;
+// among those, absent members before present ones. Then the member that has been absent longest. A
+// present member that has spoken stays.
 void Membership::forget_one(Outbox& out) {
   const auto worth = [this](const Entry& entry) {
     return std::tuple(entry.has_spoken, entry.is_present(), entry.last_heard);

@@ -21,7 +21,7 @@ std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& ou
   std::erase_if(asked_, [&](const auto& item) {
     const Asked& asked = item.second;
     if (!asked.requested() || now < due(asked)) return false;
-    // Helpers that say nothing at all: it may well be this node that hears nothing.
+    // A helper sent not even a nack: perhaps this node itself receives nothing.
     worsen(asked.helpers > asked.nacks ? 1 : 0);
     silent.push_back({asked.target, asked.sent, asked.nacks > 0});
     return true;
@@ -49,7 +49,7 @@ Time Prober::deadline() const {
   return next;
 }
 
-// A question put when answers took long does not wait on when they are quick again.
+// A probe sent while answers were slow waits no longer than the current patience.
 Time Prober::due(const Asked& asked) const {
   const Duration wait = std::min(asked.wait, patience());
   return asked.requested() ? asked.requested_at + 2 * wait : asked.sent + wait;
@@ -142,7 +142,7 @@ void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const V
 
 void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const View& view,
                    Outbox& out) {
-  // Only a member is asked, at the address that this node knows.
+  // Only a member is probed, at the address that this node knows; the requester's is not used.
   const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
   if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
   const Endpoint& control = (*found)->control;

@@ -1,7 +1,7 @@
-// Prober: asks one member a period whether it is there, in turn over a shuffled list, and others to
-// ask it when it does not answer (Das, Gupta, Motivala: SWIM, 2002). The node's own health, 0 to 8,
-// stretches period and patience: it falls with probes that fail though the helpers answer nothing
-// either, with suspicions that had to be refuted, and with time the node itself was away
+// Prober: pings one member per period, in turn over a shuffled list, and asks helpers to ping a
+// member that does not answer (Das, Gupta, Motivala: SWIM, 2002). The node's own health score, 0
+// (good) to 8, stretches period and patience. It grows when a probe fails and a helper is silent
+// too, when the node had to refute a suspicion, and with the time that the node did not run
 // (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the measured round trips.
 #pragma once
 
@@ -21,48 +21,48 @@ namespace starling::gossip {
 
 class Prober {
  public:
-  // What the prober sees of the members, and what it tells them.
+  // What the prober sees of the members, and the news that it sends them.
   struct View {
-    std::span<const Member* const> targets;  // present, without self; in order of ids
+    std::span<const Member* const> targets;  // present members without this node, in order of ids
     std::function<std::vector<Rumor>(NodeId to)> news;
   };
 
   struct Silence {
     NodeId member;
-    Time since{};       // when it was asked
-    bool is_confirmed;  // a helper answered that it hears nothing either
+    Time since{};       // when the ping was sent
+    bool is_confirmed;  // a helper answered that it gets no answer either
   };
 
   Prober(const Timing& timing, std::uint64_t seed, Time now);
 
-  // Members that did not answer in time.
+  // Returns the members that did not answer in time, neither this node nor its helpers.
   std::vector<Silence> tick(Time now, const View& view, Outbox& out);
   Time deadline() const;
-  // The member is late elsewhere: it is asked next, at once.
+  // The member is late in a round: the prober pings it next, at once.
   void doubt(Time now, NodeId member);
-  // Nobody listens at the member's address: nothing more is to be found out.
+  // No process listens at the member's address: the probe of it ends without a result.
   void refused(NodeId member);
   void receive(Time now, const Endpoint& from, const Probe& probe, const View& view, NodeId self,
                Outbox& out);
-  // The node was not running for that long: what is under way gets it back.
+  // The node did not run for `away`: pending probes get that much more time.
   void was_away(Duration away);
   void refuted() { worsen(1); }
 
   // 1 in good health, up to 9.
   int stretch() const { return health_ + 1; }
-  // How long an answer is waited for.
+  // How long the prober waits for an answer.
   Duration patience() const;
 
  private:
   struct Asked {
     NodeId target;
     Time sent{};
-    Duration wait{};             // the patience of that time
-    Time requested_at = kNever;  // when others were asked to ask
+    Duration wait{};             // the patience when the ping was sent
+    Time requested_at = kNever;  // when the helpers were asked
     std::size_t helpers = 0, nacks = 0;
     bool requested() const { return requested_at != kNever; }
   };
-  // Asked for somebody else.
+  // A ping that this node sends on another node's request.
   struct Relay {
     Endpoint asker;
     std::uint64_t number = 0;
@@ -76,28 +76,28 @@ class Prober {
   void relay(Time now, const Endpoint& from, const Probe& probe, const View& view, Outbox& out);
   void answered(Time now, const Probe& probe, Outbox& out);
   const Member* next_target(const View& view);
-  // When others are to be asked, or, where they were, when the member counts as silent.
+  // When the helpers are to be asked, or, if they were asked, when the member counts as silent.
   Time due(const Asked& asked) const;
   bool is_asked(NodeId target) const;
   void measure(Duration round_trip);
   void worsen(int amount);
 
   static constexpr std::size_t kHelpers = 3;
-  // For others, at once; each ends after three patiences. Larger: others can make this node open
+  // Relays at the same time; each ends after three patiences. Larger: peers can make this node open
   // more connections.
   static constexpr std::size_t kRelaysLimit = 64;
-  // Where one does not answer, so many others are asked at once: when many die together, the
-  // number of probes doubles with every patience until all are found.
+  // When a member does not answer, this many others are pinged at once: when many members die
+  // together, the number of probes doubles with every patience until all are found.
   static constexpr std::size_t kNextAtOnce = 2;
-  static constexpr std::size_t kAskedLimit = 16;  // at once; larger: more load when all is slow
+  static constexpr std::size_t kAskedLimit = 16;  // probes at once; larger: more load when slow
   static constexpr int kHealthWorst = 8;
 
   Timing timing_;
   Prng prng_;
   Time next_probe_;
   std::uint64_t last_number_ = 0;
-  std::vector<NodeId> line_;    // who is still to be asked in this turn, last first
-  std::vector<NodeId> doubts_;  // to be asked before them
+  std::vector<NodeId> line_;    // members still to be pinged in this pass, the next one at the end
+  std::vector<NodeId> doubts_;  // members to be pinged before those of line_
   std::map<std::uint64_t, Asked> asked_;
   std::map<std::uint64_t, Relay> relays_;
   int health_ = 0;

@@ -74,7 +74,7 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   return members;
 }
 
-// Sorted as they come and go: to sort anew for each of many that join would be most of the work.
+// The lists stay sorted: sorting them again for each of many newcomers would be most of the work.
 void Roster::list(const Entry& entry) {
   const Member* member = &entry.member;
   present_.insert(std::ranges::upper_bound(present_, member, by_name), member);

@@ -1,5 +1,5 @@
-// Roster: the records of all members that this node knows, and who of them is present. It keeps
-// what Membership decides; the other parts of a node read it.
+// Roster: the records of all members that this node knows, and which members are present.
+// Membership changes the roster; the other parts of a node read it.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class Roster {
     Member member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
-    bool has_spoken = false;                  // itself, to this node
+    bool has_spoken = false;                  // this node got a message of it
     std::optional<Suspicion> suspicion = {};  // of a suspect
     std::optional<Time> missed = {};          // when its host answered no connection
-    std::optional<Time> refused = {};         // when that refused one
-    bool is_reached = false;                  // in this life it has answered this node
-    Time next_ask{};                          // of one that is dead
+    std::optional<Time> refused = {};         // when its host refused one
+    bool is_reached = false;                  // this incarnation answered a ping of this node
+    Time next_ask{};                          // of a dead member
     Duration pause{};
-    // A later record of the name at another address. It is believed when this one is dead.
+    // A later record of the same name at another address. It is believed when this member is dead.
     std::optional<Member> rival = {};
     Time rival_heard{};
 
@@ -46,34 +46,36 @@ class Roster {
   NodeId self() const { return self_.id; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
   std::uint64_t version() const { return version_; }
-  // Grows whenever a member goes.
+  // Grows whenever a member dies or leaves.
   std::uint64_t departures() const { return departures_; }
-  // This node has had a message of that member itself.
+  // Whether this node got a message of that member.
   bool has_spoken(NodeId id) const;
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
-  // Nothing more comes of this life of that node: it began another, left, or is not known.
+  // Whether nothing more comes from this incarnation of the node: the node restarted, left, or is
+  // not known.
   bool has_ended(NodeId id, std::uint64_t incarnation) const;
-  // Of the latest life of that node that was heard of; nothing where it is not known.
+  // The latest incarnation known of the node; nothing if the node is not known.
   std::optional<std::uint64_t> incarnation_of(NodeId id) const;
-  // It has the values on which nodes must agree.
+  // Whether the member has this node's values of the agreed keys.
   bool agrees(const Member& member) const { return member.agreement == self_.agreement; }
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
   std::size_t ready_count() const;
-  // Live and suspect members, self included, in the same order; until the version grows.
+  // Live and suspect members, self included, in the same order. Valid until the version grows.
   const std::vector<const Member*>& present() const { return present_; }
-  // Everybody known, in the same order.
+  // All known members, dead and left ones included, in the same order.
   std::vector<MemberStatus> status(Time now) const;
 
   // ---- what Membership reads and changes
   Entries& others() { return others_; }
   const Entries& others() const { return others_; }
-  // Of others(), those that are present, in order of ids.
+  // The present members of others(), in order of ids.
   const std::vector<const Member*>& present_others() const { return present_others_; }
   const Endpoint* control_of(NodeId id) const;
   bool knows_endpoint(const Endpoint& control) const;
-  // One of others() is present now, or is not any more. REQUIRES that the entry stays where it is.
+  // An entry of others() is present now (list), or not any more (unlist). REQUIRES that the entry
+  // keeps its address while it is listed.
   void list(const Entry& entry);
   void unlist(const Entry& entry);
   void touch() { ++version_; }

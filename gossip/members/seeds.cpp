@@ -7,9 +7,9 @@
 namespace starling::gossip {
 namespace {
 
-// From one question to the next, at most. Longer: a cluster that comes back is found later.
+// The longest pause between two joins. Longer: a cluster that comes back is found later.
 constexpr Duration kPauseLimit = std::chrono::seconds(5);
-// A seed that says nothing for so long is missed.
+// The status reports a named seed that is silent for this long.
 constexpr Duration kPatience = std::chrono::seconds(2);
 constexpr std::size_t kSeedsLimit = 1024;
 
@@ -93,7 +93,7 @@ void Seeds::has_told(const Endpoint& at) {
   change(at, [](Seed& seed) { seed.has_told = true; });
 }
 
-// Of one that accepts connections.
+// What to say of a silent seed whose host accepts connections.
 std::string Seeds::silence(const Seed& seed) const {
   if (!is_numeric(seed.address)) return "the host is looked up, and no name server answers";
   if (is_loopback(own_) && !is_loopback(seed.address))

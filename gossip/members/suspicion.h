@@ -1,10 +1,10 @@
-// Suspicion: how long a silent member has to answer before it is taken for dead. With every
-// independent accuser the time shrinks from the most to the least (Dadgar, Phillips, Currey:
-// Lifeguard, 2018):
+// Suspicion: how long a silent member has to answer before it is taken for dead. Every independent
+// accuser shortens the time from `most` towards `least` (Dadgar, Phillips, Currey: Lifeguard,
+// 2018):
 //   timeout = max(least, most - (most - least) log(c + 1) / log(k + 1))
-// for c accusers beside the first of k that are wanted. A member at whose address the system
-// answers that nobody listens needs no more than a moment in which a restart may be noticed; one
-// whose host answers nothing while this node's network works, less than one that may be stopped.
+// for c accusers besides the first, of k that are wanted. The time is shorter for a member whose
+// system refuses connections (timing.refused), and for one whose host answers no connection while
+// helpers answer this node (timing.unreachable): such a member is not merely stopped or busy.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Suspicion {
  public:
   Suspicion(Time since, NodeId accuser) : since_(since), accusers_{accuser} {}
 
-  // False when it is known already, or enough have accused.
+  // Returns whether the accuser counts: it is new, and not enough have accused yet.
   bool accuse(NodeId accuser) {
     return accusers_.size() <= kWanted && accusers_.insert(accuser).second;
   }
@@ -30,18 +30,18 @@ class Suspicion {
     if (refused_ == kNever) refused_ = now;
   }
   bool refused() const { return refused_ != kNever; }
-  // Helpers of this node's probe answered that they hear nothing either.
+  // A helper answered that the member does not answer it either.
   void confirm() { is_confirmed_ = true; }
-  // The host answers no connection.
+  // The member's host answers no connection attempt.
   void miss() { is_missed_ = true; }
   Time since() const { return since_; }
-  // The owner was away for that long: the silence was its own.
+  // This node did not run for `away`, which does not count as silence of the member.
   void postpone(Duration away) {
     since_ += away;
     if (refused()) refused_ += away;
   }
 
-  // When the member is taken for dead, among `members` members.
+  // When the member is taken for dead, in a cluster of `members` members.
   Time ends(const Timing& timing, std::size_t members) const {
     const double scale = std::max(1.0, std::log10(static_cast<double>(members)));
     const double least = seconds(timing.suspicion) * scale;
@@ -59,7 +59,7 @@ class Suspicion {
   }
 
  private:
-  static constexpr std::size_t kWanted = 3;  // accusers beside the first
+  static constexpr std::size_t kWanted = 3;  // accusers besides the first
   static constexpr double kMost = 3;         // times the least
 
   Time since_;

@@ -12,14 +12,14 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::size_t kShownBytesLimit = 96;  // of a value
-constexpr std::size_t kNamedLimit = 8;        // differences that are said by name
+constexpr std::size_t kShownBytesLimit = 96;  // of a value as shown
+constexpr std::size_t kNamedLimit = 8;        // differences that are named
 
 std::string shown(const std::string& text) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (text.size() <= kShownBytesLimit && std::ranges::none_of(text, is_control)) return text;
   std::size_t size = std::min(text.size(), kShownBytesLimit);
-  // Not within a character of UTF-8.
+  // Do not cut within a UTF-8 character.
   while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
     --size;
   std::string kept = text.substr(0, size);

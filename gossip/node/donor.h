@@ -1,6 +1,7 @@
-// Donor: gives this node's state to newcomers while it goes on training. A request waits for the
-// next boundary between two jobs, where the trainer makes a copy; all who ask meanwhile, and for a
-// moment afterwards, get the same one, so that many who join at once cost one copy.
+// Donor: gives this node's state to newcomers while the node goes on training. A request waits for
+// the next boundary between two jobs, where the trainer makes a copy. All newcomers that ask
+// meanwhile, and for a moment afterwards, get the same copy, so that many newcomers at once cost
+// one copy.
 #pragma once
 
 #include <optional>
@@ -15,14 +16,16 @@ namespace starling::gossip {
 
 class Donor {
  public:
-  // Answers from the copy there is, or later. A node that is not joining gets nothing.
+  // Sends member `by` the current copy, or the next one when it is made. A member that is not
+  // joining gets nothing.
   void asked(Time now, NodeId by, const Roster& members, Outbox& out);
-  // Whether somebody waits for a copy that no job makes yet; from then on one does.
+  // Returns whether newcomers wait for a copy that no job makes yet. If so, the caller must start
+  // such a job.
   bool claim();
-  // The trainer made one of the state after `round`; nothing when it has no model.
+  // The trainer made a copy of the state after `round`: sends it to all that wait.
   void made(Time now, std::uint64_t round, Payload snapshot, const std::string& foundation,
             const Roster& members, Outbox& out);
-  // Lets go of a copy that is old.
+  // Drops the copy when it is old.
   void tick(Time now);
   Time deadline() const { return snapshot_ ? made_at_ + kFresh : kNever; }
 

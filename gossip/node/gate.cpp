@@ -10,14 +10,15 @@ namespace {
 
 constexpr Duration kTransferPatience = std::chrono::seconds(30);
 
-// Of a node that calls itself like this one, only what tells of a duplicate is heard.
+// From a namesake only messages that reveal the duplicate are admitted.
 bool concerns_namesake(const Body& body) {
   return std::holds_alternative<Join>(body) || std::holds_alternative<Table>(body);
 }
 
-// By the answer to a Join or a Probe a node learns which incarnation to outdo: one with an older
-// clock, or one of which something false was said. Other words of an older life are late. A later
-// life is met by any word but a vector.
+// The answer to a Join or a Probe tells a sender of an older incarnation which incarnation to
+// outdo: it started with an older clock, or a false incarnation was claimed in its name. Other
+// messages of an older incarnation are late copies. A later incarnation introduces itself by any
+// message but a vector.
 bool introduces(const Body& body, bool is_later) {
   return std::holds_alternative<Join>(body) || std::holds_alternative<Probe>(body) ||
          (is_later && !std::holds_alternative<Round>(body));

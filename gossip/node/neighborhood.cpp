@@ -17,7 +17,7 @@ std::vector<topology::Site> sites_of(const Roster& members) {
   return sites;
 }
 
-// An edge both ways is one edge.
+// Vectors in both directions share one edge.
 std::vector<WantedEdge> edges_of(const topology::Neighbors& near,
                                  const std::vector<topology::Site>& sites) {
   std::map<int, WantedEdge> edges;

@@ -1,5 +1,5 @@
-// Neighborhood: whom this node wants edges with. It follows from the ready members that agree and
-// the topology, by the rule of the kind, without the graph of all.
+// Neighborhood: the peers that this node wants edges with. They follow from the topology and the
+// ready members that agree, by a rule of one vertex, without the graph of all nodes.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ class Neighborhood {
  public:
   explicit Neighborhood(const topology::Options& options);
 
-  // Looks at the members anew. False: the topology has no place for them, and all stays.
+  // Follows the current members. Returns false, and changes nothing, if the topology has no place
+  // for them.
   bool follow(const Roster& members);
 
-  // Ascending by vertex; none before this node is ready.
+  // Ascending by vertex; empty before this node is ready.
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
-  // Hash of the members that the topology is of.
+  // Hash of the members from which the topology is computed.
   std::uint64_t view() const { return view_; }
   const TopologyStatus& status() const { return status_; }
 

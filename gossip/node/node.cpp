@@ -23,24 +23,28 @@
 namespace starling::gossip {
 namespace {
 
-// Before the size of the model is known, a snapshot may be this large.
+// The limit of a payload before the size of the model is known. Larger: peers can make this node
+// hold more memory. Smaller: a newcomer refuses a large model that comes before its data are
+// prepared.
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
-// Between two looks at members that came. Longer: they get their edges later; shorter: when many
-// join at once each node works through every one of them on its own. Who goes is followed at once.
+// The pause between two looks at new members. Longer: new members get their edges later. Shorter:
+// when many nodes join at once, each node computes its edges once per newcomer. Departures are
+// followed at once.
 constexpr Duration kFollowEvery = std::chrono::milliseconds(50);
 
 template <class B>
 concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
     std::same_as<B, Probe>;
 
-// A node that leaves waits this long until what it exchanged is settled.
+// How long a leaving node waits at most until its pairs are settled. Smaller: their share of the
+// mean may be lost.
 constexpr Duration kLeaveLimit = std::chrono::seconds(3);
 
 }  // namespace
 
-// The parts, and what connects them. Every input goes to one part; then the parts look at each
-// other once, in settle().
+// The parts, and what connects them. Every input goes to one part; then settle() lets each part see
+// the others once.
 struct Node::Parts {
   Parts(const Options& given, Time now)
       : options(given),
@@ -95,8 +99,8 @@ struct Node::Parts {
     agreement.receive(from, terms, members, outbox);
     links.receive(from, terms);
   }
-  void hear(Time now, const Envelope&, Misdirected& word, Payload&) {
-    strays.receive(now, word, membership.seeds(), outbox);
+  void hear(Time now, const Envelope&, Misdirected& message, Payload&) {
+    strays.receive(now, message, membership.seeds(), outbox);
   }
 
   void donate(Time now, optim::Done& done);
@@ -124,13 +128,13 @@ struct Node::Parts {
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
   Neighborhood neighborhood;
-  std::uint64_t dealt_view = 0;       // of the neighborhood, that the data were dealt by
-  std::uint64_t members_version = 0;  // that the topology follows
-  std::uint64_t departures = 0;       // the same
+  std::uint64_t dealt_view = 0;       // Neighborhood::view() by which the data were assigned
+  std::uint64_t members_version = 0;  // Roster::version() that the topology follows
+  std::uint64_t departures = 0;       // Roster::departures() at that time
   Time next_follow{};
   bool was_ready = false, was_introduced = false;
-  std::vector<std::string> data_notes;  // that were told
-  std::optional<Time> leave_by;         // leaving, at the latest then
+  std::vector<std::string> data_notes;  // notes that were reported
+  std::optional<Time> leave_by;         // if leaving: when to end at the latest
   bool gone = false;
 };
 
@@ -173,8 +177,8 @@ void Node::Parts::on(Time now, Received& received) {
   if (const auto other = gate.take_other_version()) strays.note(now, *other);
   if (const auto stray = gate.take_stray()) strays.answer(now, *stray, outbox);
   if (!message) return;
-  if (auto* word = std::get_if<Misdirected>(&message->body))
-    return hear(now, message->envelope, *word, message->payload);
+  if (auto* misdirected = std::get_if<Misdirected>(&message->body))
+    return hear(now, message->envelope, *misdirected, message->payload);
   if (message->envelope.sender == members.self())
     return membership.receive(now, message->envelope, message->body, outbox);
   membership.heard_from(now, message->envelope.sender, message->envelope.incarnation);
@@ -198,8 +202,8 @@ void Node::Parts::on(Time now, const LeaveCommand&) {
   links.close_all(outbox);
 }
 
-// The others need what it offered, and it what they did, so that the mean of those who stay is what
-// it would be without this node's share.
+// The peers still need the vectors that this node offered, and this node theirs: then the mean of
+// the remaining nodes is not changed by pairs that only one end has averaged.
 void Node::Parts::leave(Time now) {
   gate.tick(now);
   membership.tick(now, outbox);
@@ -269,7 +273,8 @@ void Node::Parts::follow_members(Time now) {
   departures = members.departures();
   next_follow = now + kFollowEvery;
   if (!neighborhood.follow(members)) gate.count("topology", "members");
-  // Else they learn from the news that it is ready, and answer its hello no sooner.
+  // Otherwise the peers learn only from the news that this node is ready, and answer no hello
+  // before.
   if (!std::exchange(was_introduced, true))
     for (const WantedEdge& edge : neighborhood.wanted())
       if (const Member* peer = members.find(edge.peer))

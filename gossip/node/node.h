@@ -1,5 +1,5 @@
 // Node: one participant, as a pure state machine. It reads no clock, opens no socket and sees no
-// parameter: it is told what happened and says what shall be done.
+// parameter: inputs say what happened, outputs say what to do.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ class Node {
   Node(const Options& options, Time now);
   ~Node();
 
-  // Appends what is to be done. Never waits, never throws, whatever the input.
+  // Handles the input and appends outputs to `out`. Never waits, never throws, whatever the input.
   // REQUIRES that `now` does not go back.
   void step(Time now, Input input, Outputs& out);
-  // Call step(Tick) at or after this; earlier is harmless.
+  // When to call step(Tick) next; an earlier call is harmless.
   Time deadline() const;
-  // As of `now`. Built anew by every call.
+  // The status at `now`. Built anew by every call.
   Status status(Time now) const;
-  // Its warnings alone, at the price of a few edges instead of all members.
+  // Only the warnings of the status, without building the rest.
   std::vector<std::string> warnings(Time now) const;
 
  private:

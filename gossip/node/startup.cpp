@@ -10,27 +10,28 @@
 namespace starling::gossip {
 namespace {
 
-constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer at all
+constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer from a seed
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
-// Of all that are kept: a hundred of the largest.
+// Bytes of all surveys that are kept: a hundred of the largest.
 constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
-// A survey that has not come by then is asked for at every other founder, not only at its own.
+// After this time founders also pass on the surveys of other founders. Longer: a founder that
+// cannot reach another one gets its survey later. Shorter: more bytes.
 constexpr Duration kRelayAfter = std::chrono::seconds(2);
-// The model comes after the donor's next round. A donor that is silent longer, or stops in the
-// middle, is given up for another; each gets more time than the one before, since rounds may be
+// The donor sends its model after its next round. A donor that is silent for longer, or stops in
+// the middle, is given up for another one. Each next donor gets more time, since rounds may be
 // long.
 constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
-// A donor may be twice as far as the members' table tells, and by so many rounds further.
+// A donor's round is believed up to twice the one in the members' table, plus this many.
 constexpr std::uint64_t kRoundsUntold = 1000;
-constexpr Duration kWorthSaying = std::chrono::seconds(2);  // members that do not come
-constexpr Duration kLook = std::chrono::milliseconds(20);   // at what waits for time alone
+constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing member is reported
+constexpr Duration kLook = std::chrono::milliseconds(20);   // pause while only time is waited for
 
-// Somebody whose model is worth having: it has trained at least one round. One that differs in an
-// agreed key does where nobody else is: so settings are changed one node after the other, and the
-// model stays.
+// The members whose model a newcomer may adopt: those that have trained at least one round. Members
+// that differ in an agreed key count only if no other member can give a model: so settings can be
+// changed one node after the other, and the model stays.
 std::vector<const Member*> donors(const Roster& members) {
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {
@@ -42,8 +43,8 @@ std::vector<const Member*> donors(const Roster& members) {
   return donors;
 }
 
-// Members, self included, that have the same values of the agreed keys: they share out the data and
-// found the model together.
+// Members, self included, with this node's values of the agreed keys: they share the data and found
+// the model together.
 std::vector<const Member*> fellows(const Roster& members) {
   std::vector<const Member*> fellows = members.present();
   std::erase_if(fellows, [&](const Member* member) { return !members.agrees(*member); });
@@ -77,21 +78,21 @@ void Startup::tick(Time now, const Membership& search, Outbox& out) {
 }
 
 void Startup::begin(Time now, const Roster& members, const Links& links) {
-  // All whom a newcomer could ask were gone; somebody is back before it began alone.
+  // All donors were gone, and one is back before this node began alone.
   const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !expected_since_) return;
-  // Founders begin together, a newcomer as soon as it can.
+  // Founders begin together; a newcomer begins as soon as its edges are open.
   const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
 }
 
-// Whoever was waited for in vain is not waited for again.
+// The number of members to wait for. Members that did not come in time are not waited for again.
 std::size_t Startup::awaited() const {
   return is_short_ ? std::min(options_.expect, known_) : options_.expect;
 }
 
-// As long as expected members come or become ready, the others are waited for.
+// The node goes on waiting for members as long as some come or become ready.
 void Startup::count(Time now, const Roster& members) {
   if (counted_version_ != members.version()) {
     counted_version_ = members.version();
@@ -125,7 +126,7 @@ bool Startup::gathered(Time now, const Membership& search) const {
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now, known_at_);
   if (!search.has_seeds() || now - started_ >= kSeedPatience) return true;
-  // Who answered may be a newcomer as well, and know nobody: another seed may know who trains.
+  // The seed that answered may be a newcomer too and know no donor; another seed may know one.
   return search.connected() && (!donors(members).empty() || !search.awaits_seed());
 }
 
@@ -140,14 +141,14 @@ void Startup::assign(Time now, const Roster& members, Outbox& out) {
   job.shard = std::move(shard);
   out.train(std::move(job));
   enter(now, Stage::assigning);
-  // A newcomer's model comes while its data are prepared.
+  // A newcomer fetches the model while its data are prepared.
   if (const auto candidates = donors(members); !candidates.empty())
     ask(now, candidates, members, out);
 }
 
 void Startup::assigned(Time now) {
   is_assigned_ = true;
-  if (stage_ == Stage::adopting) return;  // the next answer is of that
+  if (stage_ == Stage::adopting) return;  // the next answer is of the adoption
   if (donor_)
     stage_ = Stage::fetching;
   else
@@ -172,7 +173,7 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
   }
 }
 
-// The founders' data do not go together: nobody may train on them until somebody's are others.
+// If the founders' data do not fit together, no node trains until some node's data change.
 void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   foundation_ = workload_.foundation;
   const std::string refusal = done.trouble.value_or("");
@@ -183,7 +184,7 @@ void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   if (!refusal.empty()) next_try_ = now + kSurveyPatience;
 }
 
-// Another one may fit; where this node cannot begin alone, the same one is not asked at once again.
+// Another donor's model may fit. A node that cannot begin alone pauses before it asks again.
 void Startup::rejected(Time now, const std::string& trouble) {
   misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, trouble);
   round_ = 0;
@@ -195,7 +196,7 @@ void Startup::hears_oversized(Time now) {
   if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
 }
 
-// Only its own node says that a survey has changed.
+// Only the node that a survey describes can replace it.
 void Startup::keep_survey(NodeId of, const std::string& survey, NodeId teller) {
   const auto known = surveys_.find(of);
   const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
@@ -213,7 +214,7 @@ void Startup::receive(const Surveys& message, const Envelope& from, const Roster
   std::vector<NodeId>& held = held_[from.sender];
   held = message.held;
   std::ranges::sort(held);
-  // One who is behind is told what it lacks, also after this node went on.
+  // A founder that is behind gets this node's survey even after this node went on.
   const bool lacks = !std::ranges::binary_search(held, members.self());
   const auto own = surveys_.find(members.self());
   const Member* const member = members.find(from.sender);
@@ -278,13 +279,13 @@ bool Startup::waits_for_donor(Time now, const Roster& members) const {
 
 void Startup::fetch(Time now, const Roster& members, Outbox& out) {
   if (waits_for_donor(now, members)) return;
-  // One that is gone has not refused.
+  // A donor that is gone does not count as a failed attempt.
   if (donor_ && members.find(*donor_)) ++attempts_;
   if (donor_) failed_donor_ = std::exchange(donor_, std::nullopt);
   auto candidates = donors(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
-  // Who gave nothing may not exist; who has spoken does.
+  // A member that gave nothing may not exist; a member that has sent a message does.
   const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
   if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
     std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
@@ -314,8 +315,8 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   if (!snapshot.foundation.empty())
     job.foundation = std::make_shared<const std::vector<std::string>>(1, snapshot.foundation);
   job.adopt = std::move(payload);
-  // A wrong number must not lead everybody astray. A node that begins too low learns the round from
-  // its neighbours.
+  // A false round must not make all nodes jump ahead. A node that begins too low learns the round
+  // from its neighbours.
   const Member* donor = members.find(from.sender);
   round_ = std::min(snapshot.round, 2 * (donor ? donor->round : 0) + kRoundsUntold);
   out.train(std::move(job));

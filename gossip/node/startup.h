@@ -1,12 +1,12 @@
-// Startup: from nothing to a model that may be averaged with.
-//   gathering   find the members one was told to expect, or learn that nobody answers
+// Startup: leads a node to a model that it can average with its neighbours.
+//   gathering   finds the expected members, or learns that no seed answers
 //   assigning   the trainer takes its share of the data
-//   surveying   founders tell each other the statistics of their data, where the model needs them
+//   surveying   founders exchange the statistics of their data, if the model needs them
 //   founding    the trainer lays the foundation
-//   fetching    a newcomer asks one of those who train for a model, and adopts it
-//   ready       others may open edges; waits for the expected members and for its own edges
+//   fetching    a newcomer asks a training member for its model, and adopts it
+//   ready       edges may open; waits for the expected members and for edges to them
 //   done
-// Nobody who trains waits for any of it. What does not come in time is done without.
+// No training node waits for a startup. What does not come in time is done without.
 #pragma once
 
 #include <map>
@@ -29,9 +29,9 @@ class Startup {
   Startup(const Options& options, Time now);
 
   void tick(Time now, const Membership& search, Outbox& out);
-  // From ready to done, once the expected members are ready and the edges to them open; edges have
-  // a moment to do so. REQUIRES links that follow from these members: those of an older view may
-  // be open while the neighbours to come are not known yet.
+  // Goes from ready to done once the expected members are ready and the edges to them open, or
+  // kLinkPatience has passed. REQUIRES links that follow from these members: links of an older view
+  // may be open while new neighbours are not known yet.
   void begin(Time now, const Roster& members, const Links& links);
   Time deadline() const;
   void receive(const Surveys& message, const Envelope& from, const Roster& members, Outbox& out);
@@ -42,26 +42,26 @@ class Startup {
 
   bool done() const { return stage_ == Stage::done; }
   bool is_ready() const { return stage_ >= Stage::ready; }
-  // Waiting for nobody but its neighbours to be, if for them: edges are worth making.
+  // No more members are waited for: the node may open edges.
   bool is_expected() const { return expected_since_.has_value(); }
-  // Ready to begin with others that have no model of another either.
+  // Ready to begin together with other founders, without an adopted model.
   bool is_founding() const { return stage_ == Stage::ready && round_ == 0; }
-  // Asking others: for members, surveys or a model.
+  // Not ready yet: looks for members, surveys or a model.
   bool is_joining() const { return stage_ < Stage::ready; }
   const optim::Workload& workload() const { return workload_; }
-  // A survey for newcomers to found on; empty where none is needed.
+  // The survey that newcomers found on; empty if none is needed.
   const std::string& foundation() const { return foundation_; }
-  // Whom a model was asked for and has not come from.
+  // The member that was asked for a model and has not sent it yet.
   std::optional<NodeId> donor() const { return is_fetching() ? donor_ : std::nullopt; }
-  // The donor's model has more numbers than this node's.
+  // The donor's model is larger than this node's.
   void hears_oversized(Time now);
-  // The newest chunk of the donor's model came then, if one did: it is worth waiting for the rest.
+  // `at`: when the newest chunk of the donor's model came, if any: waits for the rest.
   void hears_chunk(std::optional<Time> at);
   // The round of the adopted model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
-  // What it does now.
+  // What the node waits for now, for the status.
   std::string reason() const;
-  // Who of the expected members did not come.
+  // Warns of expected members that did not come, and of a model that does not fit.
   std::vector<std::string> warnings(Time now) const;
 
  private:
@@ -89,32 +89,30 @@ class Startup {
   Options options_;
   Prng prng_;
   Time started_;
-  Time known_at_;                                // when the last of the expected came
-  Time counted_at_;                              // when the last of them came or became ready
-  std::size_t most_known_ = 0, most_ready_ = 0;  // so far
+  Time known_at_;                                // when the last expected member came
+  Time counted_at_;                              // when the last member came or became ready
+  std::size_t most_known_ = 0, most_ready_ = 0;  // highest so far
   std::size_t known_ = 1, ready_ = 0;            // now
-  bool is_short_ = false;                        // goes without some of the expected
-  std::uint64_t counted_version_ = 0;            // of the members
+  bool is_short_ = false;                        // goes on without some expected members
+  std::uint64_t counted_version_ = 0;            // Roster::version() at the last count
   Stage stage_ = Stage::gathering;
   Time stage_since_;
   Time next_try_;
   bool is_assigned_ = false;  // the data are prepared
   optim::Workload workload_;
   std::map<NodeId, std::string> surveys_;
-  std::size_t surveys_bytes_ = 0;  // of others
-  std::map<NodeId, std::vector<NodeId>>
-      held_;  // whose surveys each member said it holds, ascending
+  std::size_t surveys_bytes_ = 0;               // without this node's own
+  std::map<NodeId, std::vector<NodeId>> held_;  // the surveys that each member holds, ascending
   std::string foundation_;
-  std::string refusal_;  // why the surveys of all founders cannot be founded on; empty: they can
+  std::string refusal_;  // why the model cannot be founded on the surveys; empty: it can
   std::optional<NodeId> donor_;
-  std::optional<NodeId>
-      failed_donor_;  // the one before it; asked again only when there is no other
+  std::optional<NodeId> failed_donor_;  // the donor before; asked again only if there is no other
   std::string donor_name_;
-  std::string misfit_;        // why its model could not be adopted
-  std::size_t attempts_ = 0;  // in a row, of donors that gave nothing
-  bool gave_up_ = false;      // asking again
+  std::string misfit_;        // why the donor's model could not be adopted
+  std::size_t attempts_ = 0;  // donors in a row that gave nothing
+  bool gave_up_ = false;      // asking donors for a model
   std::uint64_t round_ = 0;
-  std::optional<Time> expected_since_;  // nobody else is waited for
+  std::optional<Time> expected_since_;  // since when no more members are waited for
 };
 
 }  // namespace starling::gossip

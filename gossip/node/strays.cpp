@@ -8,9 +8,11 @@
 namespace starling::gossip {
 namespace {
 
-// Whoever asks in vain asks every five seconds. Longer: what was mended is told of for longer.
+// How long a warning stays. A node that asks in vain asks every five seconds. Longer: the status
+// warns for longer of a mistake that was corrected.
 constexpr Duration kMemory = std::chrono::seconds(12);
-// Between two words to strangers, whose addresses anybody can invent.
+// The pause between messages to strangers. Shorter: a peer can cause more connections to invented
+// addresses.
 constexpr Duration kPause = std::chrono::milliseconds(100);
 constexpr std::size_t kToldLimit = 8;
 

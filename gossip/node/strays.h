@@ -1,5 +1,5 @@
-// Strays: words that come to the wrong place. A node that is asked by one of another cluster, or at
-// its bulk port, says so, and whoever hears it tells its people.
+// Strays: joins that come to the wrong place. A node that gets a Join of another cluster, or one at
+// its bulk port, answers so, and the node that asked warns its user.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ class Strays {
 
   void answer(Time now, const Gate::Stray& stray, Outbox& out);
   void receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out);
-  // It learns nothing: its version does not read this one's.
+  // Warns of a node of another version. That node gets no answer: it could not read it.
   void note(Time now, const OtherVersion& other);
-  // What was told lately.
+  // The warnings of late.
   std::vector<std::string> warnings(Time now) const;
 
  private:
@@ -36,7 +36,7 @@ class Strays {
 
   std::string cluster_;
   Endpoint control_, bulk_;
-  std::map<std::string, Told> told_;  // by the address it is of
+  std::map<std::string, Told> told_;  // by the address that the warning is about
   Time next_word_{};
 };
 

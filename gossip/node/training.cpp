@@ -9,7 +9,7 @@
 namespace starling::gossip {
 namespace {
 
-// ||own - mean|| / ||mean||, of the sketches, which stand for the models.
+// ||own - mean|| / ||mean||, of sketches of the models.
 double relative_distance(const Aggregate& aggregate) {
   double difference = 0, norm = 0;
   for (std::size_t k = 0; k < aggregate.value().size(); ++k) {
@@ -28,7 +28,7 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Li
   started_at_ = now;
   run_.round = round;
   exchange.start_from(round + 1);
-  // The model of another has been judged by that one, and the neighbours wait for an offer.
+  // An adopted model was evaluated by its donor, and the neighbours wait for an offer.
   if (round > 0) evaluated_round_ = round;
   begin_round(now, {}, false, exchange, links, out);
 }
@@ -163,7 +163,7 @@ bool Training::goal_reached() const {
   return goal.loss && evaluation.loss <= *goal.loss;
 }
 
-// Rounds that were counted and not trained reach nothing.
+// Rounds whose steps were refused are counted, but do not reach the goal.
 std::string Training::shortfall() const {
   if (goal_reached()) return {};
   const Goal& goal = options_.goal;

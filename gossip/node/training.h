@@ -1,6 +1,7 @@
-// Training: the order of jobs. A round is: absorb what the round before brought, step, offer; where
-// the algorithm overlaps, offer first and step while the vectors travel. Between rounds of the
-// schedule `pairwise`, neighbours that wait for an answer get one: absorb, offer.
+// Training: the order of jobs. A round absorbs what the last round brought, takes local steps and
+// offers. If the algorithm overlaps, the round offers first and takes its steps while the vectors
+// travel. Between rounds of the schedule `pairwise`, a neighbour that waits gets an answer: absorb,
+// offer.
 #pragma once
 
 #include <memory>
@@ -21,18 +22,18 @@ class Training {
  public:
   explicit Training(const Options& options) : options_(options) {}
 
-  // Rounds go on behind `round`, that of an adopted model or 0.
+  // Starts with the round after `round`, the round of an adopted model, or 0.
   void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out);
   void trained(Time now, optim::Done done, Exchange& exchange, const Links& links, Outbox& out);
-  // Begins the next round when this one needs nobody any more.
+  // Begins the next round, or an answer, when the exchange allows.
   void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
   Time deadline(const Exchange& exchange, const Links& links) const;
-  // Begins no more rounds; mixes what settles the edges that close. Returns whether nothing is left
+  // Begins no more rounds; averages the pairs of edges that close. Returns whether nothing is left
   // to do.
   bool wind_up(Exchange& exchange, Outbox& out);
 
-  // If the donor lacks a snapshot the next job makes one too; where no other comes any more, one of
-  // its own.
+  // If the donor lacks a snapshot, the next job makes one too; after the last round a job of its
+  // own does.
   void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
@@ -41,7 +42,7 @@ class Training {
   bool started() const { return started_; }
   bool finished() const { return finished_; }
   const std::optional<std::string>& trouble() const { return trouble_; }
-  const RunStatus& run() const { return run_; }  // without its trouble
+  const RunStatus& run() const { return run_; }  // without RunStatus::trouble
   std::optional<double> consensus_distance() const { return distance_; }
   Duration compute() const { return compute_; }
   Duration mix() const { return mix_; }
@@ -58,8 +59,8 @@ class Training {
   Options options_;
   bool started_ = false, finished_ = false;
   std::size_t jobs_in_flight_ = 0;
-  bool offered_ = false;  // in this round
-  bool answers_ = false;  // the job in flight is for a neighbour
+  bool offered_ = false;  // the offer of this round was made
+  bool answers_ = false;  // the job in flight makes an answer to a neighbour
   bool last_round_ = false;
   bool snapshot_wanted_ = false;
   Time started_at_{};

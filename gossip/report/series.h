@@ -1,6 +1,6 @@
-// Series: the convergence of the whole network by round, from what every node reports of itself.
-// It holds every round up to kRoundsLimit; beyond, one of two, four, … and the last. An evaluated
-// round is not thinned away for one that was not evaluated.
+// Series: the convergence of the whole network by round, from the progress that each node reports.
+// It keeps all rounds up to kRoundsLimit; beyond, one round of every two, four, … and the last.
+// Thinning prefers evaluated rounds.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace starling::gossip {
 
-// After a round, over the nodes that completed it: means of loss, accuracy and error, root mean
-// squares of both distances. What no node reported is left out.
+// One round, over the nodes that completed it: means of loss, accuracy and error, root mean squares
+// of both distances. A value that no node reported is empty.
 struct SeriesPoint {
   std::uint64_t round = 0;
-  double time_s = 0;  // when the last of them had completed it
+  double time_s = 0;  // when the last of these nodes completed the round
   std::optional<double> loss = {}, accuracy = {}, rmse = {}, distance = {},
                         distance_to_optimum = {};
 };
@@ -51,13 +51,13 @@ class Series {
 
   static void add_to(Round& round, Time now, const Progress& progress);
   static SeriesPoint point(const Round& round);
-  // Whether a round, evaluated or not, takes the place of the one that its stride holds.
+  // Whether the round replaces the round `held` in the same place.
   static bool is_better(std::uint64_t round, bool is_evaluated, const Round& held);
   std::size_t place_of(std::uint64_t round) const { return (round + stride_ - 1) / stride_; }
   void thin();
 
   std::uint64_t stride_ = 1;
-  std::vector<Round> rounds_;  // k: one of those above (k - 1) * stride_, up to k * stride_
+  std::vector<Round> rounds_;  // at k: a round above (k - 1) * stride_, up to k * stride_
   Round last_;                 // the highest round so far
 };
 

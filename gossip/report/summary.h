@@ -1,4 +1,4 @@
-// Summary: what a whole run came to. `starling up` and `starling simulate` end with one.
+// Summary: the result of a whole run. `starling up` and `starling simulate` print it at the end.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct NodeSummary {
   std::uint64_t sent_bytes = 0;                    // of parameters
 };
 
-// What all nodes say of themselves at one time.
+// The state of all nodes at one time.
 struct TraceRecord {
   double time_s = 0;
   std::vector<NodeSummary> nodes = {};
 };
 
-// As one node sees them at the end.
+// The number of members in each state at the end, as one node sees them.
 struct MembersSummary {
   std::uint64_t alive = 0, suspect = 0, dead = 0, left = 0;
 };
@@ -52,10 +52,10 @@ struct Summary {
   GoalSummary goal = {};
   MembersSummary members = {};
   std::optional<double> wall_s = {}, virtual_s = {};
-  // Of a simulation.
+  // Only of a simulation.
   std::optional<std::uint64_t> seed = {}, event_hash = {}, events = {};
-  std::vector<TraceRecord> trace = {};  // where one is wanted
-  std::vector<Breach> violations = {};  // none is as it should be
+  std::vector<TraceRecord> trace = {};  // if requested
+  std::vector<Breach> violations = {};  // empty if all laws held
 };
 
 }  // namespace starling::gossip

@@ -1,6 +1,6 @@
-// The archives that walk the field lists of fields.h: Counter for the length of an array, Writer to
-// MessagePack, Reader from it, and Checker, which says of a struct in memory what Reader would say
-// of its bytes.
+// The archives that walk the field lists of fields.h: Counter counts the fields of a struct, Writer
+// encodes it as MessagePack, Reader decodes it, and Checker tells whether Reader would accept what
+// Writer makes of it.
 #pragma once
 
 #define MSGPACK_NO_BOOST
@@ -20,7 +20,7 @@ namespace starling::gossip {
 
 // ---------------------------------------------------------------- what a field may be
 
-// Nothing that could forge a line of a log.
+// Whether the text holds no control character, with which a peer could forge a line of a log.
 inline bool is_printable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -36,7 +36,7 @@ inline bool are_finite(const std::vector<float>& values) {
 
 // ---------------------------------------------------------------- counting
 
-// How many fields a struct has. A struct inside it is one field, an endpoint two.
+// Counts the fields of a struct. A nested struct is one field, an endpoint is two.
 class Counter {
  public:
   std::size_t count() const { return count_; }
@@ -69,7 +69,7 @@ std::size_t count_fields(const T& x) {
 
 // ---------------------------------------------------------------- writing
 
-// Writes whatever the values are; whether they are within their limits is for Checker to say.
+// Writes any values; Checker tells whether they are within their limits.
 class Writer {
  public:
   void array(std::size_t size) { packer_.pack_array(static_cast<std::uint32_t>(size)); }
@@ -79,7 +79,7 @@ class Writer {
   void id(NodeId value) { number(value.value); }
   void flag(bool value) { number(value ? 1 : 0); }
   void choice(auto value, auto) { number(static_cast<std::uint64_t>(value)); }
-  // As FLOAT64 whatever the value: pack(double) would write a whole number as an integer.
+  // Always FLOAT64: pack(double) would write a whole number as an integer.
   void real(double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     std::array<char, 9> bytes{'\xcb'};
@@ -118,7 +118,7 @@ class Writer {
     packer_.pack_bin_body(static_cast<const char*>(data), static_cast<std::uint32_t>(size));
   }
 
-  // What msgpack asks of a buffer; most messages are small, and none is copied at the end.
+  // The sink that msgpack::packer requires. take() moves the bytes out instead of copying them.
   struct Buffer {
     std::string bytes;
     void write(const char* data, std::size_t size) { bytes.append(data, size); }
@@ -129,7 +129,7 @@ class Writer {
 
 // ---------------------------------------------------------------- checking
 
-// Whether all fields are within their limits.
+// Checks that all fields of a struct are within their limits.
 class Checker {
  public:
   bool sound() const { return sound_; }
@@ -168,7 +168,7 @@ class Checker {
 // ---------------------------------------------------------------- reading
 
 // Reads the fields of one array in order. The first field that does not fit makes `sound` false for
-// good, and every field read after that is empty: callers check once, at the end.
+// good, and every later field reads as empty: callers check `sound` once, at the end.
 class Reader {
  public:
   Reader(const msgpack::object& object, bool& sound) : sound_(sound) {
@@ -176,9 +176,9 @@ class Reader {
     if (sound_) array_ = object.via.array;
   }
 
-  // Nothing is left. To be called behind the last field.
+  // Expects that no field is left. Call it after the last field.
   void end() { expect(index_ == array_.size); }
-  // The next field is an array; of its fields.
+  // Expects an array as the next field; returns the reader of its fields.
   Reader array() {
     static const msgpack::object kNothing;
     const msgpack::object* field = next(msgpack::type::ARRAY);
@@ -228,7 +228,8 @@ class Reader {
     if (!values.empty()) std::memcpy(values.data(), raw.data(), raw.size());
     expect(are_finite(values));
   }
-  // The gate for addresses: only what a user could have written is ever dialled.
+  // Checks a host received from a peer by the same rule as one in the settings, before anything
+  // connects to it.
   void endpoint(Endpoint& value) {
     std::uint64_t port = 0;
     text(value.host, kHostBytesLimit);
@@ -255,7 +256,7 @@ class Reader {
 
  private:
   bool expect(bool holds) { return sound_ = sound_ && holds; }
-  // Of the fields that are left; 0 where there are more than `most`.
+  // The number of fields left; 0, and not sound, when it exceeds `most`.
   std::size_t size_up_to(std::size_t most) {
     const std::size_t left = array_.size - index_;
     return expect(left <= most) ? left : 0;

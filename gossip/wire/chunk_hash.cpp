@@ -1,8 +1,8 @@
 #include "gossip/wire/chunk_hash.h"
 
 #include <xxhash.h>
-// The library's choice at run time, where it has one: the product is compiled for plain x86-64.
-// The sums are the same.
+// The library chooses the fastest code for the processor at run time, because this program is
+// compiled for plain x86-64. The hashes are the same.
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>
 #endif
@@ -20,12 +20,13 @@ namespace {
 
 using State = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
 
-// A chunk comes from memory, and one stream of reads does not fill the way there: ask for what is
-// this far ahead. The hardware looks ahead within a page only. It may lie past the end.
+// A chunk lies in main memory, and one stream of reads does not use its full bandwidth. The hash
+// prefetches this far ahead, because the hardware prefetches within a page only. The prefetched
+// address may lie past the end of the chunk.
 constexpr std::size_t kAheadBytes = 4096;
 constexpr std::size_t kStepBytes = 1024;
 constexpr std::size_t kCacheLine = 64;
-// Of less, the state and the steps would cost more than they save.
+// A smaller chunk is hashed at once: the state and the steps would cost more than they save.
 constexpr std::size_t kSmallBytes = 32 << 10;
 
 void update(XXH3_state_t& state, std::span<const std::byte> bytes) {

@@ -1,8 +1,8 @@
 // The field lists of all messages: which fields a struct has on the wire, in which order, and
-// within which limits. An archive walks them: one writes, one reads, one counts, one checks
-// (archives.h), and the simulator has one that changes a field.
+// within which limits. Archives walk the lists: archives.h has those that write, read, count and
+// check, and the simulator has one that changes a field.
 //
-// What an archive A offers, `x` being a field; A takes it as const unless it changes fields:
+// What an archive A provides for a field `x`, which is const unless A changes fields:
 //   number(x, most)   uint64, at most `most`         flag(x)       bool
 //   id(x)             NodeId                         choice(x, last)  enum from 0 to `last`
 //   real(x)           double, whatever its value     amount(x, most)  double from 0 to `most`
@@ -107,7 +107,7 @@ void fields(A& a, Like<Bye> auto& x) {
   a.number(x.epoch, kAnyNumber);
 }
 
-// Of one survey: whose it is, and itself.
+// One survey: the node it describes, and its bytes.
 template <class A>
 void fields(A& a, Like<std::pair<NodeId, std::string>> auto& x) {
   a.id(x.first);

@@ -1,7 +1,7 @@
-// LinkMeter: how long vectors take over a link, each way. Every message that is measured carries
-// the sender's time, and hellos carry the last time heard of the other end and how long it was
-// kept, so that each end knows the round trip and how the other clock stands beside its own (as NTP
-// does):
+// LinkMeter: how long vectors take over a link, in each direction. Every measured message carries
+// the sender's time. A hello also echoes the last time received from the peer and how long the
+// sender has held it, so that each end computes the round trip and the offset of the peer's clock
+// (as NTP does):
 //   round trip = (now - echo) - held ,   offset = sent + round trip / 2 - now .
 #pragma once
 
@@ -13,19 +13,19 @@
 
 namespace starling::gossip {
 
-// A node's time as it travels; 0 is none.
+// A time of a node's clock as messages carry it, in microseconds; 0 means none.
 inline std::uint64_t stamp_of(Time time) {
   const auto since = std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
   return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0)) + 1;
 }
 
-// What the two ends of a link know of each other's clocks.
+// What this end of a link knows of the peer's clock.
 class PeerClock {
  public:
   struct Stamps {
-    std::uint64_t sent = 0;  // by the clock of the sender
-    std::uint64_t echo = 0;  // the last one that the sender heard, by the clock of the receiver
-    std::uint64_t held = 0;  // how long ago that was, in microseconds
+    std::uint64_t sent = 0;  // the time of this message, by the clock of the sender
+    std::uint64_t echo = 0;  // the last `sent` of the receiver that the sender heard; 0: none
+    std::uint64_t held = 0;  // microseconds since the sender heard it
   };
 
   Stamps stamps(Time now) const {
@@ -37,7 +37,8 @@ class PeerClock {
     const std::uint64_t at = stamp_of(now);
     if (stamps.sent == 0 || stamps.echo == 0 || stamps.echo + stamps.held > at) return;
     const auto trip = static_cast<std::int64_t>(at - stamps.echo - stamps.held);
-    // The quicker of two answers says more of the clocks; the older one fades.
+    // The shortest round trip measures the offset best. An old minimum grows by 1/8 with every
+    // answer, so that a link that became slower is measured anew.
     trip_ = trip_ ? std::min(*trip_ + *trip_ / 8 + 1, trip) : trip;
     if (*trip_ == trip || !offset_)
       offset_ = static_cast<std::int64_t>(stamps.sent) + trip / 2 - static_cast<std::int64_t>(at);
@@ -45,7 +46,7 @@ class PeerClock {
   std::optional<Duration> round_trip() const {
     return trip_ ? std::optional<Duration>(std::chrono::microseconds(*trip_)) : std::nullopt;
   }
-  // From when the other end sent until now; nothing before the clocks are known.
+  // The time from `sent`, by the peer's clock, until now; nothing while the offset is unknown.
   std::optional<Duration> since(Time now, std::uint64_t sent) const {
     if (!offset_ || sent == 0) return std::nullopt;
     const std::int64_t here = static_cast<std::int64_t>(sent) - *offset_;
@@ -56,21 +57,22 @@ class PeerClock {
  private:
   std::uint64_t heard_ = 0;
   Time heard_at_{};
-  std::optional<std::int64_t> trip_, offset_;  // microseconds; of the other clock ahead of this one
+  std::optional<std::int64_t> trip_,
+      offset_;  // in microseconds; the offset is how far the peer's clock is ahead
 };
 
-// Of the vectors that come over a link.
+// The rate at which vectors arrive over a link.
 class LinkMeter {
  public:
-  // `transit` without the time of a message that holds nothing.
+  // A vector of `bytes` arrived. `transit`: its time under way, less that of an empty message.
   void came(std::size_t bytes, Duration transit) {
     transit_ = std::max<Duration>(transit, std::chrono::microseconds(1));
     const double rate = static_cast<double>(bytes) / seconds(transit_);
     rate_ = rate_ > 0 ? rate_ + (rate - rate_) / 4 : rate;
   }
-  // Bytes per second, of late; 0 before the first.
+  // Bytes per second, averaged over recent vectors; 0 before the first.
   double rate() const { return rate_; }
-  // Of the last vector.
+  // How long the last vector was under way.
   Duration transit() const { return transit_; }
 
  private:
@@ -78,7 +80,7 @@ class LinkMeter {
   Duration transit_{};
 };
 
-// Of what a node does: the share of the time in which it waits for the network alone, of late.
+// The share of its time that a node spends waiting for the network, averaged over recent rounds.
 class NetworkShare {
  public:
   void add(Duration round, Duration network) {
@@ -88,7 +90,7 @@ class NetworkShare {
     rounds_ = kFade * rounds_ + 1;
   }
   double value() const { return all_ > 0 ? network_ / all_ : 0; }
-  // The waiting of one round, s.
+  // Seconds of waiting for the network per round.
   double per_round() const { return rounds_ > 0 ? network_ / rounds_ : 0; }
 
  private:

@@ -26,7 +26,7 @@ std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::u
 
 namespace {
 
-// A message without a payload has no transfer to name.
+// A message without a payload has no transfer; its name is 0.
 std::uint64_t transfer_name(const Message& message) {
   if (message.payload.empty()) return 0;
   const auto* round = std::get_if<Round>(&message.body);
@@ -105,7 +105,7 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   return message;
 }
 
-// The one of the sender that stands still longest makes room.
+// When the sender has too many transfers, the one that has waited longest for a chunk is dropped.
 bool Assembler::begin(Time now, const Key& key) {
   std::size_t count = 0;
   auto oldest = partials_.end();

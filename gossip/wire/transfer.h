@@ -1,6 +1,6 @@
-// Transfer: a message cut into frames that each fit a queue, and put together again.
-// One frame pair is a header and at most kChunkBytes of the payload. A vector that is numbered on
-// an edge keeps the name of its transfer when it is sent again, so that what came before counts.
+// Transfer: cuts a message into frames that each fit a queue, and reassembles them. One pair of
+// frames is a header and at most kChunkBytes of the payload. A numbered vector keeps the name of
+// its transfer when it is retransmitted, so that the chunks that came before still count.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace starling::gossip {
 
-// Smaller: a thin link shows sooner that its sender lives, and fast ones carry more headers.
+// Larger: a slow link shows later that its sender lives. Smaller: fast links carry more headers.
 inline constexpr std::size_t kChunkBytes = 256 << 10;
 
 struct Frame {
@@ -26,16 +26,16 @@ struct Frame {
   Payload body;  // shares the message's payload
 };
 
-// The hashes of a payload's chunks, each computed when it is first asked for. It keeps the payload,
-// so that its bytes are not freed and used again.
+// The hashes of a payload's chunks, each computed when first requested. The object shares ownership
+// of the payload, so that its memory is not reused for other bytes.
 class ChunkHashes {
  public:
   ChunkHashes(Payload payload, std::size_t chunk_bytes)
       : payload_(std::move(payload)), chunk_bytes_(chunk_bytes) {}
 
-  // Whether these are of the very same bytes, by where they lie.
+  // Whether the hashes are of the same bytes. Compares addresses, not contents.
   bool are_of(const Payload& payload, std::size_t chunk_bytes) const;
-  // Of the chunk `index`, which holds `bytes`.
+  // The hash of chunk `index`, whose bytes are `bytes`.
   std::uint64_t at(std::size_t index, const Payload& bytes);
 
  private:
@@ -44,28 +44,28 @@ class ChunkHashes {
   std::map<std::size_t, std::uint64_t> known_;  // by chunk
 };
 
-// The name of the transfer of a vector: number `index` of the sender's edge `epoch`.
+// The name of a vector's transfer: vector `index` on the edge that the sender numbers `epoch`.
 std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index);
 
-// The frames of one message. Each is made when it is its turn, so that a chunk is hashed just
-// before it is sent and the first one leaves at once.
+// The frames of one message. Each frame is made when it is requested: a chunk is hashed just before
+// it is sent, and the first one leaves at once.
 class Frames {
  public:
-  // Only those with bytes from `from` on.
+  // Starts with the chunk that holds byte `from` of the payload.
   Frames(Message message, std::size_t from, std::size_t chunk_bytes,
          std::shared_ptr<ChunkHashes> hashes)
       : message_(std::move(message)),
         chunk_bytes_(chunk_bytes),
         hashes_(std::move(hashes)),
         index_(from / chunk_bytes) {}
-  // One frame as it is, sound or not.
+  // A single given frame, whether valid or not.
   explicit Frames(Frame frame) : made_(std::move(frame)) {}
 
   bool done() const { return done_; }
   bool has_payload() const { return made_ ? !made_->body.empty() : !message_.payload.empty(); }
   // REQUIRES !done().
   Frame next();
-  // The rest of them.
+  // The remaining frames.
   std::vector<Frame> all();
 
  private:
@@ -77,8 +77,8 @@ class Frames {
   bool done_ = false;
 };
 
-// Cuts messages. A payload and the hashes of its chunks are kept for the next neighbour it is sent
-// to. One thread owns it and the frames it gives.
+// Cuts messages into frames. It keeps the last payload and its hashes for the next neighbour that
+// gets the same payload. One thread owns the cutter and the frames that it returns.
 class Cutter {
  public:
   // REQUIRES `from` below the size of the payload, or 0.
@@ -88,19 +88,20 @@ class Cutter {
   std::shared_ptr<ChunkHashes> hashes_;
 };
 
-// Puts chunks together, of the last kTransfersPerSender transfers of a sender. Connections keep the
-// order, so a chunk that is not the next one means that those between are lost; what came before it
-// is kept for when they come again. Payload bytes are not copied.
+// Reassembles the chunks of the last kTransfersPerSender transfers of each sender. Connections keep
+// the order, so a chunk that is not the next one means that the chunks between are lost; those
+// before are kept until the sender retransmits the missing ones. Payload bytes are not copied.
 class Assembler {
  public:
-  // Largest payload that is accepted; set from the model's size.
+  // The largest payload accepted, in bytes; follows from the model's size.
   void set_payload_limit(std::size_t bytes) { payload_bytes_limit_ = bytes; }
 
-  // A whole message, nothing while chunks are missing, or why the chunk is refused.
+  // Returns a whole message, nothing while chunks are missing, or an error that names why the chunk
+  // is refused.
   Result<std::optional<Message>> add(Time now, Header header, Payload body);
-  // When the newest chunk of a transfer that is under way came; nothing without one.
+  // When the newest chunk of an incomplete transfer came; nothing if the sender has none.
   std::optional<Time> last_chunk(NodeId sender) const;
-  // The transfer of the last chunk that was added, where more of it is missing.
+  // The transfer of the last chunk added, if the transfer is still incomplete.
   struct Part {
     NodeId sender;
     std::uint64_t incarnation = 0;  // of the sender
@@ -108,7 +109,7 @@ class Assembler {
     std::size_t bytes = 0;  // that have come
   };
   std::optional<Part> take_part() { return std::exchange(part_, std::nullopt); }
-  // Forgets transfers that have stood still, at the latest after `age`; returns how many.
+  // Forgets transfers that got no chunk for longer than `age`; returns how many.
   std::size_t expire(Time now, Duration age);
 
  private:
@@ -118,11 +119,12 @@ class Assembler {
     Time last{};
   };
   static constexpr std::size_t kPartialsLimit = 4096;
-  // One that was cut off, and the one behind it.
+  // An interrupted transfer and the one after it. Larger: a sender can make this node hold more.
+  // Smaller: an interrupted vector begins again.
   static constexpr std::size_t kTransfersPerSender = 2;
   using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
 
-  // Why a chunk of a payload is refused whatever came before.
+  // Whether the chunk is acceptable by itself, whatever came before.
   Result<void> check(const Header& header, const Payload& body) const;
   bool begin(Time now, const Key& key);
 

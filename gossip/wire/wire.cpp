@@ -6,10 +6,10 @@
 namespace starling::gossip {
 namespace {
 
-// The version, the fields of envelope and chunk, the kind, the body.
+// The version, 4 fields of the envelope, 4 of the chunk, the kind, the body.
 constexpr std::uint32_t kHeaderFields = 11;
 
-// Calls `act` with an empty body of the kind of that number. Returns whether there is such a kind.
+// Calls `act` with an empty body of the kind with this number. Returns whether the kind exists.
 template <class Act, class... Bodies>
 bool with_kind(std::uint64_t number, const Act& act, std::type_identity<std::variant<Bodies...>>) {
   const auto act_if = [&]<class B>(std::type_identity<B>) {
@@ -47,7 +47,7 @@ Result<Header> read_header(const msgpack::object& object) {
   return header;
 }
 
-// A header is flat: nothing in it is long, deep or a map.
+// A header holds no map, no extension, no long text and no deep nesting.
 const msgpack::unpack_limit kLimits(/*array*/ 16 * kMembersLimit, /*map*/ 0,
                                     /*str*/ kHeaderBytesLimit, /*bin*/ kHeaderBytesLimit,
                                     /*ext*/ 0, /*depth*/ 8);
@@ -59,7 +59,8 @@ std::uint64_t read_sum(std::span<const std::byte> bytes) {
   return sum;
 }
 
-// So that nodes of an earlier version, whose headers have no checksum, are told apart from damage.
+// Tells a header of another version from a damaged one. Headers of earlier versions have no
+// checksum, so this test comes before that of the checksum.
 bool is_of_another_version(std::span<const std::byte> bytes) {
   constexpr std::byte kArray{0x90 | kHeaderFields};
   return bytes.size() > 1 && bytes[0] == kArray && bytes[1] < std::byte{0x80} &&

@@ -75,7 +75,7 @@ TEST_CASE("The estimate follows values that change") {
   CHECK(ring.error(4.5) < 1e-3);
 }
 
-TEST_CASE("A neighbour that vanishes takes its value along") {
+TEST_CASE("A vanished neighbour no longer counts in the estimate") {
   Ring ring(8);
   for (int k = 0; k < 100; ++k) ring.round();
   ring.bury(7);

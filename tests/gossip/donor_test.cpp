@@ -39,7 +39,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "All who ask before a copy is made get the same one") {
+TEST_CASE_FIXTURE(Fixture, "All newcomers that ask before a copy is made get the same copy") {
   CHECK_FALSE(donor.claim());
   ask(Time{}, kFirst);
   ask(Time{}, kSecond);
@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(Fixture, "All who ask before a copy is made get the same one")
   CHECK(sends[1].to == party_options(2).bulk);
 }
 
-TEST_CASE_FIXTURE(Fixture, "A fresh copy answers at once and an old one is let go") {
+TEST_CASE_FIXTURE(Fixture, "A fresh copy is sent at once and an old copy is dropped") {
   ask(Time{}, kFirst);
   CHECK(donor.claim());
   make(Time{}, 7);
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "A fresh copy answers at once and an old one is let g
   CHECK(donor.claim());
 }
 
-TEST_CASE_FIXTURE(Fixture, "Strangers get nothing") {
+TEST_CASE_FIXTURE(Fixture, "A node that is no member gets no copy") {
   ask(Time{}, node_id("nobody"));
   CHECK(donor.claim());
   make(Time{}, 7);

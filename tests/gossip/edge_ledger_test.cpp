@@ -142,7 +142,7 @@ TEST_CASE("Both ends of an edge mix the same pairs once and with one weight") {
   CHECK(pairs > 5000);  // the walks were not idle
 }
 
-TEST_CASE("A ledger holds few vectors however silent the other end is") {
+TEST_CASE("A ledger holds few vectors however long the peer is silent") {
   EdgeLedger ledger;
   std::uint64_t offered = 0;
   for (std::uint64_t round = 1; round <= 100; ++round)
@@ -152,7 +152,7 @@ TEST_CASE("A ledger holds few vectors however silent the other end is") {
   CHECK_FALSE(ledger.receive(0, vector_of(1)));
 }
 
-TEST_CASE("The next pair is of no round before the other end can offer its half") {
+TEST_CASE("The next pair is of a round in which the peer can offer its half") {
   EdgeLedger ledger;
   CHECK(ledger.round_of_next() == 1);
   ledger.offer(vector_of(11));
@@ -166,7 +166,7 @@ TEST_CASE("The next pair is of no round before the other end can offer its half"
   CHECK(ledger.round_of_next() == 0);  // it waits for this end's half
 }
 
-TEST_CASE("A vector is lost when something sent behind it has come and it has not") {
+TEST_CASE("A vector is lost when a message sent after it has come but not the vector") {
   EdgeLedger ledger;
   for (std::uint64_t k = 1; k <= 3; ++k) ledger.sent().mark_sent(ledger.offer(vector_of(k)), k);
   CHECK(ledger.sent().lost().empty());

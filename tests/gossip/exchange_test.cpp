@@ -150,7 +150,7 @@ TEST_CASE("A lost vector is asked for and sent again once") {
   expect_one_resend_when_lost(Missing::reuse);
 }
 
-TEST_CASE("A vector that is under way is not sent again whatever is offered behind it") {
+TEST_CASE("A vector under way is not retransmitted whatever is offered after it") {
   expect_no_resend_when_late(Missing::late);
   expect_no_resend_when_late(Missing::reuse);
 }
@@ -173,7 +173,7 @@ TEST_CASE("A neighbour that was late is waited for again as soon as it is heard"
   CHECK_FALSE(b.exchange.complete(end, b.links));
 }
 
-TEST_CASE("A node none of whose neighbours is in step waits unless they rest") {
+TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
   for (const bool is_refused : {false, true}) {
     CAPTURE(is_refused);
     Pair pair(Missing::late);
@@ -200,7 +200,7 @@ TEST_CASE("A node none of whose neighbours is in step waits unless they rest") {
   }
 }
 
-TEST_CASE("A round that nobody can have reached is not believed") {
+TEST_CASE("A round that no node can have reached is not believed") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
   std::vector<Send> sends = pair.begin(7);
@@ -210,7 +210,7 @@ TEST_CASE("A round that nobody can have reached is not believed") {
   CHECK(b.edge().rejected.at("round") == 1);
 }
 
-TEST_CASE("A round that nobody could expect is believed when the next message is of it too") {
+TEST_CASE("An unlikely round is believed when the next message confirms it") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
   b.take(now, pair.begin(7));
@@ -244,7 +244,7 @@ TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
   }
 }
 
-TEST_CASE("Vectors of one round meet again whoever of the two is heard first") {
+TEST_CASE("Vectors of the same round are paired again in either order of arrival") {
   for (const bool is_heard_first : {false, true}) {
     CAPTURE(is_heard_first);
     Pair pair(Missing::late);
@@ -307,7 +307,7 @@ TEST_CASE("An edge whose ends count differently begins anew") {
   }
 }
 
-TEST_CASE("Nobody waits for a newcomer that it has not offered to") {
+TEST_CASE("A round does not wait for a newcomer that it has not offered to") {
   constexpr Time now{1s};
   Trader old(1), newcomer(2);
   old.want(newcomer, now);

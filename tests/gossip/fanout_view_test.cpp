@@ -13,7 +13,7 @@ namespace {
 using gossip::FanoutView;
 using gossip::Member;
 
-TEST_CASE("Whoever comes late is in as many circles as who came early") {
+TEST_CASE("Late and early members are in equally many fan-out views") {
   constexpr std::size_t kMembers = 200;
   std::deque<Member> all(kMembers);
   for (std::size_t k = 0; k < kMembers; ++k) all[k].id = node_id("node-" + std::to_string(k));

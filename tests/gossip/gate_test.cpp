@@ -103,7 +103,7 @@ TEST_CASE("A message passes once") {
 
 // Chaos with exchange.schedule=async, seed 3098: a node crashed twice within a fifth of a second,
 // and a second copy of the Join of the life between came after the Join of the last.
-TEST_CASE("A copy that comes after the sender began another life is refused") {
+TEST_CASE("A late copy from before a restart of its sender is refused") {
   Door door;
   Speaker speaker;
   const auto join = [&](std::uint64_t incarnation) {
@@ -122,7 +122,7 @@ TEST_CASE("A copy that comes after the sender began another life is refused") {
   CHECK(door.refused("repeated") == 4);
 }
 
-TEST_CASE("A life that was learned from others is remembered beside those before") {
+TEST_CASE("An incarnation learned from other members is remembered beside earlier ones") {
   Door door;
   Speaker speaker;
   const auto first = speaker.say(Join{sample_member("a")}).front();
@@ -149,7 +149,7 @@ TEST_CASE("Many incarnations that the members do not know displace no known one"
   CHECK(door.refused("repeated") == 1);
 }
 
-TEST_CASE("Messages out of order pass and an older life does not") {
+TEST_CASE("Messages out of order pass and an older incarnation does not") {
   Door door;
   Speaker speaker;
   const auto first = speaker.say(Bye{"1", 7}), second = speaker.say(Bye{"2", 7});
@@ -171,7 +171,7 @@ TEST_CASE("A message far behind the newest is refused") {
   CHECK_FALSE(door.hear(old.front(), Plane::control));
 }
 
-TEST_CASE("An incarnation that the members do not know mutes nobody") {
+TEST_CASE("A message of an unknown incarnation does not block its sender") {
   Door door;
   Speaker forger, speaker;
   for (const std::uint64_t incarnation :
@@ -186,7 +186,7 @@ TEST_CASE("An incarnation that the members do not know mutes nobody") {
   CHECK(door.refused("malformed") == 2);
 }
 
-TEST_CASE("A sequence number far ahead mutes nobody") {
+TEST_CASE("A false sequence number far ahead does not block its sender") {
   Door door;
   Speaker forger, speaker;
   CHECK(door.hear(speaker.say(Bye{"x", 7}).front(), Plane::control));
@@ -201,7 +201,7 @@ TEST_CASE("A sequence number far ahead mutes nobody") {
   CHECK(heard >= 10);
 }
 
-TEST_CASE("Of an older life only what asks for an answer is heard") {
+TEST_CASE("Only joins and probes of an older incarnation are admitted") {
   Door door;
   door.known = 7;
   Speaker speaker;
@@ -225,7 +225,7 @@ TEST_CASE("The wrong cluster or plane or sender is refused") {
   CHECK(door.refused("own name") == 1);
 }
 
-TEST_CASE("A transfer that stands still is given up") {
+TEST_CASE("The gate gives up a transfer that gets no more chunks") {
   Door door;
   Speaker speaker;
   const auto frames = speaker.say(Round{}, std::string(40, 'x'));

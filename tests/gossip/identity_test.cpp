@@ -48,7 +48,7 @@ void tell(Cluster& table, std::size_t to, const Rumor& rumor) {
 
 }  // namespace
 
-TEST_CASE("A node restarted with an older clock outdoes its earlier life") {
+TEST_CASE("A node restarted with an older clock outdoes its earlier incarnation") {
   for (const bool is_dead : {false, true}) {
     CAPTURE(is_dead);
     Cluster table;
@@ -70,7 +70,7 @@ TEST_CASE("A node restarted with an older clock outdoes its earlier life") {
   }
 }
 
-TEST_CASE("What is said of a living node is refuted however it is said") {
+TEST_CASE("A living node refutes every accusation") {
   for (const Liveness said : {Liveness::suspect, Liveness::dead, Liveness::left})
     for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2), UINT64_C(1) << 50})
       for (const std::uint64_t version : {UINT64_C(0), UINT64_C(9), kVersionLimit - 1}) {
@@ -90,7 +90,7 @@ TEST_CASE("What is said of a living node is refuted however it is said") {
       }
 }
 
-TEST_CASE("Of two records of one version that differ the member tells the true one") {
+TEST_CASE("The member itself resolves two different records of one version") {
   Cluster table;
   table.run(1s);
   Member wrong = record(*table.parties[2]);
@@ -143,7 +143,7 @@ TEST_CASE("The first of two nodes with one name stays and the second ends") {
   }
 }
 
-TEST_CASE("A node that died comes back at another address at once where nobody listens") {
+TEST_CASE("A dead node returns elsewhere at once when its old address refuses connections") {
   for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2)}) {
     Cluster table;
     table.refuses = true;
@@ -160,7 +160,7 @@ TEST_CASE("A node that died comes back at another address at once where nobody l
   }
 }
 
-TEST_CASE("A node whose host is gone comes back at another address when it is found dead") {
+TEST_CASE("A node whose host is gone returns elsewhere once it is found dead") {
   for (const std::uint64_t incarnation : {UINT64_C(0), UINT64_C(2)}) {
     Cluster table;
     table.run(1s);
@@ -177,7 +177,7 @@ TEST_CASE("A node whose host is gone comes back at another address when it is fo
   }
 }
 
-TEST_CASE("Of two that took one name in separate networks the later one ends") {
+TEST_CASE("Of two nodes that took one name in separate networks the later one ends") {
   Cluster table;
   table.refuses = true;
   table.run(1s);

@@ -146,7 +146,7 @@ TEST_CASE("A goodbye closes the edge until the next hello") {
   CHECK(pair.is_active(pair.b));
 }
 
-TEST_CASE("A hello of an earlier life opens nothing") {
+TEST_CASE("A hello of an earlier incarnation opens no edge") {
   Pair pair;
   auto question = pair.say(pair.a);
   question.front().message.envelope.incarnation = 0;
@@ -154,7 +154,7 @@ TEST_CASE("A hello of an earlier life opens nothing") {
   CHECK(pair.b.links.all().begin()->second.peer_epoch == 0);
 }
 
-TEST_CASE("Two lives of a node give the same edge different epochs") {
+TEST_CASE("Two incarnations of a node give the same edge different epochs") {
   Pair first(1), second(2);
   CHECK(hello(first.say(first.a)).epoch != hello(second.say(second.a)).epoch);
 }

@@ -30,7 +30,7 @@ TEST_CASE("A node that falls silent is suspected and then dead") {
   CHECK_FALSE(table.parties[0]->membership.roster().find(node_id("node-2")));
 }
 
-TEST_CASE("A node at whose address nobody listens is dead in a moment") {
+TEST_CASE("A node whose address refuses connections is dead in a moment") {
   Cluster table;
   table.run(1s);
   table.parties[2].reset();
@@ -43,7 +43,7 @@ TEST_CASE("A node at whose address nobody listens is dead in a moment") {
   CHECK(table.seen(1, "node-2") == Liveness::dead);
 }
 
-TEST_CASE("A refusal alone does not bury a node that answers") {
+TEST_CASE("A refused connection alone does not make an answering node dead") {
   Cluster table;
   table.run(1s);
   Party& first = *table.parties[0];
@@ -87,7 +87,7 @@ TEST_CASE("A node that is stopped for long is dropped alone and comes back by it
       CHECK(table.seen(k, fmt::format("node-{}", of)) == Liveness::alive);
 }
 
-TEST_CASE("Suspicion shortens with those who accuse") {
+TEST_CASE("Suspicion shortens with the number of accusers") {
   const Timing timing = timing_of("lan");
   Suspicion suspicion(Time{}, NodeId{1});
   const Time alone = suspicion.ends(timing, 10);
@@ -141,7 +141,7 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
   }
 }
 
-TEST_CASE("Only the accused refutes and does so with a higher version") {
+TEST_CASE("Only the accused member refutes with a higher version") {
   Cluster table;
   table.run(1s);
   const Member accused = *table.parties[0]->membership.roster().find(node_id("node-2"));
@@ -156,7 +156,7 @@ TEST_CASE("Only the accused refutes and does so with a higher version") {
   CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->version > accused.version);
 }
 
-TEST_CASE("Dissemination is told a bounded number of times") {
+TEST_CASE("A rumor is told a bounded number of times") {
   Dissemination news;
   news.add({{.id = NodeId{1}, .name = "a", .control = {}, .bulk = {}, .http = {}}});
   std::size_t told = 0;
@@ -193,7 +193,7 @@ TEST_CASE("A node that leaves is gone at once and old news does not revive it") 
   CHECK(table.seen(0, "node-2") == Liveness::left);
 }
 
-TEST_CASE("A node that starts again replaces its earlier life") {
+TEST_CASE("A restarted node replaces its earlier incarnation") {
   Cluster table;
   table.run(1s);
   Options options = party_options(2, 2);
@@ -204,7 +204,7 @@ TEST_CASE("A node that starts again replaces its earlier life") {
   CHECK(table.parties[1]->membership.roster().find(node_id("node-2"))->incarnation == 2);
 }
 
-TEST_CASE("Dissemination of a phase reaches everybody before the next probe") {
+TEST_CASE("News of a phase reach every member before the next probe") {
   Cluster table;
   table.run(3s);
   Party& party = *table.parties[2];
@@ -240,7 +240,7 @@ Member invented(int index) {
 
 }  // namespace
 
-TEST_CASE("Invented members make room for one that speaks itself") {
+TEST_CASE("Invented members make room for a member that sends messages") {
   Cluster table;
   table.run(1s);
   Party& first = *table.parties[0];
@@ -256,7 +256,7 @@ TEST_CASE("Invented members make room for one that speaks itself") {
   CHECK(table.seen(0, "node-3") == Liveness::alive);
 }
 
-TEST_CASE("A node that has no room for another member says so") {
+TEST_CASE("A node without room for another member warns of it") {
   Party party(party_options(0));
   for (std::size_t k = 0; k + 1 < kMembersLimit; ++k) {
     const Member member = invented(static_cast<int>(k));
@@ -272,7 +272,7 @@ TEST_CASE("A node that has no room for another member says so") {
   CHECK(party.membership.warnings(Time(61s)).empty());
 }
 
-TEST_CASE("Strangers that join make a node open no more than so many connections") {
+TEST_CASE("Joins of strangers make a node open a limited number of connections") {
   Party party(party_options(0));
   for (int k = 0; k < 10'000; ++k)
     party.membership.receive(Time{}, {}, Join{invented(k)}, party.outbox);
@@ -281,7 +281,7 @@ TEST_CASE("Strangers that join make a node open no more than so many connections
   CHECK(party.said().size() == 1);
 }
 
-TEST_CASE("A request to ask somebody else opens no connection to an address that is no member's") {
+TEST_CASE("A probe request opens no connection to an address that is no member's") {
   Cluster table;
   table.run(1s);
   Party& first = *table.parties[0];

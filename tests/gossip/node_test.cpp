@@ -238,7 +238,7 @@ TEST_CASE("Warnings are those of the status") {
   CHECK(one.node.warnings(one.now) == one.node.status(one.now).warnings);
 }
 
-TEST_CASE("A vector of one that is no neighbour is not averaged with") {
+TEST_CASE("A vector of a node that is no neighbour is not averaged") {
   One one;
   one.step(Tick{});
   one.step(Mail("node-2", Join{neighbor()}).received());
@@ -269,7 +269,7 @@ TEST_CASE("A node of another version of the protocol is refused by name") {
   CHECK(one.node.status(one.now).rejected.at("protocol") == 3);
 }
 
-TEST_CASE("Words of another version that are no Join name nobody") {
+TEST_CASE("A message of another version that is no Join names no node") {
   One one;
   one.step(Tick{});
   Member liar = neighbor();

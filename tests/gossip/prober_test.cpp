@@ -62,7 +62,7 @@ std::vector<gossip::Member> members(int count) {
 
 }  // namespace
 
-TEST_CASE("A question put in bad health does not outlast the bad health") {
+TEST_CASE("A probe sent in bad health does not outlast the bad health") {
   Asking asking({member(1), member(2)});
   asking.prober.was_away(1min);
   REQUIRE(asking.prober.stretch() == 9);
@@ -90,7 +90,7 @@ TEST_CASE("A question put in bad health does not outlast the bad health") {
   CHECK(asking.silent[0].since == Time{});
 }
 
-TEST_CASE("When many die together all are asked within a few patiences") {
+TEST_CASE("Many members that die together are all probed within a few patiences") {
   Asking asking(members(32));
   std::set<NodeId> asked;
   Time now{};

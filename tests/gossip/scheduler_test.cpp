@@ -56,7 +56,7 @@ TEST_CASE("A round waits for every neighbour and for none longer than its patien
   CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
 }
 
-TEST_CASE("A quorum counts the neighbours that were offered to and have spoken") {
+TEST_CASE("A quorum counts the neighbours that got an offer and have sent theirs") {
   const auto half = scheduler_of("rounds", 0.5);
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 10)};
   CHECK_FALSE(half->may_finish(Time(3s), kTurn, streams));
@@ -103,7 +103,7 @@ TEST_CASE("A node that is far ahead of all waits for longer than its patience") 
   CHECK_FALSE(rounds->is_far_ahead(kTurn, streams));
 }
 
-TEST_CASE("The shares of a round leave the node a part and those averaged late a half") {
+TEST_CASE("A share is one over the degree plus one or half of that if averaged late") {
   const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   const auto pairwise = scheduler_of("pairwise");
   for (const std::size_t degree : {1, 2, 7}) {
@@ -113,7 +113,7 @@ TEST_CASE("The shares of a round leave the node a part and those averaged late a
   }
 }
 
-TEST_CASE("A node that is ahead of a pair's other end skips the round") {
+TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   const auto rounds = scheduler_of("rounds"), ssp = scheduler_of("ssp");
   StreamView peer = stream(1, 12);
   CHECK(rounds->skips_round(peer, 11));
@@ -125,7 +125,7 @@ TEST_CASE("A node that is ahead of a pair's other end skips the round") {
   CHECK(ssp->skips_round(peer, 11));
 }
 
-TEST_CASE("A node proposes to one whose edge is free and waits while proposals are young") {
+TEST_CASE("A node proposes on a free edge and waits while proposals are young") {
   const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 9)};
   CHECK(pairwise->may_finish({}, kTurn, streams));
@@ -158,7 +158,7 @@ TEST_CASE("Where flows are counted the next step waits for every young proposal"
   CHECK(pairwise->may_finish(Time(2040ms), turn, streams));
 }
 
-TEST_CASE("A peer that waits for an answer is not proposed to") {
+TEST_CASE("A peer that waits for an answer gets no proposal") {
   const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
   streams[0].is_asked = true;

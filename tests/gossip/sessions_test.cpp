@@ -98,7 +98,7 @@ using Numbers = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("Vectors of the same number make one pair that each end is given once") {
+TEST_CASE("Vectors of the same number make one pair that each end takes once") {
   Edge edge;
   for (std::uint64_t round = 1; round <= 3; ++round) {
     CHECK(edge.a.offer(round, edge.now));
@@ -122,7 +122,7 @@ TEST_CASE("A vector that comes again is known and makes no second pair") {
   CHECK(edge.b.pairs().empty());
 }
 
-TEST_CASE("Of another life of the edge nothing is kept") {
+TEST_CASE("A message of another opening of the edge is dropped") {
   Edge edge;
   edge.b.offer(1, edge.now);
   edge.a.offer(1, edge.now);
@@ -132,7 +132,7 @@ TEST_CASE("Of another life of the edge nothing is kept") {
   CHECK(edge.b.pairs().empty());
 }
 
-TEST_CASE("Who sits a round out says which and sends no vector") {
+TEST_CASE("A node that skips a round names the round and sends no vector") {
   Edge edge;
   CHECK_FALSE(edge.a.offer(4, edge.now, true));
   const std::vector<Send> sends = edge.a.said();
@@ -144,7 +144,7 @@ TEST_CASE("Who sits a round out says which and sends no vector") {
   CHECK(vectors(sends) == 0);
 }
 
-TEST_CASE("At most one pair waits for the other end when the next vector is offered") {
+TEST_CASE("At most one pair waits for the peer when the next vector is offered") {
   Edge edge;
   std::uint64_t round = 0, sent = 0;
   while (round < 10) sent += edge.a.offer(++round, edge.now);
@@ -153,7 +153,7 @@ TEST_CASE("At most one pair waits for the other end when the next vector is offe
   edge.a.said();  // and is lost
 }
 
-TEST_CASE("A vector that came in part is sent from there on") {
+TEST_CASE("A vector that came in part is retransmitted from its first missing byte") {
   Edge edge;
   edge.a.offer(1, edge.now);
   const std::vector<Send> first = edge.a.said();
@@ -227,7 +227,7 @@ TEST_CASE("A pair that was open when the edge closed is mixed at both ends") {
   CHECK(edge.b.sessions.is_settled());
 }
 
-TEST_CASE("A vector that the other end never answered is no debt when the edge closes") {
+TEST_CASE("A vector that the peer never answered does not keep a closing edge unsettled") {
   Edge edge;
   edge.a.offer(1, edge.now);
   edge.pass();

@@ -89,7 +89,7 @@ Options newcomer(std::size_t expect = 0) {
 
 }  // namespace
 
-TEST_CASE("Who has nobody to ask prepares its data at once and is ready") {
+TEST_CASE("A node without seeds prepares its data at once and is ready") {
   Newcomer node(newcomer());
   node.go_on();
   const auto jobs = node.done().jobs;
@@ -156,7 +156,7 @@ TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   CHECK(node.startup.done());
 }
 
-TEST_CASE("A newcomer asks one that trains and goes on from its model") {
+TEST_CASE("A newcomer asks a training member and goes on from its model") {
   Newcomer node(newcomer());
   node.meet("node-1", Phase::training, 5);
   node.meet("node-2", Phase::joining);
@@ -192,7 +192,7 @@ TEST_CASE("A model that comes before the data are prepared is adopted too") {
   CHECK(node.startup.round() == 6);
 }
 
-TEST_CASE("A model of one that was not asked is not adopted nor is a second one") {
+TEST_CASE("A model is adopted only from a member that was asked and only once") {
   Newcomer node(newcomer());
   node.meet("node-1", Phase::training, 5);
   node.meet("node-2", Phase::joining);
@@ -250,7 +250,7 @@ TEST_CASE("A donor that sends chunks is waited for") {
   CHECK(node.startup.deadline() > before);
 }
 
-TEST_CASE("Whom no donor serves asks eight times with more patience and begins alone") {
+TEST_CASE("A newcomer that gets no model asks eight times and then begins alone") {
   Newcomer node(newcomer());
   node.meet("node-1", Phase::training, 5);
   node.go_on();
@@ -325,7 +325,7 @@ TEST_CASE("Founders that differ in an agreed key do not wait for each other nor 
   CHECK(*done.jobs.front().foundation == std::vector<std::string>{"of node-1", "of node-9"});
 }
 
-TEST_CASE("A newcomer asks one that differs for its model only where nobody agrees") {
+TEST_CASE("A newcomer asks a member that differs only when no member agrees") {
   for (const bool agrees : {true, false}) {
     Newcomer node(newcomer(4));
     node.meet("node-1", Phase::training, 5, false);
@@ -338,7 +338,7 @@ TEST_CASE("A newcomer asks one that differs for its model only where nobody agre
   }
 }
 
-TEST_CASE("Only its own node says that a survey has changed") {
+TEST_CASE("Only its own node can change a survey") {
   Newcomer node(newcomer(3));
   node.meet("node-1", Phase::joining);
   node.meet("node-2", Phase::joining);
@@ -371,7 +371,7 @@ TEST_CASE("A survey that does not come holds the foundation up for ten seconds")
   CHECK(node.now < began + 11s);
 }
 
-TEST_CASE("Data that do not go together are told once and tried again") {
+TEST_CASE("Data that do not fit together are reported once and tried again") {
   Newcomer node(newcomer());
   node.go_on();
   node.trained("own");

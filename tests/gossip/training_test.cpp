@@ -123,7 +123,7 @@ TEST_CASE("Where the algorithm overlaps the offer is a job of its own before the
   CHECK(node.jobs().size() == 2);
 }
 
-TEST_CASE("A model of another is gone on from and not judged again at once") {
+TEST_CASE("An adopted model is trained on and not evaluated again at once") {
   Trainee node;
   node.start(7);
   const optim::Job job = node.job();
@@ -132,7 +132,7 @@ TEST_CASE("A model of another is gone on from and not judged again at once") {
   CHECK(node.training.run().round == 7);
 }
 
-TEST_CASE("Every tenth round is judged and so are the first and the last") {
+TEST_CASE("Every tenth round is evaluated and so are the first and the last") {
   Trainee node(options_with({.rounds = 14}));
   node.start();
   std::vector<std::uint64_t> judged;
@@ -193,7 +193,7 @@ TEST_CASE("A goal that an evaluation reaches ends the training and a miss is nam
   }
 }
 
-TEST_CASE("A refused step is told once and stays a problem until a step is taken") {
+TEST_CASE("A refused step is reported once and stays a problem until a step is taken") {
   Trainee node;
   node.start();
   optim::Job job = node.job();
@@ -266,7 +266,7 @@ TEST_CASE("A wanted snapshot comes with the next job and after the end with one 
   }
 }
 
-TEST_CASE("Who winds up begins no round and waits for the job under way") {
+TEST_CASE("A node that winds up begins no round and waits for the job under way") {
   Trainee node;
   node.start();
   const optim::Job job = node.job();

@@ -105,7 +105,7 @@ TEST_CASE("A vector that was cut off goes on from its first missing chunk") {
   CHECK(bytes_of(receiver.whole.payload) == bytes);
 }
 
-TEST_CASE("What a sender began in an earlier life is not taken for the vector of this one") {
+TEST_CASE("A transfer of an earlier incarnation does not complete a vector of this one") {
   Message message = message_with(Payload::copy_of(numbers(200)));
   std::get<Round>(message.body).index = 5;
   Receiver receiver;
@@ -185,7 +185,7 @@ TEST_CASE("Two slices of one buffer are not taken for each other") {
   CHECK(bytes_of(receiver.whole.payload) == bytes_of(both.slice(100, 100)));
 }
 
-TEST_CASE("A transfer that stands still is forgotten") {
+TEST_CASE("A transfer that gets no more chunks is forgotten") {
   const auto frames = cut(message_with(Payload::copy_of(numbers(200))));
   Receiver receiver;
   receiver.add(frames[0], Time{});

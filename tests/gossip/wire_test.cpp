@@ -166,7 +166,7 @@ TEST_CASE("Incarnations and versions that leave no room above them are refused")
   CHECK_FALSE(is_read({}, member));
 }
 
-TEST_CASE("What could not be typed by a user is refused") {
+TEST_CASE("Text that a user could not type is refused") {
   const auto refused = [](const Body& body) {
     return !decode_header(bytes_of(encode_header({}, body, {}))).has_value();
   };
@@ -189,7 +189,7 @@ TEST_CASE("What could not be typed by a user is refused") {
   CHECK(refused(round));
 }
 
-TEST_CASE("What is within its limits before it is sent is read and nothing else") {
+TEST_CASE("A receiver reads exactly the messages that the sender finds within limits") {
   Prng prng(14);
   std::size_t within = 0, beyond = 0;
   for (int k = 0; k < 200; ++k) {

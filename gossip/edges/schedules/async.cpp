@@ -1,4 +1,4 @@
-// Schedule `async`: a round waits for news of any one neighbour, whoever is first.
+// Schedule `async`: a round waits for a new vector of any one neighbour.
 #include "gossip/edges/schedules/waiting.h"
 
 namespace starling::gossip {

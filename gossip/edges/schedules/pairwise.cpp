@@ -1,6 +1,7 @@
-// Schedule `pairwise` (AD-PSGD; Lian, Zhang, Zhang, Liu 2018): a vector goes to one neighbour,
-// drawn by chance among those whose edge is free of pairs that are not whole, and the peer answers
-// with one of its own; each pair is averaged with weight 1/2. Others propose meanwhile.
+// Schedule `pairwise` (AD-PSGD; Lian, Zhang, Zhang, Liu 2018): in each round a node sends its
+// vector to one neighbour (a proposal), drawn at random among those whose edge has no incomplete
+// pair. The peer answers with its own vector, and both ends average the pair with weight 1/2. Other
+// neighbours may propose to the node meanwhile.
 #include <algorithm>
 #include <cstddef>
 
@@ -10,12 +11,12 @@
 namespace starling::gossip {
 namespace {
 
-// With this many young proposals the next step waits. More: less time lost with slow neighbours,
-// and averaging with older vectors, each of which pulls by a half. Flows diverge with more than
-// one.
+// The next step waits while this many proposals are young. Larger: less time is lost with slow
+// neighbours, but pairs are of older vectors, each with weight 1/2. With more than one, flows
+// diverge.
 constexpr std::ptrdiff_t kProposalsLimit = 2;
 constexpr std::ptrdiff_t kFlowProposalsLimit = 1;
-// A proposal is young for this many times what half of the answers take.
+// A proposal is young for this many times the median time of an answer.
 constexpr int kYoung = 4;
 
 class Pairwise : public Scheduler {
@@ -44,9 +45,9 @@ class Pairwise : public Scheduler {
     return stream.round < round || stream.has_gap;
   }
 
-  // So few young proposals wait that the next local step may begin.
+  // The next local step may begin when few young proposals wait.
   bool may_finish(Time now, const Turn& turn, Streams streams) const override {
-    // A node all of whose edges are taken would step on alone.
+    // A node without a free edge would otherwise take steps without averaging.
     const bool is_strict = counts_flows_ || is_starved_;
     const auto limit = is_strict ? kFlowProposalsLimit : kProposalsLimit;
     const auto waits = [&](const StreamView& stream) {

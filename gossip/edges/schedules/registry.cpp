@@ -6,7 +6,7 @@
 
 namespace starling::gossip {
 
-// Each in a file of its own in this folder.
+// Each is defined in a file of its own in this folder.
 std::unique_ptr<Scheduler> make_rounds(const Options& options);
 std::unique_ptr<Scheduler> make_ssp(const Options& options);
 std::unique_ptr<Scheduler> make_async(const Options& options);

@@ -1,5 +1,5 @@
-// Schedule `rounds`: all neighbours' vectors of the same round, or those of a quorum of them. A
-// round waits for every neighbour that lives, for none longer than its patience.
+// Schedule `rounds`: a round averages with the vectors of the same round of all neighbours, or of a
+// quorum of them. It waits for each neighbour no longer than its patience.
 #include <algorithm>
 
 #include "gossip/edges/schedules/waiting.h"
@@ -7,14 +7,15 @@
 namespace starling::gossip {
 namespace {
 
-// A node this many rounds behind is still in step: it catches up round by round, so that all take
-// equally many local steps; the optimum moves towards those who take more. Larger: those ahead wait
-// longer for one that comes back.
+// A node this many rounds behind catches up round by round, so that all nodes take equally many
+// local steps: the optimum moves towards nodes that take more. Larger: the nodes ahead wait longer
+// for a node that comes back.
 constexpr std::uint64_t kRoundsInStep = 8;
 
 class Rounds : public WaitingScheduler {
  public:
-  // Where a quorum goes on, who is behind would never count for the others again.
+  // With a quorum, offers join the furthest round: otherwise a node that fell behind would never
+  // count towards its neighbours' quorums again.
   explicit Rounds(const Options& options)
       : WaitingScheduler(
             {.rounds_in_step = kRoundsInStep,
@@ -25,14 +26,15 @@ class Rounds : public WaitingScheduler {
             options.quorum, pull_of(options)),
         has_quorum_(options.quorum < 1) {}
 
-  // A node that is behind in rounds catches up first: its neighbours wait for it. A node that is
-  // ahead in number, since the peer skipped rounds, skips as many.
+  // A node that is rounds behind the peer catches up first, while the peer waits. A node that has
+  // offered more vectors than the peer, which skipped rounds, skips as many.
   bool skips_round(const StreamView& stream, std::uint64_t round) const override {
     if (has_quorum_) return stream.is_waiting;
     return std::max(stream.round, stream.next_pair_round) > round;
   }
 
-  // After a gap the peer waits itself; only a lost vector can still come.
+  // After a gap the peer has sent a later vector and waits too; only the lost vector can still
+  // arrive.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
     return stream.round < round || stream.has_gap;
   }

@@ -5,7 +5,7 @@
 namespace starling::gossip {
 namespace {
 
-// Beyond the staleness; as in `rounds`.
+// Added to the staleness; as in `rounds`.
 constexpr std::uint64_t kRoundsInStep = 8;
 constexpr double kAll = 1;
 

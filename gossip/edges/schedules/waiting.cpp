@@ -10,7 +10,7 @@ double pull_of(const Options& options) {
   return mixes_rounds(options) && counts_pairs(options) ? 0.5 : 1;
 }
 
-// A node without neighbours may get one before its next offer.
+// A node without neighbours may get a neighbour before its next offer.
 double WaitingScheduler::share(std::size_t degree) const {
   return pull_ / ((PLANTED(share_too_large) ? 0.0 : 1.0) +
                   static_cast<double>(std::max<std::size_t>(degree, 1)));
@@ -30,7 +30,7 @@ bool WaitingScheduler::may_finish(Time now, const Turn& turn, Streams streams) c
   });
 }
 
-// Whether enough of those that were offered to have spoken.
+// Whether enough of the peers that this round's vector went to have sent theirs.
 bool WaitingScheduler::has_quorum(const Turn& turn, Streams streams) const {
   if (quorum_ >= 1) return false;
   std::size_t asked = 0, spoke = 0;

@@ -1,5 +1,5 @@
-// WaitingScheduler: what the schedules share that offer to all neighbours and wait for some of
-// them.
+// WaitingScheduler: the common part of the schedules that offer to all neighbours and wait for some
+// of them.
 #pragma once
 
 #include <vector>
@@ -13,12 +13,12 @@ class WaitingScheduler : public Scheduler {
   // pull / (1 + max(degree, 1)): the shares of all neighbours add up to less than one.
   double share(std::size_t degree) const override;
   std::vector<NodeId> choose(Streams streams) override;
-  // No edge waits any more, or enough peers have spoken.
+  // The round waits for no peer any more, or enough peers have sent their vectors.
   bool may_finish(Time now, const Turn& turn, Streams streams) const override;
   Time deadline(const Turn& turn, Streams streams) const override;
 
  protected:
-  // `quorum`: the part of the neighbours that is enough, 1: all, 0: any one. `pull`: see pull_of().
+  // `quorum`: the part of the neighbours that is enough; 1: all, 0: any one. `pull`: see pull_of().
   WaitingScheduler(Rules rules, double quorum, double pull)
       : Scheduler(rules), quorum_(quorum), pull_(pull) {}
 
@@ -28,8 +28,8 @@ class WaitingScheduler : public Scheduler {
   const double quorum_, pull_;
 };
 
-// Of a pair's difference, where pairs are averaged a step late as a matter of course: more than a
-// half makes models swing.
+// The factor of all shares: 1/2 if pairs are normally averaged a step late, because larger shares
+// make the models oscillate; else 1.
 double pull_of(const Options& options);
 
 }  // namespace starling::gossip
