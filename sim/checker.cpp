@@ -25,7 +25,7 @@ constexpr std::uint64_t kStatusEvery = 8;  // points of progress between two loo
 
 std::vector<std::string> names_of(const World& world, const std::vector<std::size_t>& nodes) {
   std::vector<std::string> names;
-  for (std::size_t node : nodes) names.push_back(world.node_options(node).name);
+  for (std::size_t node : nodes) names.push_back(node_options(world.options(), node).name);
   return names;
 }
 
@@ -52,16 +52,16 @@ Checker::Checker(World& world)
     : world_(&world),
       ledger_(world, [this](std::string law, std::size_t node,
                             std::string what) { violated(std::move(law), node, std::move(what)); }),
-      seen_(world.size()),
-      incarnations_(world.size()) {
+      seen_(world.options().nodes),
+      incarnations_(world.options().nodes) {
   world.observe([this](std::size_t node, const gossip::Output& output) { see(node, output); });
 }
 
 Checker::Seen& Checker::seen_of(std::size_t node) {
   Seen& seen = seen_[node];
-  if (seen.life != world_->life(node)) {
+  if (seen.life != world_->machine(node).life) {
     seen = {};
-    seen.life = world_->life(node);
+    seen.life = world_->machine(node).life;
   }
   return seen;
 }
@@ -126,7 +126,7 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
   seen.sequence = envelope.sequence;
   if (seen.instant != world_->now()) seen.sends = 0;
   seen.instant = world_->now();
-  if (++seen.sends > kSendsPerMember * (world_->size() + 1))
+  if (++seen.sends > kSendsPerMember * (world_->options().nodes + 1))
     violated("queues are bounded", node, "it sends without end at one instant");
   if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
     seen.asked = world_->now();
@@ -166,9 +166,9 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.offer) seen_of(node).offer_round = job.round, seen_of(node).offered = nullptr;
   if (!(sum < 1))
     violated("weights are convex", node, fmt::format("edges of weight {} altogether", sum));
-  if (world_->jobs_in_flight(node) > kJobsLimit)
+  if (world_->machine(node).jobs_in_flight > kJobsLimit)
     violated("queues are bounded", node,
-             fmt::format("{} jobs under way", world_->jobs_in_flight(node)));
+             fmt::format("{} jobs under way", world_->machine(node).jobs_in_flight));
 }
 
 void Checker::see_status(std::size_t node) {
@@ -179,7 +179,8 @@ void Checker::see_status(std::size_t node) {
              fmt::format("topology epoch {} after {}", status.topology.epoch, seen.epoch));
   seen.epoch = status.topology.epoch;
   see_damage(node, status);
-  if (status.members.size() > world_->size() || status.edges.size() > world_->size())
+  if (status.members.size() > world_->options().nodes ||
+      status.edges.size() > world_->options().nodes)
     violated("queues are bounded", node,
              fmt::format("{} members and {} edges", status.members.size(), status.edges.size()));
   if (status.state == gossip::State::leaving) return;  // it follows nobody any more
@@ -195,10 +196,10 @@ void Checker::see_status(std::size_t node) {
   const std::uint64_t refused = count_of(status.rejected, "repeated") +
                                 count_of(status.rejected, "incomplete") +
                                 count_of(status.rejected, "incarnation");
-  if (refused < world_->repeats(node))
-    violated(
-        "messages are applied once", node,
-        fmt::format("{} frames came again and {} were refused", world_->repeats(node), refused));
+  if (refused < world_->machine(node).repeats)
+    violated("messages are applied once", node,
+             fmt::format("{} frames came again and {} were refused", world_->machine(node).repeats,
+                         refused));
 }
 
 // A flipped byte is found by a checksum, but words of another life are refused before that.
@@ -206,10 +207,10 @@ void Checker::see_damage(std::size_t node, const gossip::Status& status) {
   std::uint64_t refused = 0;
   for (const char* reason : {"checksum", "malformed", "protocol", "incarnation"})
     refused += count_of(status.rejected, reason);
-  if (refused < world_->corrupted(node))
+  if (refused < world_->machine(node).corrupted)
     violated("damage is refused", node,
              fmt::format("{} frames had a flipped byte and {} were refused",
-                         world_->corrupted(node), refused));
+                         world_->machine(node).corrupted, refused));
 }
 
 void Checker::expect_finite() {
@@ -237,12 +238,13 @@ void Checker::expect_step() {
   if (!options.schedule->waits_for_all || options.quorum < 1) return;
   std::map<std::string, std::uint64_t> rounds;
   for (std::size_t node : world_->running())
-    rounds[world_->node_options(node).name] = world_->status(node).run.round;
+    rounds[node_options(world_->options(), node).name] = world_->status(node).run.round;
   for (std::size_t node : world_->running())
     for (const gossip::EdgeStatus& edge : world_->status(node).edges) {
       if (edge.state != gossip::EdgeState::active && edge.state != gossip::EdgeState::late)
         continue;
-      const std::uint64_t own = rounds[world_->node_options(node).name], other = rounds[edge.name];
+      const std::uint64_t own = rounds[node_options(world_->options(), node).name],
+                          other = rounds[edge.name];
       if (own > other + kRoundsInStep)
         violated("neighbours stay in step", node,
                  fmt::format("is in round {} and {} in {}", own, edge.name, other));
@@ -254,7 +256,7 @@ void Checker::expect_rounds() {
     const gossip::Status status = world_->status(node);
     const bool trains =
         status.state == gossip::State::training || status.state == gossip::State::degraded;
-    if (!trains || world_->jobs_in_flight(node) > 0) continue;
+    if (!trains || world_->machine(node).jobs_in_flight > 0) continue;
     double patience_s = 0;
     for (const gossip::EdgeStatus& edge : status.edges)
       patience_s = std::max(patience_s, edge.patience_s);

@@ -3,7 +3,10 @@
 // program that lies) is believed as far as it can be believed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 
 #include "base/prng.h"
 #include "gossip/wire/transfer.h"
@@ -26,6 +29,12 @@ class Damage {
   DamageOptions& options() { return options_; }
   // Of a frame that is sent now. What is done to it is counted.
   Done meet(gossip::Frame& frame);
+  // A forged frame travels between two nodes.
+  void note_forged(std::size_t a, std::size_t b) { forged_.insert(std::minmax(a, b)); }
+  // Whether one has, either way.
+  bool has_forged(std::size_t a, std::size_t b) const {
+    return forged_.contains(std::minmax(a, b));
+  }
   // Of frames.
   const FaultCounts& counts() const { return counts_; }
 
@@ -36,6 +45,7 @@ class Damage {
   DamageOptions options_;
   Prng prng_;
   FaultCounts counts_;
+  std::set<std::pair<std::size_t, std::size_t>> forged_;  // nodes, the lesser first
 };
 
 }  // namespace starling::sim

@@ -22,8 +22,9 @@ std::size_t founders(const Scenario& scenario) {
 }
 
 void Director::begin() {
-  ENSURE(world_->size() == scenario_->nodes, "a scenario is played in a world of its size");
-  for (std::size_t node = 0; node < world_->size(); ++node)
+  ENSURE(world_->options().nodes == scenario_->nodes,
+         "a scenario is played in a world of its size");
+  for (std::size_t node = 0; node < world_->options().nodes; ++node)
     if (!joins_later(*scenario_, node)) world_->start(node);
   for (const Fault& fault : scenario_->faults) {
     world_->at(Time(fault.at), [this, &fault] { begin_fault(fault); });
@@ -47,10 +48,10 @@ void Director::begin_fault(const Fault& fault) {
       return world_->crash(node);
     case FaultKind::wipe:
       world_->crash(node);
-      return world_->lose_disk(node);
+      return world_->machine(node).disk.lose();
     case FaultKind::rewind:
       world_->crash(node);
-      return world_->rewind_disk(node);
+      return world_->machine(node).disk.rewind();
     case FaultKind::leave:
       return world_->leave(node);
     case FaultKind::join:
@@ -77,14 +78,14 @@ void Director::end_fault(const Fault& fault) {
 void Director::heal() {
   active_.clear();
   set_weather();
-  for (std::size_t node = 0; node < world_->size(); ++node) start(node);
+  for (std::size_t node = 0; node < world_->options().nodes; ++node) start(node);
 }
 
 // Of faults of one kind that overlap the worst counts.
 void Director::set_weather() {
   NetworkOptions options = world_->options().network;
   DamageOptions damage;
-  std::vector<double> slowness(world_->size(), 1.0);
+  std::vector<double> slowness(world_->options().nodes, 1.0);
   slowness.back() = world_->options().straggler;
   world_->network().heal();
   const auto raise = [](double& value, double to) { value = std::max(value, to); };
@@ -100,11 +101,13 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
     if (fault->kind == FaultKind::cut)
       world_->network().cut(fault->nodes.front(), fault->nodes.back());
-    if (fault->kind == FaultKind::part) world_->partition(fault->nodes);
+    if (fault->kind == FaultKind::part)
+      world_->network().partition(fault->nodes, world_->options().nodes);
   }
   world_->network().options() = options;
   world_->damage().options() = damage;
-  for (std::size_t node = 0; node < world_->size(); ++node) world_->slow(node, slowness[node]);
+  for (std::size_t node = 0; node < world_->options().nodes; ++node)
+    world_->machine(node).slowness = slowness[node];
 }
 
 void Director::limit(const Fault& fault) {
@@ -116,7 +119,7 @@ void Director::limit(const Fault& fault) {
 
 void Director::start(std::size_t node) {
   if (world_->runs(node)) return;
-  gossip::Options options = world_->node_options(node);
+  gossip::Options options = node_options(world_->options(), node);
   if (world_->now() > Time{}) options.expect = 0;  // the others are there already
   world_->start(node, options);
 }

@@ -55,7 +55,7 @@ const std::byte* address_of(const Payload& payload) {
 
 Ledger::Book& Ledger::book_of(std::size_t node) {
   Book& book = books_[node];
-  if (book.life != world_->life(node)) book = {.life = world_->life(node)};
+  if (book.life != world_->machine(node).life) book = {.life = world_->machine(node).life};
   return book;
 }
 
@@ -104,7 +104,8 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
   const auto theirs = offers_.find(address_of(term.theirs));
   if (theirs == offers_.end()) return;
-  if (world_->has_forged(node, theirs->second.node)) return;  // they need not know the same
+  if (world_->damage().has_forged(node, theirs->second.node))
+    return;  // they need not know the same
   const auto given = offers_.find(address_of(term.own));
   if (given == offers_.end()) return;
   const Offer own = given->second;
@@ -130,8 +131,9 @@ void Ledger::expect_settled() {
     if (entry.is_mixed[0] && entry.is_mixed[1]) continue;
     const Offer& lacks = entry.is_mixed[0] ? pair.second : pair.first;
     const Offer& has = entry.is_mixed[0] ? pair.first : pair.second;
-    const bool both_live = world_->runs(lacks.node) && world_->life(lacks.node) == lacks.life &&
-                           world_->runs(has.node) && world_->life(has.node) == has.life;
+    const bool both_live = world_->runs(lacks.node) &&
+                           world_->machine(lacks.node).life == lacks.life &&
+                           world_->runs(has.node) && world_->machine(has.node).life == has.life;
     if (!both_live || lacks.round + kUnderWay >= books_[lacks.node].offered_round) continue;
     report_(
         "pairs are mixed at both ends", lacks.node,
@@ -159,7 +161,7 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
 
 void Ledger::see(std::size_t node, const gossip::Progress&) {
   Book& book = book_of(node);
-  if (book.expected && world_->learning_rate(node) <= 0)
+  if (book.expected && world_->machine(node).learning_rate <= 0)
     compare_model(node, *book.expected, world_->trainer(node).parameters());
   book.expected.reset();
 }

@@ -25,7 +25,7 @@ class Ledger {
  public:
   // REQUIRES a world that outlives it and a learning rate that is not below 0.
   Ledger(World& world, Report report)
-      : world_(&world), report_(std::move(report)), books_(world.size()) {}
+      : world_(&world), report_(std::move(report)), books_(world.options().nodes) {}
 
   void see(std::size_t node, const gossip::Send& send);
   void see(std::size_t node, const gossip::Train& train);

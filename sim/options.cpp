@@ -1,5 +1,7 @@
 #include "sim/options.h"
 
+#include <fmt/format.h>
+
 #include "base/bindings.h"
 
 namespace starling::sim {
@@ -57,6 +59,26 @@ const Bindings<Options>& bindings() {
 }
 
 }  // namespace
+
+std::string host_of(std::size_t index) {
+  const std::size_t number = index + 1;
+  return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
+}
+
+Endpoint control_of(std::size_t index) {
+  return {host_of(index), 7600};
+}
+
+gossip::Options node_options(const Options& options, std::size_t index) {
+  gossip::Options node = options.base;
+  node.name = fmt::format("node-{}", index);
+  node.control = control_of(index);
+  node.bulk = {host_of(index), 7601};
+  node.http = {host_of(index), 7680};
+  node.seed = options.seed;
+  if (node.seeds.empty()) node.seeds = {control_of(0)};
+  return node;
+}
 
 void describe(Schema& schema) {
   bindings().describe(schema);

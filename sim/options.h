@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/settings.h"
 #include "base/time.h"
@@ -39,6 +40,12 @@ struct Options {
 // Makes the trainer of node-<index>, whenever that starts. Its clock should stand still: the
 // simulator decides how long a job takes.
 using TrainerFactory = std::function<std::unique_ptr<optim::Trainer>(std::size_t index)>;
+
+// Of the machine of node-<index>, and where that node listens for control messages.
+std::string host_of(std::size_t index);
+Endpoint control_of(std::size_t index);
+// What node-<index> is told, if nobody tells it anything else.
+gossip::Options node_options(const Options& options, std::size_t index);
 
 void describe(Schema& schema);
 // Reads sim.*; nodes, seed and base are the caller's to fill in.

@@ -93,9 +93,9 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
     const auto* event = std::get_if<gossip::Event>(&output);
     if (event && event->kind == gossip::Event::Kind::finished) ++finished;
   });
-  for (std::size_t node = 0; node < world.size(); ++node) world.start(node);
+  for (std::size_t node = 0; node < world.options().nodes; ++node) world.start(node);
   Trace trace(world, options.trace);
-  const auto is_unfinished = [&] { return finished < world.size(); };
+  const auto is_unfinished = [&] { return finished < world.options().nodes; };
   const Time end(options.limit);
   trace.record();
   while (!world.run_while(is_unfinished, std::min(trace.due(), end)) && world.now() < end)
@@ -107,8 +107,8 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
           .members = count_members(world),
           .virtual_s = seconds(world.now()),
           .seed = options.seed,
-          .event_hash = world.event_hash(),
-          .events = world.events(),
+          .event_hash = world.history().hash,
+          .events = world.history().events,
           .trace = trace.take(),
           .violations = breaches(checker.violations())};
 }
@@ -116,7 +116,7 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
 gossip::NodeSummary report(const World& world, std::size_t node) {
   const gossip::Status status = world.status(node);
   gossip::NodeSummary report;
-  report.name = world.node_options(node).name;
+  report.name = node_options(world.options(), node).name;
   report.round = status.run.round;
   if (status.run.steps > 0) report.loss = status.run.loss;
   if (status.run.evaluation) {

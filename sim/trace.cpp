@@ -8,7 +8,7 @@ namespace starling::sim {
 
 void Trace::record() {
   if (interval_ == Duration{}) return;
-  const std::size_t records_limit = std::max<std::size_t>(kNodesLimit / world_->size(), 2);
+  const std::size_t records_limit = std::max<std::size_t>(kNodesLimit / world_->options().nodes, 2);
   if (records_.size() == records_limit) thin();
   gossip::TraceRecord& now = records_.emplace_back();
   now.time_s = seconds(world_->now());

@@ -26,7 +26,7 @@ Options options_for(const TrialOptions& trial, const Scenario& scenario) {
   options.base.goal = {};
   options.base.seeds.clear();
   for (std::size_t node = 0; node < std::min(kSeeds, scenario.nodes); ++node)
-    options.base.seeds.push_back(World::control_of(node));
+    options.base.seeds.push_back(control_of(node));
   return options;
 }
 
@@ -125,9 +125,9 @@ Verdict Trial::judge() {
   verdict_.violations = checker_.violations();
   verdict_.counts = world_.fault_counts();
   verdict_.distance = consensus_distance(world_);
-  verdict_.events = world_.events();
-  verdict_.event_hash = world_.event_hash();
-  verdict_.behavior_hash = world_.behavior_hash();
+  verdict_.events = world_.history().events;
+  verdict_.event_hash = world_.history().hash;
+  verdict_.behavior_hash = world_.history().behavior;
   if (timeline_)
     for (const Violation& violation : verdict_.violations)
       timeline_->add(violation.at, fmt::format("node-{}", violation.node),

@@ -24,11 +24,6 @@ constexpr Duration kJobLeast = 1us;   // so that time passes even where nothing 
 constexpr Duration kLookEvery = 500ms;
 constexpr Duration kLookPatience = 1500ms;
 
-std::string host_of(std::size_t node) {
-  const std::size_t number = node + 1;
-  return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
-}
-
 void mix_in(std::uint64_t& hash, std::initializer_list<std::uint64_t> words) {
   for (const std::uint64_t word : words) hash = mix64(hash ^ word);
 }
@@ -63,32 +58,17 @@ World::World(Options options, TrainerFactory make_trainer)
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
-  if (!nodes_.empty()) slow(nodes_.size() - 1, options_.straggler);
+  if (!nodes_.empty()) nodes_.back().slowness = options_.straggler;
 }
 
-gossip::Options World::node_options(std::size_t node) const {
-  gossip::Options options = options_.base;
-  options.name = fmt::format("node-{}", node);
-  options.control = control_of(node);
-  options.bulk = {host_of(node), 7601};
-  options.http = {host_of(node), 7680};
-  options.seed = options_.seed;
-  if (options.seeds.empty()) options.seeds = {control_of(0)};
-  return options;
-}
-
-Endpoint World::control_of(std::size_t index) {
-  return {host_of(index), 7600};
-}
-
-void World::start(std::size_t node, const gossip::Options& options) {
+void World::start(std::size_t node, std::optional<gossip::Options> options) {
   Participant& self = nodes_.at(node);
   ENSURE(!self.core, "a node that runs cannot start");
   counts_.restarted += self.life > 0;
   counts_.joined += self.life == 0 && now_ > Time{};
   counts_.disk_lost += self.disk.state() == DiskState::lost;
   counts_.disk_old += self.disk.state() == DiskState::old;
-  gossip::Options born = options;
+  gossip::Options born = options ? *std::move(options) : node_options(options_, node);
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
   ++self.life;
@@ -133,11 +113,6 @@ void World::pause(std::size_t node, Time until) {
   self.paused_until = std::max(self.paused_until, until);
 }
 
-void World::slow(std::size_t node, double factor) {
-  ENSURE(factor >= 0, "a job takes no negative time");
-  nodes_.at(node).slowness = factor;
-}
-
 void World::at(Time time, std::function<void()> action) {
   queue_.push(std::max(time, now_), Action{std::move(action)});
 }
@@ -168,14 +143,14 @@ void World::next_event() {
 
 // One number for the whole history: whatever happens differs in it, or nothing does.
 void World::note(std::uint64_t kind, std::size_t node, std::uint64_t content) {
-  ++events_;
-  mix_in(hash_, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
-                 static_cast<std::uint64_t>(node), content});
+  ++history_.events;
+  mix_in(history_.hash, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
+                         static_cast<std::uint64_t>(node), content});
 }
 
 void World::note_behavior(std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
-  mix_in(behavior_hash_, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
-                          static_cast<std::uint64_t>(node), meaning});
+  mix_in(history_.behavior, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
+                             static_cast<std::uint64_t>(node), meaning});
 }
 
 template <class What>
@@ -303,7 +278,7 @@ void World::carry(std::size_t node, gossip::Send send) {
     const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
     const Damage::Done damage = damage_.meet(frame);
-    if (damage == Damage::Done::forged) forged_.insert(std::minmax(hop.from, hop.to));
+    if (damage == Damage::Done::forged) damage_.note_forged(hop.from, hop.to);
     const auto carried = std::make_shared<Carried>(Carried{std::move(frame), meaning, damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});

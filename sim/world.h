@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -25,6 +25,28 @@
 
 namespace starling::sim {
 
+// What a node runs on, and what the laws see of it beside its status.
+struct Machine {
+  Disk disk;               // what the next start finds
+  double slowness = 1;     // a job takes so many times as long as on the others
+  std::uint64_t life = 0;  // how often the node was started
+  // Of this life:
+  std::uint64_t repeats = 0;       // sound frames that were heard more than once
+  std::uint64_t corrupted = 0;     // frames with a flipped byte that were heard
+  std::size_t jobs_in_flight = 0;  // given to the trainer, whose end the node does not know yet
+  double learning_rate = 0;        // of the last local step of its trainer; 0 before the first
+};
+
+// What happened, as numbers. Two runs of one program agree in all of them.
+struct History {
+  std::uint64_t events = 0;
+  std::uint64_t hash = 0;  // of every event with all its bytes and numbers
+  // Of what nodes do: who hears which kind of message from whom and of which round, who averages
+  // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
+  // that builds and encodings of messages may differ.
+  std::uint64_t behavior = 0;
+};
+
 class World {
  public:
   // Called for every output of a node, before it is done.
@@ -35,18 +57,14 @@ class World {
 
   // ---- what happens to nodes, now
   // A node that does not run starts, with the incarnation that its disk says and a new trainer.
-  void start(std::size_t node) { start(node, node_options(node)); }
-  void start(std::size_t node, const gossip::Options& options);
+  // By default with node_options() of it.
+  void start(std::size_t node, std::optional<gossip::Options> options = {});
   void crash(std::size_t node);  // ends without a word
   void leave(std::size_t node);  // says goodbye
-  // From now on a job takes `factor` times as long as on the others.
-  void slow(std::size_t node, double factor);
   // Until then it handles nothing, as after SIGSTOP; what comes in waits and is handled then.
   void pause(std::size_t node, Time until);
-  // The next start finds what was saved lost, or as it was before the last time.
-  void lose_disk(std::size_t node) { nodes_.at(node).disk.lose(); }
-  void rewind_disk(std::size_t node) { nodes_.at(node).disk.rewind(); }
-  void partition(std::span<const std::size_t> group) { network_.partition(group, nodes_.size()); }
+  // What it runs on, and what came of it in this life.
+  Machine& machine(std::size_t node) { return nodes_.at(node); }
   Network& network() { return network_; }
   Damage& damage() { return damage_; }
   // ---- later
@@ -60,53 +78,22 @@ class World {
 
   // ---- what there is to see
   Time now() const { return now_; }
-  std::size_t size() const { return nodes_.size(); }
   const Options& options() const { return options_; }
   void observe(Observer observer) { observers_.push_back(std::move(observer)); }
   bool runs(std::size_t node) const { return nodes_.at(node).core != nullptr; }
   std::vector<std::size_t> running() const;
-  // How often it was started.
-  std::uint64_t life(std::size_t node) const { return nodes_.at(node).life; }
-  // Frames with a flipped byte that this life heard.
-  std::uint64_t corrupted(std::size_t node) const { return nodes_.at(node).corrupted; }
-  // Whether a forged frame has passed between the two, either way.
-  bool has_forged(std::size_t a, std::size_t b) const {
-    return forged_.contains(std::minmax(a, b));
-  }
-  // Sound frames that this life heard more than once.
-  std::uint64_t repeats(std::size_t node) const { return nodes_.at(node).repeats; }
-  // Jobs that were given to the trainer and whose end the node does not know yet.
-  std::size_t jobs_in_flight(std::size_t node) const { return nodes_.at(node).jobs_in_flight; }
-  // Of the last local step of its trainer; 0 before the first.
-  double learning_rate(std::size_t node) const { return nodes_.at(node).learning_rate; }
   // What has gone wrong so far, for all nodes and frames.
   FaultCounts fault_counts() const;
   // REQUIRES that the node runs.
   gossip::Status status(std::size_t node) const;
   const optim::Trainer& trainer(std::size_t node) const;
-  // What start() gives to a node that is not told anything else.
-  gossip::Options node_options(std::size_t node) const;
-  // Where node-<index> of any world listens for control messages.
-  static Endpoint control_of(std::size_t index);
-  // Of every event with all its bytes and numbers: two runs of one program.
-  std::uint64_t event_hash() const { return hash_; }
-  // Of what nodes do: who hears which kind of message from whom and of which round, who averages
-  // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
-  // that builds and encodings of messages may differ.
-  std::uint64_t behavior_hash() const { return behavior_hash_; }
-  std::uint64_t events() const { return events_; }
+  const History& history() const { return history_; }
 
  private:
-  struct Participant {
+  struct Participant : Machine {
     std::unique_ptr<gossip::Node> core;  // null: does not run
     std::unique_ptr<optim::Trainer> trainer;
     gossip::Cutter cutter;
-    Disk disk;
-    std::uint64_t life = 0;
-    std::uint64_t repeats = 0, corrupted = 0;
-    std::size_t jobs_in_flight = 0;
-    double learning_rate = 0;
-    double slowness = 1;
     Time paused_until{};
     bool has_waiting = false;  // inputs, for the end of the pause
     Time busy_until{};         // the trainer
@@ -175,15 +162,13 @@ class World {
   TrainerFactory make_trainer_;
   Network network_;
   Damage damage_;
-  std::set<std::pair<std::size_t, std::size_t>> forged_;  // nodes, the lesser first
   Queue<Event> queue_;
   std::vector<Participant> nodes_;
   std::unordered_map<std::string, std::size_t> by_host_;
   std::vector<Observer> observers_;
   Time now_{};
   FaultCounts counts_;  // of nodes
-  std::uint64_t hash_ = 0, behavior_hash_ = 0;
-  std::uint64_t events_ = 0;
+  History history_;
 };
 
 }  // namespace starling::sim

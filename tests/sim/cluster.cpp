@@ -9,7 +9,7 @@ Cluster::Cluster(const sim::Options& options, const optim::Options& training)
     : Cluster(options, reference_trainers(training)) {}
 
 Cluster::Cluster(const sim::Options& options, const sim::TrainerFactory& trainers)
-    : world(options, trainers), checker(world), progress(world.size()) {
+    : world(options, trainers), checker(world), progress(world.options().nodes) {
   world.observe([this](std::size_t node, const gossip::Output& output) {
     if (const auto* point = std::get_if<gossip::Progress>(&output))
       progress[node].push_back({world.now(), *point});
@@ -18,7 +18,7 @@ Cluster::Cluster(const sim::Options& options, const sim::TrainerFactory& trainer
 }
 
 void Cluster::start_all() {
-  for (std::size_t node = 0; node < world.size(); ++node) world.start(node);
+  for (std::size_t node = 0; node < world.options().nodes; ++node) world.start(node);
 }
 
 std::uint64_t Cluster::round(std::size_t node) const {
@@ -67,7 +67,7 @@ double Cluster::error() const {
 }
 
 gossip::Liveness Cluster::liveness(std::size_t seen_by, std::size_t node) const {
-  const std::string name = world.node_options(node).name;
+  const std::string name = sim::node_options(world.options(), node).name;
   for (const gossip::MemberStatus& member : world.status(seen_by).members)
     if (member.member.name == name) return member.liveness;
   return gossip::Liveness::dead;

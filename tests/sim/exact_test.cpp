@@ -101,7 +101,7 @@ void expect_exact_at_all_speeds(const optim::AlgorithmRow* algorithm,
     options.network.duplicate = .2;
     Cluster cluster(options, training);
     cluster.start_all();
-    for (const std::size_t slow : {2, 5, 11}) cluster.world.slow(slow, 10);
+    for (const std::size_t slow : {2, 5, 11}) cluster.world.machine(slow).slowness = 10;
     CHECK(becomes_exact(cluster, 1200s));
     expect_sound(cluster);
   }

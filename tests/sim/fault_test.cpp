@@ -113,12 +113,12 @@ TEST_CASE("A newcomer whose donors die asks another and starts in time") {
       return;
     ++asked;
     for (std::size_t k = 0; k < 8 && asked == 1; ++k)
-      if (cluster.world.node_options(k).control == send->to)
+      if (sim::node_options(cluster.world.options(), k).control == send->to)
         cluster.world.at(cluster.world.now(), [&cluster, k] { cluster.world.crash(k); });
   });
-  gossip::Options options = cluster.world.node_options(8);
+  gossip::Options options = sim::node_options(cluster.world.options(), 8);
   options.expect = 0;
-  options.seeds.push_back(cluster.world.node_options(1).control);
+  options.seeds.push_back(sim::node_options(cluster.world.options(), 1).control);
   cluster.world.start(8, options);
   CHECK(cluster.comes_true([&] { return cluster.progress[8].size() > 3; }, 2s));
   CHECK(asked == 2);
@@ -136,7 +136,7 @@ TEST_CASE("A joiner adopts a model and holds nobody up") {
   for (const gossip::EdgeStatus& edge : cluster.world.status(0).edges)
     patience = std::max(patience, from_seconds(edge.patience_s));
 
-  gossip::Options options = cluster.world.node_options(8);
+  gossip::Options options = sim::node_options(cluster.world.options(), 8);
   options.expect = 0;
   cluster.world.start(8, options);
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 3s));
@@ -185,7 +185,7 @@ TEST_CASE("A node that starts again comes back with the model of the others") {
   cluster.world.run_until(Time(15s));
   const std::uint64_t round = cluster.round(0);
   cluster.progress[3].clear();
-  gossip::Options options = cluster.world.node_options(3);
+  gossip::Options options = sim::node_options(cluster.world.options(), 3);
   options.expect = 0;
   cluster.world.start(3, options);
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 3s));
@@ -202,7 +202,7 @@ TEST_CASE("A node that starts again before it was missed is taken for the same o
   cluster.world.run_until(Time(5s));
   cluster.world.crash(3);
   cluster.world.run_until(Time(6s));
-  gossip::Options options = cluster.world.node_options(3);
+  gossip::Options options = sim::node_options(cluster.world.options(), 3);
   options.expect = 0;
   cluster.world.start(3, options);
   cluster.world.run_until(Time(12s));
@@ -234,15 +234,15 @@ TEST_CASE("A partition heals") {
   cluster.start_all();
   cluster.world.run_until(Time(5s));
   const std::vector<std::size_t> group{0, 1, 2, 3, 4};
-  cluster.world.partition(group);
-  cluster.world.slow(7, 3);  // so that the two sides run apart
+  cluster.world.network().partition(group, cluster.world.options().nodes);
+  cluster.world.machine(7).slowness = 3;  // so that the two sides run apart
   cluster.world.run_until(Time(25s));
   CHECK(cluster.liveness(0, 10) == gossip::Liveness::dead);
   CHECK(cluster.liveness(10, 0) == gossip::Liveness::dead);
   CHECK(cluster.round_spread() > 10);
 
   cluster.world.network().heal();
-  cluster.world.slow(7, 1);
+  cluster.world.machine(7).slowness = 1;
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 10s));
   cluster.world.run_until(cluster.world.now() + 10s);
   CHECK(cluster.round_spread() <= 2);
@@ -266,7 +266,7 @@ TEST_CASE("A link that is cut one way does not stop the rounds") {
 TEST_CASE("A slow node is waited for and nobody is lost") {
   Cluster cluster = reference_cluster(8, 8);
   cluster.start_all();
-  cluster.world.slow(5, 4);
+  cluster.world.machine(5).slowness = 4;
   cluster.world.run_until(Time(20s));
   CHECK(cluster.round_spread() <= 8);
   for (std::size_t node : cluster.world.running()) CHECK(cluster.round(node) > 300);
@@ -346,10 +346,10 @@ TEST_CASE("After any chaos all agree and train in step") {
     sim::World& world = cluster.world;
     cluster.start_all();
     const auto revive = [&](std::size_t node) {
-      gossip::Options options = world.node_options(node);
+      gossip::Options options = sim::node_options(world.options(), node);
       options.expect = 0;
       for (std::size_t other = 0; other < kNodes; ++other)
-        options.seeds.push_back(world.node_options(other).control);
+        options.seeds.push_back(sim::node_options(world.options(), other).control);
       cluster.progress[node].clear();
       world.start(node, options);
     };
@@ -368,7 +368,7 @@ TEST_CASE("After any chaos all agree and train in step") {
           break;
         case 3: {
           const std::vector<std::size_t> group{node, (node + 1) % kNodes, (node + 3) % kNodes};
-          world.partition(group);
+          world.network().partition(group, world.options().nodes);
           break;
         }
         case 4:
@@ -376,13 +376,13 @@ TEST_CASE("After any chaos all agree and train in step") {
           break;
         default:
           world.network().heal();
-          world.slow(node, prng.uniform(0.5, 6));
+          world.machine(node).slowness = prng.uniform(0.5, 6);
       }
     }
     world.network().heal();
     world.network().options() = {};
     for (std::size_t node = 0; node < kNodes; ++node) {
-      world.slow(node, 1);
+      world.machine(node).slowness = 1;
       if (!world.runs(node)) revive(node);
     }
     CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 30s));

@@ -56,8 +56,7 @@ TEST_CASE("Several that start at once among nodes that train begin with a model 
     sim::Options options = reference_world(16, topology::Kind::automatic, training);
     options.base.expect = 11;
     options.base.schedule = schedule;
-    for (const std::size_t seed : {0, 1, 2})
-      options.base.seeds.push_back(sim::World::control_of(seed));
+    for (const std::size_t seed : {0, 1, 2}) options.base.seeds.push_back(sim::control_of(seed));
     options.network.delay = 5ms;
     options.network.jitter = 10ms;
     Cluster cluster(options, training);
@@ -69,7 +68,7 @@ TEST_CASE("Several that start at once among nodes that train begin with a model 
       reached = std::min(reached, cluster.round(node));
     REQUIRE(reached > 100);
     for (const std::size_t node : {1, 2, 3, 4, 5}) {
-      gossip::Options late = cluster.world.node_options(node);
+      gossip::Options late = sim::node_options(cluster.world.options(), node);
       late.expect = 0;
       cluster.world.start(node, late);
     }
@@ -135,7 +134,7 @@ TEST_CASE("A newcomer whose donors come back asks them instead of beginning anew
   };
   while (!is_fetching() && world.now() < Time(12s)) world.run_until(world.now() + 1ms);
   REQUIRE(is_fetching());
-  world.partition(std::vector<std::size_t>{4});
+  world.network().partition(std::vector<std::size_t>{4}, world.options().nodes);
   const auto is_alone = [&] {
     const gossip::Status status = world.status(4);
     return !status.reasons.empty() && status.reasons[0].starts_with("waiting for the other");

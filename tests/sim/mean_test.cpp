@@ -95,7 +95,7 @@ class Mass {
         test::reference_world(kAll, topology::Kind::random, training(*optim::format_named("f32")));
     options.seed = seed;
     options.base.expect = kFounders;
-    options.base.seeds = {sim::World::control_of(12), sim::World::control_of(13)};
+    options.base.seeds = {sim::control_of(12), sim::control_of(13)};
     options.compute = 50ms;
     options.network = {.delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
     return options;

@@ -58,7 +58,7 @@ struct Run {
 
 // Every second node takes four steps where the others take one.
 void slow_every_second(Cluster& cluster) {
-  for (std::size_t node = 1; node < kNodes; node += 2) cluster.world.slow(node, 4);
+  for (std::size_t node = 1; node < kNodes; node += 2) cluster.world.machine(node).slowness = 4;
 }
 
 // The optimum of sum_i r_i F_i, r_i being the steps that node i has taken.
@@ -91,7 +91,7 @@ double time_to_level(const Row& row, bool has_straggler, double level) {
   run.options.base.quorum = row.quorum;
   Cluster cluster(run.options, run.training);
   cluster.start_all();
-  if (has_straggler) cluster.world.slow(kStraggler, 10);
+  if (has_straggler) cluster.world.machine(kStraggler).slowness = 10;
   REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 0; }, 10s));
   const Time from = cluster.world.now();
   const auto is_there = [&] {
@@ -149,7 +149,7 @@ TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no m
     Cluster cluster(run.options, run.training);
     cluster.start_all();
     cluster.world.run_until(Time(2s));
-    cluster.world.slow(5, 10);
+    cluster.world.machine(5).slowness = 10;
     std::uint64_t most = 0;
     for (int step = 0; step < 2000; ++step) {
       cluster.world.run_until(cluster.world.now() + 10ms);
@@ -170,7 +170,8 @@ TEST_CASE("One who stopped does not count as having spoken") {
     options.base.expect = 3;
     Cluster cluster(options, training);
     cluster.start_all();
-    cluster.world.slow(1, 100);  // a second a step, longer than the patience with the others
+    cluster.world.machine(1).slowness =
+        100;  // a second a step, longer than the patience with the others
     cluster.world.run_until(Time(8s));
     cluster.world.pause(2, Time(13s));
     cluster.world.run_until(Time(10s));  // patience with it is over

@@ -51,8 +51,8 @@ Cluster cluster_of(const Case& one, const AlgorithmRow* algorithm, const Pace& p
 // The last node is the slow one.
 void happen(Cluster& cluster, Mishap mishap) {
   sim::World& world = cluster.world;
-  const std::size_t slow = world.size() - 1;
-  for (std::size_t node = 0; node < world.size(); ++node)
+  const std::size_t slow = world.options().nodes - 1;
+  for (std::size_t node = 0; node < world.options().nodes; ++node)
     if (mishap != Mishap::joins || node != slow) world.start(node);
   world.run_until(Time(20s));
   const auto restart = [&](std::size_t node) {

@@ -43,7 +43,7 @@ TEST_CASE("What waits for a paused node is lost when that crashes") {
   cluster.world.start(1);
   cluster.world.run_until(Time(3s) + 1ms);
   cluster.world.run_until(Time(10s));
-  CHECK(cluster.world.repeats(1) == 0);
+  CHECK(cluster.world.machine(1).repeats == 0);
   CHECK(cluster.all_agree());
 }
 
@@ -61,9 +61,9 @@ TEST_CASE("An incarnation grows over a lost and over an older disk") {
     cluster.world.run_until(cluster.world.now() + 1s);
   };
   restart();
-  cluster.world.lose_disk(1);
+  cluster.world.machine(1).disk.lose();
   restart();
-  cluster.world.rewind_disk(1);
+  cluster.world.machine(1).disk.rewind();
   restart();
   const sim::FaultCounts counts = cluster.world.fault_counts();
   CHECK(counts.crashed == 3);
@@ -106,7 +106,9 @@ Duration known_after(const std::function<void(sim::World&)>& strike) {
 
 TEST_CASE("A host that answers nothing is known to be dead before one that accepts") {
   const auto ends = [](sim::World& world) { world.crash(3); };
-  const auto is_gone = [](sim::World& world) { world.partition(std::vector<std::size_t>{3}); };
+  const auto is_gone = [](sim::World& world) {
+    world.network().partition(std::vector<std::size_t>{3}, world.options().nodes);
+  };
   const auto stops = [](sim::World& world) { world.pause(3, Time(100s)); };
   const Duration refused = known_after(ends), unanswered = known_after(is_gone);
   CHECK(refused < unanswered);
@@ -122,7 +124,7 @@ TEST_CASE("A look over a link that is cut for less than its patience finds nothi
   });
   cluster.start_all();
   cluster.world.run_until(Time(5s));
-  cluster.world.partition(std::vector<std::size_t>{3});
+  cluster.world.network().partition(std::vector<std::size_t>{3}, cluster.world.options().nodes);
   CHECK(cluster.comes_true([&] { return knocks > 0; }, 5s));
   cluster.world.run_until(cluster.world.now() + 1s);
   cluster.world.network().heal();
