@@ -277,8 +277,9 @@ TEST_CASE_TEMPLATE("Who comes back copies a model and is never far from the opti
   });
 }
 
-TEST_CASE_TEMPLATE("From a snapshot a node goes on bit for bit as after its edges ended", S, float,
-                   double) {
+TEST_CASE_TEMPLATE(
+    "With full batches a node goes on from a snapshot bit for bit as after its edges ended", S,
+    float, double) {
   for_rows(is_any, [](const Row& row) {
     Lockstep restored = lockstep_of<S>(row), renewed = lockstep_of<S>(row);
     for (Lockstep* const lockstep : {&restored, &renewed}) {
@@ -291,8 +292,9 @@ TEST_CASE_TEMPLATE("From a snapshot a node goes on bit for bit as after its edge
   });
 }
 
-TEST_CASE_TEMPLATE("Where nothing belongs to edges a snapshot is all there is of a node", S, float,
-                   double) {
+TEST_CASE_TEMPLATE(
+    "Where nothing belongs to edges and batches are full a snapshot is all of a node", S, float,
+    double) {
   const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "adpsgd"});
   for_rows(applies, [](const Row& row) {
     Lockstep restored = lockstep_of<S>(row), untouched = lockstep_of<S>(row);

@@ -273,7 +273,7 @@ TEST_CASE("A slow node is waited for and nobody is lost") {
   expect_sound(cluster);
 }
 
-TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it is") {
+TEST_CASE("Lost and repeated messages leave the floor of D-PSGD that reuses what it heard") {
   for (const double loss : {0.1, 0.3}) {
     sim::NetworkOptions network;
     network.loss = loss;
@@ -341,7 +341,7 @@ TEST_CASE("After any chaos all agree and train in step") {
     network.jitter = 5ms;
     network.loss = 0.1 * prng.uniform();
     network.duplicate = 0.1 * prng.uniform();
-    network.reorder = prng.chance(0.5);
+    network.reorder = prng.uniform();
     Cluster cluster = reference_cluster(kNodes, kNodes, network, topology::Kind::automatic, seed);
     sim::World& world = cluster.world;
     cluster.start_all();
