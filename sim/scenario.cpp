@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::int64_t kNodesLimit = 10'000;
-constexpr double kSecondsLimit = 1e6;
+constexpr std::int64_t kScenarioNodesLimit = 10'000;
+constexpr double kChaosSecondsLimit = 1e6;
 constexpr std::size_t kFaultsLimit = 100'000;
 
 // Times between two faults of a kind, and of a fault, in seconds; drawn evenly in the logarithm.
@@ -113,9 +113,9 @@ Result<Duration> read_chaos(std::string_view text) {
   std::string_view number = trim(text);
   if (number.ends_with(" s")) number.remove_suffix(2);
   const auto value = parse_number(trim(number));
-  if (!value || *value < 0 || *value > kSecondsLimit || number.size() == trim(text).size())
+  if (!value || *value < 0 || *value > kChaosSecondsLimit || number.size() == trim(text).size())
     return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", trim(text),
-                kSecondsLimit);
+                kChaosSecondsLimit);
   return in_milliseconds(*value);
 }
 
@@ -126,7 +126,7 @@ Result<void> read_line(std::string_view line, Scenario& scenario) {
     TRY(const auto seed, read_whole("seed", rest_of("seed "), 0, INT64_MAX));
     scenario.seed = static_cast<std::uint64_t>(seed);
   } else if (line.starts_with("nodes ")) {
-    TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kNodesLimit));
+    TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kScenarioNodesLimit));
     scenario.nodes = static_cast<std::size_t>(nodes);
     if (!scenario.faults.empty()) return fail("nodes: expected before the first fault");
   } else if (line.starts_with("chaos ")) {

@@ -1,5 +1,6 @@
 #include "topology/build.h"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 

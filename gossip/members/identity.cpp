@@ -12,7 +12,7 @@
 namespace starling::gossip {
 namespace {
 
-constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+constexpr Duration kAskRivalEvery = std::chrono::milliseconds(500);
 // A namesake that others took for this node, and that says nothing for so long, is gone.
 constexpr Duration kAnswerPatience = std::chrono::seconds(3);
 // Larger: a duplicate that has ended is reported for longer.
@@ -140,7 +140,7 @@ bool Identity::tick(Time now, Outbox& out) {
   if (now < rival_->next_ask) return false;
   // The members find out about the namesake of a node that is not accepted.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
-  rival_->next_ask = now + kAskEvery;
+  rival_->next_ask = now + kAskRivalEvery;
   out.put(ConnectProbe{rival_->member.control});
   out.send(rival_->member.control, Join{self_});
   return false;

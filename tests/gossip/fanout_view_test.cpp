@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace starling {
-namespace {
-
+using namespace starling;
 using gossip::FanoutView;
 using gossip::Member;
 
@@ -37,6 +35,3 @@ TEST_CASE("Whoever comes late is in as many circles as who came early") {
   CHECK(early > 263);
   CHECK(late > 263);
 }
-
-}  // namespace
-}  // namespace starling
