@@ -1,6 +1,6 @@
 # The front door. Every target installs the Debian packages it needs and builds first.
 #   make up       train on 8 local nodes and watch them
-#   make test     build with sanitizers and run every test
+#   make test     build for the long laws and with sanitizers, and run every test
 #   make bench    measure Starling beside its peers
 #   make curves   draw docs/curves from the simulator
 #   make format   format every source file
@@ -19,9 +19,9 @@ up: release
 
 test: deps
 	@deploy/install-packages test
-	@cmake --preset dev --log-level=WARNING
-	@cmake --build build/dev
-	@ctest --test-dir build/dev --output-on-failure -j2
+	@for preset in laws sanitized; do \
+	  cmake --preset $$preset --log-level=WARNING && cmake --build build/$$preset || exit 1; done
+	@tests/budget build
 
 bench:
 	@deploy/install-packages build bench

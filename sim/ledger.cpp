@@ -35,7 +35,7 @@ std::vector<double> decode(const Payload& payload, std::size_t dimension) {
   return {};
 }
 
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
+double apart(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
   return std::sqrt(sum);
@@ -168,7 +168,7 @@ void Ledger::see(std::size_t node, const gossip::Progress&) {
 
 void Ledger::compare_model(std::size_t node, const Vector& expected, const Vector& model) {
   if (expected.size() != model.size()) return;
-  const double off = distance(expected, model);
+  const double off = apart(expected, model);
   if (off <= kFloatTolerance * (1 + norm(expected))) return;
   report_("a mix is what its weights say", node, fmt::format("it is off by {:.3g}", off));
 }

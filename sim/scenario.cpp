@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kSecondsLimit = 1e6;
+constexpr double kChaosSecondsLimit = 1e6;
 constexpr std::size_t kFaultsLimit = 100'000;
 
 // Times between two faults of a kind, and of a fault, in seconds; drawn evenly in the logarithm.
@@ -113,9 +113,9 @@ Result<Duration> read_chaos(std::string_view text) {
   std::string_view number = trim(text);
   if (number.ends_with(" s")) number.remove_suffix(2);
   const auto value = parse_number(trim(number));
-  if (!value || *value < 0 || *value > kSecondsLimit || number.size() == trim(text).size())
+  if (!value || *value < 0 || *value > kChaosSecondsLimit || number.size() == trim(text).size())
     return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", trim(text),
-                kSecondsLimit);
+                kChaosSecondsLimit);
   return in_milliseconds(*value);
 }
 

@@ -39,7 +39,7 @@ void print_settings(const Settings& settings) {
   }
 }
 
-const CommandOption kOptions[] = {
+const CommandOption kConfigOptions[] = {
     {"config,c", "configuration file", true},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
@@ -48,7 +48,7 @@ const CommandOption kOptions[] = {
 }  // namespace
 
 int command_config(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
+  const auto line = parse_command_line(arguments, kConfigOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("config");
   std::vector<std::string> mistakes;

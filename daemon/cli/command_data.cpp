@@ -25,7 +25,7 @@ using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kWordsShown = 3;
 
-const CommandOption kOptions[] = {
+const CommandOption kDataOptions[] = {
     {"config,c", "configuration file", true},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
@@ -169,7 +169,7 @@ ordered json_of(const Look& look) {
 }  // namespace
 
 int command_data(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
+  const auto line = parse_command_line(arguments, kDataOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("data");
   const auto found = look(*line);

@@ -30,14 +30,14 @@ constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
 
 constexpr double kStepSecondsLimit = 1e6;
 
-const std::array<CommandOption, 8> kOptions = {{{"nodes,n", ""},
-                                                {"config,c", ""},
-                                                {"model-bytes", ""},
-                                                {"bandwidth", ""},
-                                                {"step-time", ""},
-                                                {"json", "", false},
-                                                {"dot", "", false},
-                                                {"help,h", "", false}}};
+const std::array<CommandOption, 8> kPlanOptions = {{{"nodes,n", ""},
+                                                    {"config,c", ""},
+                                                    {"model-bytes", ""},
+                                                    {"bandwidth", ""},
+                                                    {"step-time", ""},
+                                                    {"json", "", false},
+                                                    {"dot", "", false},
+                                                    {"help,h", "", false}}};
 
 // ---- the question
 
@@ -206,7 +206,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question) {
 }  // namespace
 
 Result<std::string> plan_text(std::span<const std::string> arguments) {
-  TRY(const CommandLine line, parse_command_line(arguments, kOptions));
+  TRY(const CommandLine line, parse_command_line(arguments, kPlanOptions));
   if (line.has("help")) return help_for("plan");
   TRY(const Question question, read_question(line));
   TRY(const topology::Graph graph, topology::build(question.topology, question.sites));

@@ -19,7 +19,7 @@
 namespace starling::daemon {
 namespace {
 
-const CommandOption kOptions[] = {
+const CommandOption kPredictOptions[] = {
     {"output", "file that gets the predictions", true},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
@@ -111,7 +111,7 @@ struct Command {
 };
 
 int execute(const Command& command, std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
+  const auto line = parse_command_line(arguments, kPredictOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help(command.name);
   const auto job = look(*line, command.with_target);

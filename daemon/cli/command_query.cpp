@@ -28,7 +28,7 @@ constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7680";
 constexpr std::chrono::seconds kPatience{5};
 constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
 
-enum ExitCode { done = 0, refused = 1, wrong_usage = 2, unreachable = 4 };
+enum ExitCode { done = 0, refused = 1, misused = 2, unreachable = 4 };
 
 struct Resource {
   std::string_view command, method, target;
@@ -61,7 +61,7 @@ std::vector<CommandOption> options_of(const Resource& resource) {
   return options;
 }
 
-Result<std::string> read_token(const std::string& path) {
+Result<std::string> read_token_file(const std::string& path) {
   std::ifstream stream(path);
   std::string token;
   if (!std::getline(stream, token) || token.empty())
@@ -92,7 +92,7 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
   TRY(query.node, parse_url(line.value("api").value_or(std::string(kDefaultUrl))));
   if (line.has("dot")) query.target += "?format=dot";
   if (const auto path = line.value("token-file")) {
-    TRY(query.token, read_token(*path));
+    TRY(query.token, read_token_file(*path));
   }
   if (resource.command == "join") {
     TRY(query.body, join_body(line));
@@ -180,13 +180,13 @@ int command_query(std::string_view command, std::span<const std::string> argumen
   const auto resource = std::ranges::find(kResources, command, &Resource::command);
   ENSURE(resource != kResources.end(), "a command that asks a node");
   const auto line = parse_command_line(arguments, options_of(*resource));
-  if (!line) return complain(command, wrong_usage, line.error().text);
+  if (!line) return complain(command, misused, line.error().text);
   if (line->has("help")) {
     fmt::print("{}", help_for(command));
     return done;
   }
   auto query = read_query(*resource, *line);
-  if (!query) return complain(command, wrong_usage, query.error().text);
+  if (!query) return complain(command, misused, query.error().text);
   return query->watch ? watch(*query) : ask_once(*query);
 }
 

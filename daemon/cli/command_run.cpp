@@ -213,7 +213,7 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
   return {};
 }
 
-const CommandOption kOptions[] = {
+const CommandOption kRunOptions[] = {
     {"config,c", "configuration file", true},
     {"output", "file that gets the model at the end", true},
     {"from", "file of a model to start from", true},
@@ -248,7 +248,7 @@ int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
 int command_run(std::span<const std::string> arguments) {
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
-  auto line = parse_command_line(arguments, kOptions);
+  auto line = parse_command_line(arguments, kRunOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("run");
   if (!line->positional.empty())

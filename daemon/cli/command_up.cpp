@@ -46,7 +46,7 @@ void on_stop(int) {
   interrupted = 1;
 }
 
-const CommandOption kOptions[] = {
+const CommandOption kUpOptions[] = {
     {"nodes,n", "number of nodes", true},
     {"config,c", "configuration file", true},
     {"output", "file that gets the model", true},
@@ -351,7 +351,7 @@ int run_fleet(const CommandLine& line, const Plan& plan) {
 
 int command_up(std::span<const std::string> arguments) {
   handle_stop_signals(on_stop);
-  auto line = parse_command_line(arguments, kOptions);
+  auto line = parse_command_line(arguments, kUpOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("up");
   if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);

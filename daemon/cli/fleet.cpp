@@ -75,7 +75,7 @@ std::string make_log_folder() {
   return ::mkdtemp(pattern.data()) ? pattern : std::string();
 }
 
-std::optional<double> number(const json& object, const char* key) {
+std::optional<double> number_at(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   return found->get<double>();
@@ -85,11 +85,11 @@ gossip::Progress read_point(const json& point) {
   gossip::Progress progress;
   progress.round = point.value("round", std::uint64_t{0});
   progress.time_s = point.value("time_s", 0.0);
-  progress.loss = number(point, "loss").value_or(kNotYet);
-  progress.accuracy = number(point, "accuracy");
-  progress.rmse = number(point, "rmse");
-  progress.distance = number(point, "distance");
-  progress.distance_to_optimum = number(point, "distance_to_optimum");
+  progress.loss = number_at(point, "loss").value_or(kNotYet);
+  progress.accuracy = number_at(point, "accuracy");
+  progress.rmse = number_at(point, "rmse");
+  progress.distance = number_at(point, "distance");
+  progress.distance_to_optimum = number_at(point, "distance_to_optimum");
   progress.bytes = point.value("bytes", std::uint64_t{0});
   return progress;
 }
@@ -196,13 +196,13 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
     if (node.status.is_object()) {
       const json& run = node.status.at("run");
       summary.round = run.value("round", std::uint64_t{0});
-      summary.loss = number(run, "loss");
+      summary.loss = number_at(run, "loss");
       if (const auto eval = run.find("eval"); eval != run.end()) {
-        summary.accuracy = number(*eval, "accuracy");
-        summary.rmse = number(*eval, "rmse");
+        summary.accuracy = number_at(*eval, "accuracy");
+        summary.rmse = number_at(*eval, "rmse");
       }
-      summary.distance = number(node.status.at("consensus"), "distance");
-      summary.distance_to_optimum = number(run, "distance_to_optimum");
+      summary.distance = number_at(node.status.at("consensus"), "distance");
+      summary.distance_to_optimum = number_at(run, "distance_to_optimum");
       summary.sent_bytes = node.status.at("traffic").value("sent_bytes", std::uint64_t{0});
     }
     summaries.push_back(std::move(summary));

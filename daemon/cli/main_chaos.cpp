@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kScenarioBytesLimit = 16 << 20;
 
-struct Setup {
+struct ChaosSetup {
   const sim::Options& options;
   const TrainerMaker& make_trainer;
 };
@@ -58,7 +58,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void print_shrunk(const CommandLine& line, const sim::TrialOptions& trial, const Setup& setup,
+void print_shrunk(const CommandLine& line, const sim::TrialOptions& trial, const ChaosSetup& setup,
                   const sim::Verdict& failure) {
   if (!line.has("shrink")) return;
   const sim::Verdict shorter = sim::shrink(trial, setup.make_trainer, failure);
@@ -68,13 +68,13 @@ void print_shrunk(const CommandLine& line, const sim::TrialOptions& trial, const
 
 // Prints the document, with the first failure cut down where that is wanted.
 void print_json(Json document, const CommandLine& line, const sim::TrialOptions& trial,
-                const Setup& setup, const sim::Verdict* failure) {
+                const ChaosSetup& setup, const sim::Verdict* failure) {
   if (failure && line.has("shrink"))
     document["shrunk"] = failure_json(sim::shrink(trial, setup.make_trainer, *failure));
   fmt::print("{}\n", document.dump(2));
 }
 
-int play_one(const CommandLine& line, const Setup& setup, const sim::Scenario& scenario) {
+int play_one(const CommandLine& line, const ChaosSetup& setup, const sim::Scenario& scenario) {
   const sim::TrialOptions trial{.world = setup.options};
   const auto started = std::chrono::steady_clock::now();
   const bool is_json = line.has("json");
@@ -96,7 +96,7 @@ int play_one(const CommandLine& line, const Setup& setup, const sim::Scenario& s
   return verdict.passed() ? kExitDone : kExitFailed;
 }
 
-int play_many(const CommandLine& line, const Setup& setup, const Seeds& seeds) {
+int play_many(const CommandLine& line, const ChaosSetup& setup, const Seeds& seeds) {
   const sim::SoakOptions soak{.trial = {.world = setup.options},
                               .first_seed = seeds.first,
                               .last_seed = seeds.last,
@@ -137,7 +137,7 @@ Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& li
 
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
                    const TrainerMaker& make_trainer, const sim::Scenario* scenario) {
-  const Setup setup{options, make_trainer};
+  const ChaosSetup setup{options, make_trainer};
   if (scenario) return play_one(line, setup, *scenario);
   const auto seeds = read_seeds(line, options.seed);
   if (!seeds) return wrong_usage(seeds.error().text);

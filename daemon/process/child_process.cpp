@@ -16,7 +16,7 @@ namespace starling::daemon {
 namespace {
 
 // At what may give up waiting.
-constexpr std::chrono::milliseconds kLookEvery{50};
+constexpr std::chrono::milliseconds kExitPollEvery{50};
 
 // In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* arguments, int ready, int log) {
@@ -80,7 +80,7 @@ std::optional<std::string> ChildProcess::ready(std::chrono::milliseconds patienc
   while (line.find('\n') == std::string::npos) {
     if (std::chrono::steady_clock::now() >= until || (gives_up && gives_up())) return std::nullopt;
     pollfd item{ready_, POLLIN, 0};
-    if (::poll(&item, 1, static_cast<int>(kLookEvery.count())) <= 0) continue;
+    if (::poll(&item, 1, static_cast<int>(kExitPollEvery.count())) <= 0) continue;
     char bytes[512];
     const ssize_t count = ::read(ready_, bytes, sizeof(bytes));
     if (count < 0 && errno == EINTR) continue;

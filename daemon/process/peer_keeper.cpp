@@ -11,7 +11,7 @@ namespace starling::daemon {
 namespace {
 
 // Longer: whom a node met just before it was killed is forgotten.
-constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::milliseconds kWakeEvery{200};
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void PeerKeeper::run() {
   for (bool stop = false; !stop;) {
     {
       std::unique_lock lock(mutex_);
-      stop = woken_.wait_for(lock, kLookEvery, [this] { return stop_; });
+      stop = woken_.wait_for(lock, kWakeEvery, [this] { return stop_; });
     }
     keep();
   }

@@ -12,7 +12,7 @@
 namespace starling::gossip {
 namespace {
 
-constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+constexpr Duration kAskRivalEvery = std::chrono::milliseconds(500);
 // A namesake that other members took for this node counts as gone when it is silent for this long.
 constexpr Duration kAnswerPatience = std::chrono::seconds(3);
 // How long a namesake is remembered. Larger: the status warns longer of one that has ended.
@@ -144,7 +144,7 @@ bool Identity::tick(Time now, Outbox& out) {
   if (now < rival_->next_ask) return false;
   // While this node is not accepted, the members find out whether the namesake lives.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
-  rival_->next_ask = now + kAskEvery;
+  rival_->next_ask = now + kAskRivalEvery;
   out.put(ConnectProbe{rival_->member.control});
   out.send(rival_->member.control, Join{self_});
   return false;

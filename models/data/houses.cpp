@@ -15,7 +15,7 @@ constexpr std::array<double, 8> kWorth{0.80, -0.45, 0.30, 0.25, -0.20, 0.15, 0.1
 constexpr double kBase = 2.0;
 constexpr double kNoise = 0.3;
 
-Dataset draw(std::size_t rows, Prng prng) {
+Dataset draw_houses(std::size_t rows, Prng prng) {
   Dataset set;
   DenseFeatures features;
   features.values.reserve(rows * kWorth.size());
@@ -40,8 +40,8 @@ Dataset draw(std::size_t rows, Prng prng) {
 
 Data draw_houses(std::size_t samples, std::uint64_t seed) {
   Data data;
-  data.train = draw(samples, Prng::derive(seed, 1));
-  data.test = draw(samples / 5, Prng::derive(seed, 2));
+  data.train = draw_houses(samples, Prng::derive(seed, 1));
+  data.test = draw_houses(samples / 5, Prng::derive(seed, 2));
   data.description =
       fmt::format("houses: {} houses of {} features, {} held out", with_commas(data.train.rows),
                   data.train.columns, with_commas(data.test.rows));

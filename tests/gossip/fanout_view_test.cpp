@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace starling {
-namespace {
-
+using namespace starling;
 using gossip::FanoutView;
 using gossip::Member;
 
@@ -37,6 +35,3 @@ TEST_CASE("Late and early members are in equally many fan-out views") {
   CHECK(early > 263);
   CHECK(late > 263);
 }
-
-}  // namespace
-}  // namespace starling

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "party.h"
+#include "tests/gossip/party.h"
 
 using namespace starling;
 using namespace std::chrono_literals;

@@ -123,7 +123,7 @@ void continues(LocalOptimizerKind kind, const AlgorithmRow* algorithm) {
 
 }  // namespace
 
-TEST_CASE("A restored snapshot continues bit for bit with every local optimizer") {
+TEST_CASE("With full batches a restored snapshot continues bit for bit by every local optimizer") {
   for (const LocalOptimizerKind kind : kKinds)
     for (const AlgorithmRow* const algorithm :
          {algorithm_named("dpsgd"), algorithm_named("dpsgd-pipelined")}) {

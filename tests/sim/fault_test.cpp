@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "optim/snapshot.h"
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -219,7 +220,7 @@ TEST_CASE("A node that leaves is listed as left at once") {
   const Time left = cluster.world.now();
   cluster.world.leave(3);
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 100ms));
-  cluster.world.run_until(left + 20s);
+  cluster.world.run_until(left + full_or(20s, 2s));
   for (std::size_t node : cluster.world.running()) {
     CAPTURE(node);
     CHECK(cluster.liveness(node, 3) == gossip::Liveness::left);
@@ -236,15 +237,17 @@ TEST_CASE("A partition heals") {
   const std::vector<std::size_t> group{0, 1, 2, 3, 4};
   cluster.world.network().partition(group, cluster.world.options().nodes);
   cluster.world.machine(7).slowness = 3;  // so that the two sides run apart
-  cluster.world.run_until(Time(25s));
-  CHECK(cluster.liveness(0, 10) == gossip::Liveness::dead);
-  CHECK(cluster.liveness(10, 0) == gossip::Liveness::dead);
-  CHECK(cluster.round_spread() > 10);
+  cluster.world.run_until(Time(full_or(25s, 7s)));
+  if (tries_full()) {
+    CHECK(cluster.liveness(0, 10) == gossip::Liveness::dead);
+    CHECK(cluster.liveness(10, 0) == gossip::Liveness::dead);
+    CHECK(cluster.round_spread() > 10);
+  }
 
   cluster.world.network().heal();
   cluster.world.machine(7).slowness = 1;
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 10s));
-  cluster.world.run_until(cluster.world.now() + 10s);
+  cluster.world.run_until(cluster.world.now() + full_or(10s, 2s));
   CHECK(cluster.round_spread() <= 2);
   expect_sound(cluster);
 }
@@ -273,8 +276,8 @@ TEST_CASE("A slow node is waited for and nobody is lost") {
   expect_sound(cluster);
 }
 
-TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it is") {
-  for (const double loss : {0.1, 0.3}) {
+TEST_CASE("Lost and repeated messages leave the floor of D-PSGD that reuses what it heard") {
+  for (const double loss : all_or_first<double>(1, {0.1, 0.3})) {
     sim::NetworkOptions network;
     network.loss = loss;
     network.duplicate = 0.1;
@@ -286,11 +289,13 @@ TEST_CASE("Lost and repeated messages leave the error floor of D-PSGD where it i
     options.network = network;
     Cluster cluster(options, training);
     cluster.start_all();
-    cluster.world.run_until(Time(300s));
+    cluster.world.run_until(Time(full_or(300s, 5s)));
     CAPTURE(loss);
-    CHECK(cluster.round(0) > 500);
-    CHECK(cluster.round_spread() < cluster.round(0) / 10);
-    CHECK(cluster.error() == doctest::Approx(.44347281).epsilon(.01));
+    if (tries_full()) {
+      CHECK(cluster.round(0) > 500);
+      CHECK(cluster.round_spread() < cluster.round(0) / 10);
+      CHECK(cluster.error() == doctest::Approx(.44347281).epsilon(.01));
+    }
     for (std::size_t node : cluster.world.running())
       for (std::size_t other : cluster.world.running())
         CHECK(cluster.liveness(node, other) != gossip::Liveness::dead);
@@ -333,7 +338,7 @@ TEST_CASE("With learning rate zero the mean stays and all come to it") {
 
 // A chaos phase drawn from the seed, then a healed phase in which all must agree and be in step.
 TEST_CASE("After any chaos all agree and train in step") {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= full_or(6U, 1U); ++seed) {
     CAPTURE(seed);
     constexpr std::size_t kNodes = 10;
     Prng prng(seed);
@@ -341,7 +346,7 @@ TEST_CASE("After any chaos all agree and train in step") {
     network.jitter = 5ms;
     network.loss = 0.1 * prng.uniform();
     network.duplicate = 0.1 * prng.uniform();
-    network.reorder = prng.chance(0.5);
+    network.reorder = prng.uniform();
     Cluster cluster = reference_cluster(kNodes, kNodes, network, topology::Kind::automatic, seed);
     sim::World& world = cluster.world;
     cluster.start_all();
@@ -353,7 +358,7 @@ TEST_CASE("After any chaos all agree and train in step") {
       cluster.progress[node].clear();
       world.start(node, options);
     };
-    while (world.now() < Time(60s)) {
+    while (world.now() < Time(full_or(60s, 20s))) {
       world.run_until(world.now() + from_seconds(prng.uniform(0.1, 4)));
       const std::size_t node = prng.below(kNodes);
       switch (prng.below(6)) {

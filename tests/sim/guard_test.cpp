@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "optim/codec/codec.h"
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/lockstep.h"
 
@@ -125,10 +126,11 @@ struct Distance {
 
 Distance train(Lockstep& lockstep) {
   const std::vector<std::size_t> others = all_but(kSick);
+  const std::vector<double> optimum = reference_optimum({}, all());
   Distance distance;
   for (int round = 0; round < 500; ++round) {
     lockstep.run(1);
-    distance.last = farthest(lockstep, others, reference_optimum({}, all()));
+    distance.last = farthest(lockstep, others, optimum);
     distance.worst = std::max(distance.worst, distance.last);
   }
   return distance;
@@ -210,7 +212,7 @@ TEST_CASE_TEMPLATE("A node that diverges hinders the others no more than one wit
 TEST_CASE_TEMPLATE("A node that diverges slowly keeps the others within the size of the problem", S,
                    float, double) {
   for (const optim::AlgorithmRow* const algorithm : kAlgorithms)
-    for (const double rate : {5.0, 8.0, 20.0}) {
+    for (const double rate : all_or_first(1, {5.0, 8.0, 20.0})) {
       CAPTURE(algorithm->name);
       CAPTURE(rate);
       Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .sick_rate = rate});
@@ -225,7 +227,7 @@ TEST_CASE_TEMPLATE("A node that diverges slowly keeps the others within the size
 
 TEST_CASE_TEMPLATE("Nodes that all diverge stay at bounded numbers and say so", S, float, double) {
   for (const optim::AlgorithmRow* const algorithm : kAlgorithms)
-    for (const double rate : {5.0, 30.0, 1e6}) {
+    for (const double rate : all_or_first(1, {30.0, 5.0, 1e6})) {
       CAPTURE(algorithm->name);
       CAPTURE(rate);
       Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .rate = rate, .sick_rate = rate});
@@ -250,9 +252,10 @@ TEST_CASE("A node without numbers hinders the others no more than one without da
 
 TEST_CASE("The exact algorithms solve for the others when a node is refused") {
   using optim::algorithm_named;
-  for (const Case& c : {Case{.algorithm = algorithm_named("ed"), .is_broken = is_anything},
+  for (const Case& c :
+       all_or_first(1, {Case{.algorithm = algorithm_named("ed"), .is_broken = is_anything},
                         Case{.algorithm = algorithm_named("gt"), .is_broken = is_anything},
-                        Case{.algorithm = algorithm_named("ed"), .sick_rate = 1e6}}) {
+                        Case{.algorithm = algorithm_named("ed"), .sick_rate = 1e6}})) {
     CAPTURE(c.algorithm->name);
     Lockstep lockstep = lockstep_of<double>(c);
     lockstep.run(3000);
@@ -286,7 +289,7 @@ TEST_CASE("A node that diverges is degraded and says why and the others are not"
 
 TEST_CASE("Who sends what is no number leaves nothing behind with the others") {
   for (const optim::AlgorithmRow* const algorithm :
-       {optim::algorithm_named("ed"), optim::algorithm_named("gt")}) {
+       all_or_first(1, {optim::algorithm_named("ed"), optim::algorithm_named("gt")})) {
     CAPTURE(algorithm->name);
     const sim::TrainerFactory honest = trainers_of<double>({.algorithm = algorithm});
     Cluster cluster = cluster_of(algorithm, [=](std::size_t node) {
@@ -294,13 +297,13 @@ TEST_CASE("Who sends what is no number leaves nothing behind with the others") {
       return honest(node);
     });
     cluster.start_all();
-    CHECK(cluster.comes_true([&] { return cluster.round(0) >= 500; }, 20s));
+    CHECK(cluster.comes_true([&] { return cluster.round(0) >= full_or(500U, 50U); }, 20s));
     // What the liar averaged and the others did not is between them until their edges end.
     CHECK(farthest(cluster.world, all(), reference_optimum({}, all())) < kOptimumNorm);
     cluster.world.crash(kSick);
     const std::vector<double> optimum = reference_optimum({}, all_but(kSick));
     const auto is_exact = [&] { return farthest(cluster.world, all_but(kSick), optimum) < 1e-10; };
-    CHECK(cluster.comes_true(is_exact, 120s));
+    if (tries_full()) CHECK(cluster.comes_true(is_exact, 120s));
     CHECK(cluster.checker.violations().empty());
   }
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -51,7 +52,7 @@ std::size_t reached_from(const std::map<std::pair<NodeId, NodeId>, double>& weig
 void expect_healing_without(const std::vector<std::size_t>& killed) {
   Cluster cluster = reference_cluster(16, 16);
   cluster.start_all();
-  cluster.world.run_until(Time(20s));
+  cluster.world.run_until(Time(full_or(20s, 2s)));
   const Time death = cluster.world.now();
   for (std::size_t node : killed) cluster.world.crash(node);
   const auto all_know = [&] {
@@ -68,7 +69,7 @@ void expect_healing_without(const std::vector<std::size_t>& killed) {
            reached_from(weights) == survivors;
   };
   CHECK(cluster.comes_true(is_healed, 2s));
-  cluster.world.run_until(cluster.world.now() + 5s);
+  cluster.world.run_until(cluster.world.now() + full_or(5s, 1s));
   CHECK(is_healed());
   for (std::size_t node : cluster.world.running()) {
     CAPTURE(node);

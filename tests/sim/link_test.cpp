@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -12,8 +13,8 @@ using namespace starling::test;
 
 namespace {
 
-constexpr ReferenceShape kWide{.n = 4, .d = 1500, .m = 4};
-constexpr double kVectorBytes = 1500 * 8;
+const ReferenceShape kWide{.n = 4, .d = full_or(1500U, 800U), .m = 4};
+const double kVectorBytes = 8 * static_cast<double>(kWide.d);
 
 Cluster wide_ring(double bandwidth,
                   const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd")) {
@@ -49,7 +50,7 @@ std::uint64_t repeated(const Cluster& cluster) {
 }  // namespace
 
 TEST_CASE("Without loss every vector is sent once however thin the link") {
-  for (const double bandwidth : {0., 1e8, 1e7, 1e6, 1e5}) {
+  for (const double bandwidth : all_or_first<double>(1, {1e5, 0., 1e8, 1e7, 1e6})) {
     CAPTURE(bandwidth);
     Cluster cluster = wide_ring(bandwidth);
     cluster.start_all();
@@ -62,7 +63,7 @@ TEST_CASE("Without loss every vector is sent once however thin the link") {
 }
 
 TEST_CASE("A round takes little longer than computing and sending one after the other") {
-  for (const double bandwidth : {1e7, 1e6, 1e5}) {
+  for (const double bandwidth : all_or_first<double>(1, {1e5, 1e7, 1e6})) {
     CAPTURE(bandwidth);
     Cluster cluster = wide_ring(bandwidth);
     cluster.start_all();
@@ -77,16 +78,18 @@ TEST_CASE("A round takes little longer than computing and sending one after the 
 TEST_CASE("Pipelined D-PSGD hides the smaller of computing and sending") {
   Cluster cluster = wide_ring(2 * kVectorBytes / 0.01, optim::algorithm_named("dpsgd-pipelined"));
   cluster.start_all();
-  cluster.world.run_until(Time(20s));
+  const std::int64_t measured_s = full_or(20, 2);
+  cluster.world.run_until(Time(measured_s * 1s));
   const std::uint64_t begin = cluster.round(0);
-  cluster.world.run_until(Time(40s));
-  CHECK(20 / static_cast<double>(cluster.round(0) - begin) <= 1.25 * 0.01);
+  cluster.world.run_until(Time(2 * measured_s * 1s));
+  CHECK(static_cast<double>(measured_s) / static_cast<double>(cluster.round(0) - begin) <=
+        1.25 * 0.01);
 }
 
 TEST_CASE("A link that falls to a hundredth and returns costs time and no vector twice") {
   Cluster cluster = wide_ring(0);
   cluster.start_all();
-  cluster.world.run_until(Time(10s));
+  cluster.world.run_until(Time(full_or(10s, 1s)));
   for (const auto& [from, to] : {std::pair{1, 2}, std::pair{2, 1}})
     cluster.world.network().limit(static_cast<std::size_t>(from), static_cast<std::size_t>(to),
                                   1e5);
@@ -98,15 +101,15 @@ TEST_CASE("A link that falls to a hundredth and returns costs time and no vector
   cluster.world.network().heal();
   cluster.world.run_until(Time(42s));
   const std::uint64_t healed = cluster.round(0);
-  cluster.world.run_until(Time(52s));
-  CHECK(cluster.round(0) > healed + 700);
+  cluster.world.run_until(Time(42s + full_or(10s, 1s)));
+  CHECK(cluster.round(0) > healed + full_or(700U, 70U));
   CHECK(repeated(cluster) == 0);
   for (const std::string& event : cluster.events) CHECK(event.find("closed") == std::string::npos);
 }
 
 TEST_CASE("Packets that TCP loses hold rounds up and nobody runs free") {
   double without = 0;
-  for (const double loss : {0., .02, .1}) {
+  for (const double loss : all_or_first<double>(2, {0., .1, .02})) {
     CAPTURE(loss);
     const optim::Options training = reference_training(0.1);
     sim::Options options = reference_world(8, topology::Kind::ring, training);
@@ -115,7 +118,7 @@ TEST_CASE("Packets that TCP loses hold rounds up and nobody runs free") {
     Cluster cluster(options, training);
     cluster.start_all();
     std::uint64_t apart = 0;
-    for (int second = 30; second <= 120; second += 10) {
+    for (int second = full_or(30, 10); second <= full_or(120, 10); second += 10) {
       cluster.world.run_until(Time(second * 1s));
       apart = std::max(apart, cluster.round_spread());
     }
@@ -123,6 +126,6 @@ TEST_CASE("Packets that TCP loses hold rounds up and nobody runs free") {
     CHECK(repeated(cluster) == 0);
     const double distance = sim::consensus_distance(cluster.world);
     if (loss == 0) without = distance;
-    CHECK(distance <= 3 * without);
+    if (tries_full()) CHECK(distance <= 3 * without);
   }
 }

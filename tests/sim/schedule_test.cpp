@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -120,7 +121,8 @@ TEST_CASE("AD-PSGD ends where the faster nodes count for more") {
   Cluster cluster(run.options, run.training);
   cluster.start_all();
   slow_every_second(cluster);
-  cluster.world.run_until(Time(200s));
+  cluster.world.run_until(Time(full_or(200s, 3s)));
+  if (!tries_full()) return;
   const std::vector<double> weighted = rate_weighted_optimum(cluster), optimum = true_optimum();
   const std::vector<double> mean = mean_model(cluster.world);
   const double apart = distance(weighted, optimum);
@@ -137,12 +139,13 @@ TEST_CASE("Pairwise exact diffusion ends in the optimum however unequal the spee
   cluster.start_all();
   slow_every_second(cluster);
   cluster.world.run_until(Time(2s));
+  if (!tries_full()) return;
   CHECK(cluster.comes_true([&] { return furthest(cluster.world, optimum) < 1e-10; }, 120s));
   MESSAGE("rounds ", cluster.round(0), " and ", cluster.round(1));
 }
 
 TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no more") {
-  for (const std::uint64_t staleness : {0, 1, 3}) {
+  for (const std::uint64_t staleness : all_or_first<std::uint64_t>(1, {1, 0, 3})) {
     CAPTURE(staleness);
     Run run(algorithm_named("dpsgd"), 0.05, gossip::schedule_named("ssp"), topology::Kind::ring);
     run.options.base.staleness = staleness;
@@ -151,7 +154,7 @@ TEST_CASE("Nodes of ssp are apart by the staleness and one for each hop and no m
     cluster.world.run_until(Time(2s));
     cluster.world.machine(5).slowness = 10;
     std::uint64_t most = 0;
-    for (int step = 0; step < 2000; ++step) {
+    for (int step = 0; step < full_or(2000, 500); ++step) {
       cluster.world.run_until(cluster.world.now() + 10ms);
       most = std::max(most, cluster.round_spread());
     }
@@ -194,6 +197,10 @@ TEST_CASE("A straggler costs the others little where nobody waits for it") {
   // Ideal pairs, exchanged in no time, give 1.46: who steps seldom corrects seldom.
   const Row pairwise_ed{"pairwise, pairwise-ed", algorithm_named("pairwise-ed"),
                         gossip::schedule_named("pairwise"), 1};
+  if (!tries_full()) {
+    CHECK(slowdown(async) < 1.15);
+    return;
+  }
   CHECK(slowdown(rounds) > 5);
   CHECK(slowdown(quorum) < slowdown(rounds) / 2);
   CHECK(slowdown(async) < 1.15);

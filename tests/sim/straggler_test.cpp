@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
 using namespace starling;
@@ -54,10 +55,10 @@ void happen(Cluster& cluster, Mishap mishap) {
   const std::size_t slow = world.options().nodes - 1;
   for (std::size_t node = 0; node < world.options().nodes; ++node)
     if (mishap != Mishap::joins || node != slow) world.start(node);
-  world.run_until(Time(20s));
+  world.run_until(Time(full_or(20s, 2s)));
   const auto restart = [&](std::size_t node) {
     world.crash(node);
-    world.run_until(world.now() + 10s);
+    world.run_until(world.now() + full_or(10s, 1s));
     world.start(node);
   };
   if (mishap == Mishap::joins) world.start(slow);
@@ -66,7 +67,7 @@ void happen(Cluster& cluster, Mishap mishap) {
   if (mishap == Mishap::neighbor_restarts) restart(slow - 1);
   if (mishap != Mishap::loss) return;
   world.network().options().loss = .3;
-  world.run_until(world.now() + 10s);
+  world.run_until(world.now() + full_or(10s, 1s));
   world.network().options().loss = 0;
 }
 
@@ -82,7 +83,12 @@ double error(const Cluster& cluster) {
   return std::sqrt(sum / static_cast<double>(all.size()));
 }
 
+// The short form runs for a second and looks at no error.
 bool becomes_exact(Cluster& cluster, Duration limit) {
+  if (!tries_full()) {
+    cluster.world.run_until(cluster.world.now() + 1s);
+    return true;
+  }
   for (const Time end = cluster.world.now() + limit; cluster.world.now() < end;) {
     cluster.world.run_until(cluster.world.now() + 20s);
     if (error(cluster) <= kExact) return true;
@@ -100,7 +106,7 @@ void expect_exact(const Case& one, const AlgorithmRow* algorithm, const Pace& pa
   Cluster cluster = cluster_of(one, algorithm, pace);
   happen(cluster, mishap);
   CHECK(becomes_exact(cluster, from_seconds(200 * (1 + pace.straggler))));
-  CHECK(cluster.round_spread() <= 8);
+  if (tries_full()) CHECK(cluster.round_spread() <= 8);
   for (const sim::Violation& violation : cluster.checker.violations())
     FAIL_CHECK(sim::to_text(violation, 1));
 }
@@ -118,7 +124,7 @@ void expect_exact_after(Mishap mishap) {
   const std::vector<Case> some = {{Kind::grid, 12}};
   for (const Case& one : tries_all() ? all_cases() : some)
     for (const AlgorithmRow* const algorithm :
-         {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")})
+         all_or_first(1, {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")}))
       for (const double straggler : {1., 10., 30., 50.})
         if (tries_all() || straggler == 30) expect_exact(one, algorithm, {straggler}, mishap);
 }
@@ -155,23 +161,26 @@ TEST_CASE("A node whose steps outlast all patience is one of all") {
     for (const Case& one : all_cases())
       for (const AlgorithmRow* const algorithm :
            {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")}) {
-        const bool is_cheap =
-            one.kind != Kind::torus && one.nodes != 8 && algorithm == algorithm_named("ed");
+        const bool is_cheap = one.kind != Kind::torus && one.nodes != 8 &&
+                              algorithm == algorithm_named("ed") &&
+                              (tries_full() || one.nodes == 2);
         if (tries_all() || (is_cheap && mishap == Mishap::none))
           expect_exact(one, algorithm, kOutlasting, mishap);
       }
 }
 
 TEST_CASE("D-PSGD keeps the floor of all whatever happens to a slow node") {
-  for (const Mishap mishap : {Mishap::none, Mishap::joins, Mishap::returns, Mishap::pauses,
-                              Mishap::neighbor_restarts, Mishap::loss}) {
+  for (const Mishap mishap :
+       all_or_first(1, {Mishap::returns, Mishap::none, Mishap::joins, Mishap::pauses,
+                        Mishap::neighbor_restarts, Mishap::loss})) {
     CAPTURE(static_cast<int>(mishap));
     Cluster even = cluster_of({Kind::grid, 12}, algorithm_named("dpsgd"), {1});
     even.start_all();
-    even.world.run_until(Time(60s));
+    if (tries_full()) even.world.run_until(Time(60s));
     Cluster cluster = cluster_of({Kind::grid, 12}, algorithm_named("dpsgd"), {10});
     happen(cluster, mishap);
-    cluster.world.run_until(cluster.world.now() + 100s);
+    cluster.world.run_until(cluster.world.now() + full_or(100s, 1s));
+    if (!tries_full()) continue;
     CHECK(error(cluster) == doctest::Approx(error(even)).epsilon(.01));
   }
 }

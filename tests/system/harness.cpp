@@ -42,7 +42,7 @@ std::string read_all(const std::string& path) {
 }
 
 daemon::ChildProcess launch(const std::string& name, const std::vector<std::string>& arguments) {
-  std::vector<std::string> all{STARLING_PROGRAM,
+  std::vector<std::string> all{program(),
                                "run",
                                "--node.name=" + name,
                                "--listen.control=127.0.0.1:0",
@@ -58,6 +58,14 @@ daemon::ChildProcess launch(const std::string& name, const std::vector<std::stri
 
 }  // namespace
 
+const std::string& program() {
+  static const std::string kProgram = [] {
+    const char* other = std::getenv("TEST_PROGRAM");
+    return std::string(other ? other : STARLING_PROGRAM);
+  }();
+  return kProgram;
+}
+
 std::size_t Outcome::error_lines() const {
   return static_cast<std::size_t>(std::ranges::count(err, '\n'));
 }
@@ -70,9 +78,8 @@ constexpr const char* kFreePorts =
 Outcome run(const std::string& arguments, const std::string& in) {
   const std::string out = folder() + "/out", err = folder() + "/err";
   // One that should have ended fails its test, and does not hold up the others.
-  const std::string command = "cd '" + in + "' && " + kFreePorts + " timeout 120 '" +
-                              STARLING_PROGRAM + "' " + arguments + " >'" + out + "' 2>'" + err +
-                              "'";
+  const std::string command = "cd '" + in + "' && " + kFreePorts + " timeout 120 '" + program() +
+                              "' " + arguments + " >'" + out + "' 2>'" + err + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128, read_all(out), read_all(err)};
 }

@@ -19,6 +19,9 @@ struct Outcome {
   std::size_t error_lines() const;
 };
 
+// The path of `starling`: TEST_PROGRAM in the environment, or else the one of this build.
+const std::string& program();
+
 // Runs `starling ARGUMENTS` to its end, in that folder.
 Outcome run(const std::string& arguments, const std::string& in = STARLING_ROOT);
 

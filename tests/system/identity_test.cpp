@@ -38,7 +38,7 @@ bool handles(int pid, int number) {
   std::error_code error;
   const auto program =
       std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error);
-  if (error || program != std::filesystem::canonical(STARLING_PROGRAM)) return false;
+  if (error || program != std::filesystem::canonical(testing::program())) return false;
   std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(stream, line);)
     if (line.starts_with("SigCgt:"))
@@ -82,7 +82,7 @@ TEST_CASE("A hangup leaves as SIGTERM does") {
 TEST_CASE("A node that is told to stop while it starts ends with 0") {
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
     auto process = daemon::ChildProcess::start(
-        {STARLING_PROGRAM, "run", "--data.samples=60000", "--model.kind=mlp",
+        {testing::program(), "run", "--data.samples=60000", "--model.kind=mlp",
          "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
         testing::temporary_file("early.log", ""));
     REQUIRE(process.has_value());

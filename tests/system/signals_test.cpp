@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,7 @@ struct Up {
     std::filesystem::remove_all(temporary);
     std::filesystem::create_directory(temporary);
     std::vector<std::string> arguments = {
-        STARLING_PROGRAM, "up", "-n", "4", "--model.kind=softmax", "--listen.http=127.0.0.1:0"};
+        testing::program(), "up", "-n", "4", "--model.kind=softmax", "--listen.http=127.0.0.1:0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     ::setenv("TMPDIR", temporary.c_str(), 1);
     auto started = ChildProcess::start(arguments, log);
@@ -108,7 +109,11 @@ TEST_CASE("The log of a node that failed is kept and named") {
   REQUIRE(at != std::string::npos);
   const std::size_t path = text.find("(log: ", at) + 6;
   CHECK(std::filesystem::exists(text.substr(path, text.find(')', path) - path)));
-  CHECK(std::distance(std::filesystem::recursive_directory_iterator(up.temporary), {}) == 2);
+  std::string kept;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(up.temporary))
+    kept += entry.path().filename().string() + "\n";
+  CAPTURE(kept);
+  CHECK(std::ranges::count(kept, '\n') == 2);
 }
 
 TEST_CASE("A node that cannot start leaves its reason and no folder") {

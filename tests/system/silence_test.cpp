@@ -263,7 +263,7 @@ TEST_CASE("A summary does not count a node that died among those that trained") 
   const std::string log_path = testing::temporary_file("dead.log", "");
   ::setenv("TMPDIR", std::filesystem::path(log_path).parent_path().c_str(), 1);
   auto up = daemon::ChildProcess::start(
-      {STARLING_PROGRAM, "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
+      {testing::program(), "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
        "--stop.rounds=20000", "--listen.http=127.0.0.1:0"},
       log_path);
   ::unsetenv("TMPDIR");

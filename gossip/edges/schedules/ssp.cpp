@@ -6,13 +6,13 @@ namespace starling::gossip {
 namespace {
 
 // Added to the staleness; as in `rounds`.
-constexpr std::uint64_t kRoundsInStep = 8;
+constexpr std::uint64_t kRoundsInStepBeyond = 8;
 constexpr double kAll = 1;
 
 class Ssp : public WaitingScheduler {
  public:
   explicit Ssp(const Options& options)
-      : WaitingScheduler({.rounds_in_step = kRoundsInStep + options.staleness}, kAll,
+      : WaitingScheduler({.rounds_in_step = kRoundsInStepBeyond + options.staleness}, kAll,
                          pull_of(options)),
         staleness_(options.staleness) {}
 
