@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <memory>
-#include <new>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,30 +14,7 @@
 #include "optim/algorithms/algorithm.h"
 #include "optim/local/local_learner.h"
 #include "optim/trainer.h"
-
-namespace {
-
-std::size_t allocations = 0;
-
-}  // namespace
-
-// Counted, for the test that steps allocate nothing. Inlined, GCC takes them for a mismatched pair;
-// without the second, AddressSanitizer does.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const place = std::malloc(size)) return place;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-[[gnu::noinline]] void operator delete(void* place) noexcept {
-  std::free(place);
-}
-[[gnu::noinline]] void operator delete(void* place, std::size_t) noexcept {
-  std::free(place);
-}
+#include "tests/optim/allocations.h"
 
 using namespace starling;
 using namespace starling::optim;
@@ -450,9 +425,9 @@ TEST_CASE("Local steps allocate nothing") {
       algorithm->follow(kEdges);
       // The first are looked at by the guard, and what the learner needs is made.
       for (int round = 0; round < 30; ++round) algorithm->local(local, options.learning_rate);
-      const std::size_t before = allocations;
+      const std::size_t before = test::allocations();
       for (int round = 0; round < 30; ++round) algorithm->local(local, options.learning_rate);
-      const std::size_t made = allocations - before;
+      const std::size_t made = test::allocations() - before;
       CHECK(made == 0);
     }
 }
