@@ -1,5 +1,6 @@
 #include "models/data/survey.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

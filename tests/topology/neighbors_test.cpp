@@ -1,5 +1,7 @@
 #include "topology/neighbors.h"
 
+#include <algorithm>
+
 #include "tests/topology/sites.h"
 #include "topology/shapes.h"
 
