@@ -17,7 +17,8 @@ constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this lon
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
 constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/exchange.cpp
-// Of a round, beside the patience of its edges: a node that is ahead of all waits that long.
+// How long a round may wait beyond the patience of its edges: a node that is ahead of all its
+// neighbours waits for a minute (scheduler.cpp).
 constexpr Duration kIdleLimit = 61s;
 constexpr double kRoundsAhead = 64;        // that one wrong round may be believed,
 constexpr double kRoundShare = 8;          // beside so many for each step of the time since
@@ -159,7 +160,7 @@ void Checker::see(std::size_t node, const optim::Job& job) {
   for (const optim::MixTerm& term : job.mix) {
     if (!(term.weight >= 0))
       violated("weights are convex", node, fmt::format("an edge of weight {}", term.weight));
-    // Of late pairs, and where two at a time exchange, the own vectors are of several times.
+    // A late pair, or a pair of a pairwise schedule, is averaged with an earlier own vector.
     const std::byte* own = address_of(term.own);
     if (own && own == seen_of(node).offered && !is_pairwise) sum += term.weight;
   }
