@@ -24,7 +24,9 @@ constexpr Duration kRelayAfter = std::chrono::seconds(2);
 constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
-// A donor's round is believed up to twice the one in the members' table, plus this many.
+// A model's round is believed up to twice the round of the members' table, plus this many. Larger:
+// a false round lifts the newcomer further. Smaller: a newcomer among rounds of less than the
+// table's delay begins behind them, and learns the round from its neighbours.
 constexpr std::uint64_t kRoundsUntold = 1000;
 constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing member is reported
 constexpr Duration kLook = std::chrono::milliseconds(20);   // pause while only time is waited for
@@ -41,6 +43,19 @@ std::vector<const Member*> donors(const Roster& members) {
   if (std::ranges::any_of(donors, agrees))
     std::erase_if(donors, [&](const Member* member) { return !agrees(member); });
   return donors;
+}
+
+// The highest round that a model may have. One record of the members' table may be false as the
+// model's round may be; so where there are several donors, the second highest of their rounds
+// counts.
+std::uint64_t highest_round(const Roster& members) {
+  std::uint64_t highest = 0, second = 0;
+  const auto trained = donors(members);
+  for (const Member* member : trained) {
+    second = std::max(second, std::min(highest, member->round));
+    highest = std::max(highest, member->round);
+  }
+  return 2 * (trained.size() > 1 ? second : highest) + kRoundsUntold;
 }
 
 // Members, self included, with this node's values of the agreed keys: they share the data and found
@@ -317,8 +332,7 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
   job.adopt = std::move(payload);
   // A false round must not make all nodes jump ahead. A node that begins too low learns the round
   // from its neighbours.
-  const Member* donor = members.find(from.sender);
-  round_ = std::min(snapshot.round, 2 * (donor ? donor->round : 0) + kRoundsUntold);
+  round_ = std::min(snapshot.round, highest_round(members));
   out.train(std::move(job));
   stage_ = Stage::adopting;
 }

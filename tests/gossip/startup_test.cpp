@@ -215,6 +215,17 @@ TEST_CASE("A round of a model is believed up to twice that of its donor and a th
   CHECK(node.startup.round() == 1010);
 }
 
+TEST_CASE("A false round in the members' table makes no false round of a model believed") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 50'000'000);
+  node.go_on();  // asks the only donor it knows
+  node.trained();
+  node.meet("node-2", Phase::training, 40);
+  node.meet("node-3", Phase::training, 30);
+  node.hear_snapshot("node-1", 33'000'000);
+  CHECK(node.startup.round() == 1080);
+}
+
 TEST_CASE("A donor that is silent or does not fit is given up for another") {
   for (const bool is_silent : {true, false}) {
     CAPTURE(is_silent);
