@@ -21,7 +21,7 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
     return gone;
   });
   for (auto& [peer, neighbor] : neighbors_) {
-    if (!links.active(peer)) neighbor.offered_epoch = 0;
+    if (!links.active(peer)) neighbor.offered_edge = 0;
     if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
       neighbor.rests = true;
   }
@@ -44,7 +44,7 @@ bool Exchange::is_paired(const Link& link) const {
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   offer_ = std::move(done.offer);
   edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
-  for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false, neighbor.offered_epoch = 0;
+  for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
   const std::vector<StreamView> streams = views(links);
   if (scheduler_->rules().joins_furthest) round_ = std::max(round_, furthest_round(streams));
   offered_round_ = round_;

@@ -103,9 +103,6 @@ class Exchange {
   Sessions::Heard hear_pairs(Time now, const Envelope& from, const Round& message, Payload payload,
                              const Links& links, Outbox& out);
   void hear_round(Time now, Neighbor& neighbor, const Round& message);
-  void hear_newest(Time now, const Link& link, Neighbor& neighbor, const Round& message,
-                   Outbox& out);
-  void send_again(const Link& link, NewestStream& stream, Outbox& out);
   void measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
                std::size_t bytes);
   bool is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const;

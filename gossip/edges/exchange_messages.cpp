@@ -33,13 +33,14 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   if (is_paired(link)) {
     if (!offer_pair(now, link, neighbor, payload, message)) payload = {};
   } else {
-    neighbor.newest.number(link, true, message);
+    neighbor.newest.offer(link, {offered_round_, offered_share_, message.span, payload}, message);
     neighbor.newest.wait(now, link, neighbor.patience.usual());
     next_ask_ = std::min(next_ask_, neighbor.newest.ask_at());
   }
   if (!payload.empty()) neighbor.offered_path = path_;
   neighbor.sent_bytes += payload.size();
-  neighbor.offered_epoch = link.epoch;
+  neighbor.offered_edge = link.edge_id();
+  neighbor.offered_out = link.wanted.out;
   out.send(link.bulk, std::move(message), payload);
 }
 
@@ -138,7 +139,8 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     return;
   }
   measure(now, link, neighbor, message, bytes);
-  if (message.echo == 0) hear_newest(now, link, neighbor, message, out);
+  if (message.echo == 0 && link.active)
+    neighbor.sent_bytes += neighbor.newest.hear(now, link, message, out);
   if (message.round == 0) return;  // only acknowledges or asks
   const bool is_new = message.round > neighbor.round;
   if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
@@ -171,27 +173,6 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
   if (is_answer && was_offered && !sessions_.pairs(from.sender).is_waiting)
     pair_times_.add(now - neighbor->second.offered);
   return heard;
-}
-
-void Exchange::hear_newest(Time now, const Link& link, Neighbor& neighbor, const Round& message,
-                           Outbox& out) {
-  if (!link.active) return;
-  const bool is_lost = neighbor.newest.hear(link, message, offered_round_);
-  if (is_lost) send_again(link, neighbor.newest, out);
-  neighbor.newest.answer(now, link, message, offered_round_, out);
-}
-
-void Exchange::send_again(const Link& link, NewestStream& stream, Outbox& out) {
-  const Payload payload = offer_for(link);
-  if (payload.empty()) return;
-  Round again;
-  again.epoch = link.epoch;
-  again.round = offered_round_;
-  again.share = offered_share_;
-  again.span = path_ - path_before_;
-  stream.number(link, true, again);
-  neighbors_.at(link.wanted.peer).sent_bytes += payload.size();
-  out.send(link.bulk, std::move(again), payload);
 }
 
 void Exchange::measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,

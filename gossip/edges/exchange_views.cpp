@@ -17,7 +17,8 @@ StreamView Exchange::view_of(const Link& link) const {
   StreamView view{.peer = link.wanted.peer,
                   .in = link.wanted.in,
                   .out = link.wanted.out,
-                  .was_offered = link.active && neighbor.offered_epoch == link.epoch,
+                  .was_offered = link.active && neighbor.offered_edge == link.edge_id() &&
+                                 (neighbor.offered_out || !link.wanted.out),
                   .round = neighbor.round,
                   .has_news = neighbor.newest.has_news(),
                   .is_late = neighbor.late,

@@ -21,8 +21,9 @@ struct Neighbor {
   std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
-  std::uint64_t offered_epoch = 0;  // Link::epoch that the current offer went over; 0: not sent
-  Time offered{};                   // when the last offer of a round went to the peer
+  std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
+  bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
+  Time offered{};                  // when the last offer of a round went to the peer
   double offered_path = 0;  // Exchange::path_ at the last vector that was offered to the peer
   double span = 0;          // Round::span of that vector
   // ---- waiting for the peer

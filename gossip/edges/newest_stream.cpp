@@ -1,9 +1,6 @@
 #include "gossip/edges/newest_stream.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "gossip/edges/sessions.h"
 
 namespace starling::gossip {
 
@@ -16,59 +13,53 @@ NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round
 // At another opening of the edge both ends number their messages from 1 again.
 void NewestStream::begin(const Link& link) {
   if (std::exchange(edge_, link.edge_id()) == link.edge_id()) return;
-  order_ = heard_ = vector_ = question_ = seen_ = 0;
-  asked_at_ = {}, ask_at_ = kNever;
-  pause_ = {};
+  stream_ = {};
+  sent_ = {};
 }
 
-void NewestStream::number(const Link& link, bool is_vector, Round& message) {
-  begin(link);
+// Returns what stands in every message of this end.
+Round NewestStream::header(const Link& link) const {
+  Round message;
+  message.epoch = link.epoch;
   message.received = latest_ ? latest_->round : 0;
-  message.order = ++order_;
-  message.seen = heard_;
-  if (is_vector) vector_ = order_;
+  return message;
+}
+
+void NewestStream::offer(const Link& link, EdgeVector own, Round& message) {
+  begin(link);
+  message.received = header(link).received;
+  stream_.number(message);
+  sent_.mark_sent(sent_.offer(std::move(own)), message.order);
+  sent_.keep_newest();
 }
 
 void NewestStream::wait(Time now, const Link& link, Duration usual) {
-  pause_ = first_pause(link);
-  ask_at_ = now + usual + pause_;
+  stream_.set_pause(first_pause(link));
+  stream_.plan(now + usual + stream_.pause());
 }
 
 void NewestStream::ask(Time now, const Link& link, Outbox& out) {
+  begin(link);
   say(now, link, true, out);
-  ask_at_ = now + pause_;
-  pause_ = std::min(pause_ * 5 / 4, kPauseLimit);
+  stream_.back_off(now);
 }
 
 void NewestStream::say(Time now, const Link& link, bool asks, Outbox& out) {
-  Round message;
-  message.epoch = link.epoch;
-  number(link, false, message);
-  message.asks = asks;
-  if (asks) {
-    question_ = message.order;
-    asked_at_ = now;
-  }
+  Round message = header(link);
+  stream_.number(message);
+  if (asks) stream_.ask(now, message);
   out.send(link.bulk, std::move(message));
 }
 
-bool NewestStream::hear(const Link& link, const Round& message, std::uint64_t round) {
+std::uint64_t NewestStream::hear(Time now, const Link& link, const Round& message, Outbox& out) {
   begin(link);
-  heard_ = std::max(heard_, message.order);
-  if (message.seen <= order_) seen_ = std::max(seen_, message.seen);
-  return message.received < round && vector_ < seen_;
-}
-
-void NewestStream::answer(Time now, const Link& link, const Round& message, std::uint64_t round,
-                          Outbox& out) {
-  if (message.asks) say(now, link, message.received < round && may_ask_back(now), out);
-}
-
-// The peer has not confirmed this end's newest vector, and no recent question sent after the vector
-// waits for an answer.
-bool NewestStream::may_ask_back(Time now) const {
-  if (vector_ == 0 || vector_ < seen_) return false;
-  return vector_ > question_ || now - asked_at_ >= pause_;
+  stream_.hear(message, sent_);
+  // Without numbers the peer acknowledges by the round of the vector.
+  const bool has_come = sent_.last() > 0 && message.received >= sent_.at(sent_.last()).round;
+  if (has_come) sent_.acknowledge(sent_.last(), 0);
+  const std::uint64_t repeated = stream_.retransmit(sent_, message, header(link), link.bulk, out);
+  if (message.asks) say(now, link, stream_.may_ask_back(now, sent_, stream_.pause()), out);
+  return repeated;
 }
 
 void NewestStream::receive(HeardVector vector) {

@@ -1,10 +1,6 @@
-// NewestStream: the messages of one edge on which only the newest vector counts and older ones may
-// be lost: directed edges, exchange.missing other than `late`, and Delivery::per_edge with a loose
-// schedule. Sessions is for edges whose vectors are paired.
-//
-// A vector that a round waits for may be lost. A connection keeps the order of messages, so the
-// vector is certainly lost when the peer has seen a message that was sent after it but not the
-// vector; then it is retransmitted.
+// NewestStream: delivery of the newest vector on one edge, where older ones may be lost: directed
+// edges, exchange.missing other than `late`, and Delivery::per_edge with a loose schedule. Sessions
+// is for edges whose vectors are paired; Stream retransmits the vectors of both.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +9,8 @@
 #include "base/payload.h"
 #include "base/time.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/send_window.h"
+#include "gossip/edges/stream.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 
@@ -36,21 +34,20 @@ class NewestStream {
   static Rules rules_of(const Options& options, bool by_round);
 
   // ---- this end's vector
-  // Writes the numbers and acknowledgements of this end into `message`. `is_vector`: the message
-  // carries this end's newest vector.
-  void number(const Link& link, bool is_vector, Round& message);
+  // `own` is this end's newest vector, and `message` is to carry it. The payload is empty on an
+  // edge that carries no vectors to the peer. Writes the numbers and acknowledgements of this end
+  // into `message`.
+  void offer(const Link& link, EdgeVector own, Round& message);
   // The round waits for the peer's vector: plans a question for when `usual` and a pause have
   // passed.
   void wait(Time now, const Link& link, Duration usual);
-  Time ask_at() const { return ask_at_; }
-  void stop_asking() { ask_at_ = kNever; }
+  Time ask_at() const { return stream_.ask_at(); }
+  void stop_asking() { stream_.plan(kNever); }
   // Asks now, and plans the next question after a growing pause.
   void ask(Time now, const Link& link, Outbox& out);
-  // Takes what the peer says of this end's vectors. Returns whether the newest one, of `round`, was
-  // lost.
-  bool hear(const Link& link, const Round& message, std::uint64_t round);
-  // Answers a message that asks, after hear().
-  void answer(Time now, const Link& link, const Round& message, std::uint64_t round, Outbox& out);
+  // Takes what the peer says of this end's vector, retransmits the vector if it is lost, and
+  // answers if the peer asks. Returns the payload bytes retransmitted.
+  std::uint64_t hear(Time now, const Link& link, const Round& message, Outbox& out);
 
   // ---- the peer's vectors
   void receive(HeardVector vector);
@@ -61,15 +58,12 @@ class NewestStream {
 
  private:
   void begin(const Link& link);
+  Round header(const Link& link) const;
   void say(Time now, const Link& link, bool asks, Outbox& out);
-  bool may_ask_back(Time now) const;
 
-  std::uint64_t edge_ = 0;                   // edge id that the members below belong to
-  std::uint64_t order_ = 0, heard_ = 0;      // of the last message sent; the highest one heard
-  std::uint64_t vector_ = 0, question_ = 0;  // the order of the last vector and question sent
-  std::uint64_t seen_ = 0;                   // the highest order that the peer has seen
-  Time asked_at_{}, ask_at_ = kNever;
-  Duration pause_{};                   // from the next question to the one after it
+  std::uint64_t edge_ = 0;  // edge id that stream_ and sent_ belong to
+  Stream stream_;
+  SendWindow sent_;                    // keeps the newest vector alone
   std::optional<HeardVector> latest_;  // the newest vector heard
   std::optional<HeardVector> before_;  // the vector heard before it
 };

@@ -1,6 +1,5 @@
 // SendWindow: the numbered vectors that this end of an edge has sent, and which of them the peer
-// has. Retransmission is selective repeat: a vector is sent again when the peer has seen a message
-// that was sent after it but not the vector.
+// has. Stream tells which messages the peer has seen, and retransmits what lost() names.
 #pragma once
 
 #include <algorithm>
@@ -55,6 +54,8 @@ class SendWindow {
   std::map<std::uint64_t, Kept>& kept() { return kept_; }
   const std::map<std::uint64_t, Kept>& kept() const { return kept_; }
   const EdgeVector& at(std::uint64_t index) const { return kept_.at(index).vector; }
+  // Forgets all vectors but the last.
+  void keep_newest() { kept_.erase(kept_.begin(), kept_.find(last_)); }
   // Forgets the vectors that are mixed and acknowledged, and all after number `last_pair`.
   void forget_done(std::uint64_t last_pair);
 

@@ -12,20 +12,10 @@ namespace {
 // Closing sessions that are kept, settled ones included. Larger: more memory when members come and
 // go often. Smaller: sessions are abandoned before they are settled.
 constexpr std::size_t kClosingLimit = 64;
-// The pause between questions before the first offer, and the most that round trips add to
-// kPauseLeast. Longer: a lost message costs more time. Shorter: more small messages over a slow
-// link.
-constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 // The longest time from the peer's closing of a session to the end of its link.
 constexpr Duration kClosePatience = std::chrono::seconds(2);
-constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
 
 }  // namespace
-
-Duration first_pause(const Link& link) {
-  const std::chrono::duration<double> round_trips(4 * link.rtt_s.value_or(0));
-  return kPauseLeast + std::min(std::chrono::duration_cast<Duration>(round_trips), kPauseInitial);
-}
 
 bool Sessions::Session::is_of(const Link& link) const {
   return link.wanted.peer == peer && link.epoch == epoch && link.peer_epoch == peer_epoch &&
@@ -48,7 +38,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
   session.bulk = link.bulk;
-  session.pause = kPauseInitial;
+  session.stream.set_pause(kPauseInitial);
   session.least_pause = 2 * kPauseLeast;
   // A session with this edge id is closing already, so the edge must begin anew.
   if (std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); }))
@@ -76,10 +66,10 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   session.ledger.close();
   if (PLANTED(edge_one_sided)) session.ledger.take();
   session.current = session.skipped_round = 0;
-  session.pause = 2 * kPauseLeast;
+  session.stream.set_pause(2 * kPauseLeast);
   if (session.ledger.is_open_question()) {
     say(now, session, true, out);
-    session.ask_at = now + session.pause;
+    session.stream.plan(now + session.stream.pause());
   }
   closing_.push_back(std::move(session));
   if (closing_.size() <= kClosingLimit) return;
@@ -92,15 +82,18 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
 bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_round,
                      const Waits& waits, Round& message) {
   Session& session = open(link);
+  Stream& stream = session.stream;
   session.idle_pause = std::min(waits.idle, kPauseLimit);
-  session.least_pause = session.pause = first_pause(link);
+  session.least_pause = first_pause(link);
+  stream.set_pause(session.least_pause);
   const bool takes_part = !skips_round && session.ledger.takes_part();
   session.skipped_round = takes_part ? 0 : own.round;
   session.current = takes_part ? session.ledger.offer(std::move(own)) : 0;
   // The new round does not put off a question that is due earlier.
   if (session.ledger.is_waiting())
-    session.ask_at = std::min(session.ask_at, now + waits.usual * 3 / 2 + session.pause);
-  write(session, message);
+    stream.plan(std::min(stream.ask_at(), now + waits.usual * 3 / 2 + stream.pause()));
+  write_header(session, message);
+  stream.number(message);
   message.index = session.current;
   if (takes_part) session.ledger.sent().mark_sent(session.current, message.order);
   return takes_part;
@@ -108,14 +101,16 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
 
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
-    session.pause = session.idle_pause;
-    const Time usual = std::exchange(session.progressed, false) ? kNever : session.ask_at;
+    Stream& stream = session.stream;
+    stream.set_pause(session.idle_pause);
+    const Time usual = std::exchange(session.progressed, false) ? kNever : stream.ask_at();
     const bool asks = session.ledger.is_open_question() || session.ledger.is_waiting();
-    session.ask_at = asks ? std::min(usual, now + session.pause) : kNever;
+    stream.plan(asks ? std::min(usual, now + stream.pause()) : kNever);
   }
 }
 
-void Sessions::write(Session& session, Round& message) const {
+// Writes what stands in every message of the session.
+void Sessions::write_header(const Session& session, Round& message) const {
   message.epoch = session.epoch;
   message.echo = session.peer_epoch;
   message.received = session.ledger.received().up_to();
@@ -123,8 +118,6 @@ void Sessions::write(Session& session, Round& message) const {
   message.partial = session.partial;
   message.offered = session.ledger.sent().last();
   message.closes = session.ledger.is_closed();
-  message.order = ++session.order;
-  message.seen = session.heard;
 }
 
 Sessions::PairState Sessions::pairs(NodeId peer) const {
@@ -179,10 +172,10 @@ Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& mes
 // An honest peer has seen no more than this end has sent, never takes back what it acknowledged or
 // offered, and closes its link soon after the session.
 void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
-  const bool is_newest = message.order > session.heard;
+  const bool is_newest = message.order > session.stream.heard();
   const bool goes_back = message.received < session.ledger.sent().acknowledged() ||
                          message.offered < session.ledger.received().announced();
-  if (message.seen > session.order || (is_newest && goes_back)) session.broken_at = now;
+  if (message.seen > session.stream.order() || (is_newest && goes_back)) session.broken_at = now;
   if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
 }
 
@@ -207,12 +200,13 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   EdgeLedger& ledger = session->ledger;
   find_contradiction(now, *session, message);
   const bool is_answered = ledger.acknowledge(message.received, message.beyond);
-  if (message.seen <= session->order)
-    ledger.sent().seen(PLANTED(asks_too_early) ? session->order : message.seen);
-  session->heard = std::max(session->heard, message.order);
+  session->stream.hear(message, ledger.sent());
   const bool is_known = take_in(*session, message, std::move(payload));
   session->progressed = session->progressed || is_answered || (message.index > 0 && !is_known);
-  send_lost(*session, message, out);
+  Round header;
+  write_header(*session, header);
+  session->repeated_bytes +=
+      session->stream.retransmit(ledger.sent(), message, header, session->bulk, out);
   plan_question(now, *session, is_answered);
   if (message.asks)
     say(now, *session, shall_ask_back(now, *session, message), out);
@@ -224,52 +218,30 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
 
 void Sessions::plan_question(Time now, Session& session, bool is_answered) const {
   const EdgeLedger& ledger = session.ledger;
+  Stream& stream = session.stream;
   if (!ledger.is_open_question() && !ledger.is_waiting())
-    session.ask_at = kNever;
-  else if (is_answered || session.ask_at == kNever)
-    session.ask_at = now + session.pause;
+    stream.plan(kNever);
+  else if (is_answered || !stream.is_planned())
+    stream.plan(now + stream.pause());
   // The peer answers, but a vector that it has offered does not come: do not ask less often.
   if (!ledger.lacks()) return;
-  session.pause = session.least_pause;
-  session.ask_at = std::min(session.ask_at, now + session.pause);
+  stream.set_pause(session.least_pause);
+  stream.plan(std::min(stream.ask_at(), now + stream.pause()));
 }
 
-// The peer waits for a vector of this end that may be lost. Only the answer to a question sent
-// after that vector tells whether it is.
+// Whether the peer waits for a vector of this end that may be lost.
 bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
-  const std::uint64_t newest = session.ledger.sent().newest_unconfirmed();
-  if (newest == 0 || message.received >= session.ledger.sent().last()) return false;
-  return newest > session.question ||
-         (session.has_unanswered() && now - session.asked_at >= session.least_pause);
-}
-
-void Sessions::send_lost(Session& session, const Round& received, Outbox& out) const {
-  for (const std::uint64_t index : session.ledger.sent().lost()) {
-    const EdgeVector& own = session.ledger.sent().at(index);
-    const std::size_t bytes = own.payload.size();
-    const bool came_in_part = index == received.received + 1 && received.partial < bytes;
-    Round message;
-    write(session, message);
-    message.round = own.round;
-    message.share = own.share;
-    message.span = own.span;
-    message.index = index;
-    const std::size_t from = came_in_part ? received.partial : 0;
-    session.ledger.sent().mark_sent(index, message.order);
-    session.repeated_bytes += bytes - from;
-    out.send(session.bulk, std::move(message), own.payload, from);
-  }
+  const SendWindow& sent = session.ledger.sent();
+  return message.received < sent.last() &&
+         session.stream.may_ask_back(now, sent, session.least_pause);
 }
 
 // Sends an acknowledgement; with `asks`, also a question.
 void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   Round message;
-  write(session, message);
-  message.asks = asks;
-  if (asks) {
-    session.question = message.order;
-    session.asked_at = now;
-  }
+  write_header(session, message);
+  session.stream.number(message);
+  if (asks) session.stream.ask(now, message);
   message.round = session.skipped_round;  // the peer may not know of the skip
   out.send(session.bulk, std::move(message));
 }
@@ -282,7 +254,8 @@ void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::siz
       return;
     session.partial = bytes;
     // The vector is arriving: put off the question.
-    if (session.ask_at != kNever) session.ask_at = std::max(session.ask_at, now + session.pause);
+    Stream& stream = session.stream;
+    if (stream.is_planned()) stream.plan(std::max(stream.ask_at(), now + stream.pause()));
   });
 }
 
@@ -293,18 +266,17 @@ void Sessions::tick(Time now, Outbox& out) {
       if (!PLANTED(keeps_broken_edge)) broken_.push_back(peer);
     }
   for_each([&](Session& session) {
-    if (now < session.ask_at) return;
+    if (now < session.stream.ask_at()) return;
     say(now, session, true, out);
-    session.ask_at = now + session.pause;
-    session.pause = std::min(session.pause * 5 / 4, kPauseLimit);
+    session.stream.back_off(now);
   });
 }
 
 Time Sessions::deadline() const {
   Time next = kNever;
   for (const auto& [peer, session] : open_)
-    next = std::min({next, session.ask_at, session.broken_at});
-  for (const Session& session : closing_) next = std::min(next, session.ask_at);
+    next = std::min({next, session.stream.ask_at(), session.broken_at});
+  for (const Session& session : closing_) next = std::min(next, session.stream.ask_at());
   return next;
 }
 

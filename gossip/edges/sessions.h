@@ -1,12 +1,6 @@
 // Sessions: the ledgers of all open and closing edges, and the messages that keep the ledgers at
 // both ends of an edge equal. A session is one opening of an edge, identified by the epochs of its
-// two ends; vectors of different openings are never paired.
-//
-// Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection
-// was replaced or a queue dropped it. A connection keeps the order, so a vector is certainly lost
-// when the peer has seen a message that was sent after it, a later vector or a question, but not
-// the vector. No vector is retransmitted before that, however late it is. A vector that came in
-// part is retransmitted from its first missing chunk on.
+// two ends; vectors of different openings are never paired. Stream retransmits what is lost.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +12,11 @@
 #include "base/time.h"
 #include "gossip/edges/edge_ledger.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/stream.h"
 #include "gossip/members/roster.h"
 #include "gossip/outbox.h"
 
 namespace starling::gossip {
-
-// ---- asking for what may be lost
-// The first pause between two questions over this link; it grows from there.
-Duration first_pause(const Link& link);
-// The longest pause. Larger: more time is lost where many messages are lost. Smaller: more small
-// messages to a neighbour that is merely slow.
-inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
 
 class Sessions {
  public:
@@ -107,35 +95,28 @@ class Sessions {
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
+    Stream stream;
     std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0
-    std::uint64_t order = 0;          // of the last message sent
-    std::uint64_t heard = 0;          // the highest order heard
-    std::uint64_t question = 0;       // the order of the last message that asked
-    Time asked_at{};                  // when that message was sent
     std::size_t partial = 0;          // bytes of the first missing vector that have come
     std::uint64_t repeated_bytes = 0;
     Time broken_at = kNever;  // when to report the edge as broken, unless its link ends before
     bool progressed = false;  // the peer acknowledged or sent something new since the last round
-    Time ask_at = kNever;
-    Duration pause{};        // from one question to the next
-    Duration least_pause{};  // the shortest pause of this round
-    Duration idle_pause{};   // the pause when no round waits
+    Duration least_pause{};   // the shortest pause of this round
+    Duration idle_pause{};    // the pause when no round waits
 
     bool is_of(const Link& link) const;
-    bool has_unanswered() const { return question > ledger.sent().seen(); }
   };
 
   Session* find(const Envelope& from, const Round& message);
   Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
   Session& open(const Link& link);
-  void write(Session& session, Round& message) const;
+  void write_header(const Session& session, Round& message) const;
   void find_contradiction(Time now, Session& session, const Round& message);
   bool take_in(Session& session, const Round& message, Payload payload);
   void plan_question(Time now, Session& session, bool is_answered) const;
   bool shall_ask_back(Time now, const Session& session, const Round& message) const;
   void say(Time now, Session& session, bool asks, Outbox& out) const;
-  void send_lost(Session& session, const Round& message, Outbox& out) const;
   void begin_closing(Time now, Session session, Outbox& out);
   template <class Visit>
   void for_each(Visit visit);

@@ -326,3 +326,20 @@ TEST_CASE("A round does not wait for a newcomer that it has not offered to") {
   newcomer.take(now, old.said());
   CHECK(newcomer.exchange.complete(now, newcomer.links));
 }
+
+TEST_CASE("An edge that begins to carry vectors to the peer carries that of the round at once") {
+  constexpr Time now{1s};
+  Trader a(1, Missing::reuse), b(2, Missing::reuse);
+  connect(a, b, now);
+  const NodeId peer = b.membership.roster().self();
+  const auto want = [&](bool out) {
+    a.links.want(now, {{.peer = peer, .in = true, .out = out}}, a.membership.roster(), a.outbox);
+    a.exchange.links_changed(now, a.links, a.membership.roster(), a.outbox);
+    return vectors(a.said());
+  };
+  want(false);
+  a.offer(1, now);
+  CHECK(vectors(a.said()) == 0);
+  CHECK(want(true) == 1);
+  CHECK(want(true) == 0);
+}

@@ -1,0 +1,77 @@
+// Stream: one end of the conversation over one opening of an edge. It numbers this end's messages,
+// notes which of them the peer has seen, retransmits lost vectors, and says when to ask the peer
+// what it has. Sessions builds exactly-once delivery on it, NewestStream delivery of the newest.
+//
+// Retransmission is selective repeat. Over TCP a vector is late, not lost, unless the connection
+// was replaced or a queue dropped it. A connection keeps the order, so a vector is certainly lost
+// when the peer has seen a message that was sent after it, a later vector or a question, but not
+// the vector. No vector is retransmitted before that, however late it is. A vector that came in
+// part is retransmitted from its first missing chunk on.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "gossip/edges/links.h"
+#include "gossip/edges/send_window.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+// The first pause between two questions over this link; it grows from there.
+Duration first_pause(const Link& link);
+// The longest pause. Larger: more time is lost where many messages are lost. Smaller: more small
+// messages to a neighbour that is merely slow.
+inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
+// The shortest pause, and the pause between questions before the first offer. The initial one is
+// also the most that round trips add to the least. Longer: a lost message costs more time.
+// Shorter: more small messages over a slow link.
+inline constexpr Duration kPauseLeast = std::chrono::milliseconds(10);
+inline constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
+
+class Stream {
+ public:
+  // ---- numbers of messages
+  // Writes the next number of this end and the highest one heard into `message`.
+  void number(Round& message);
+  // The number of this end's last message.
+  std::uint64_t order() const { return order_; }
+  // The highest number heard of the peer.
+  std::uint64_t heard() const { return heard_; }
+  // Takes the numbers of the peer's message, and notes in `sent` what the peer has seen. A number
+  // that this end never gave is false and is passed over.
+  void hear(const Round& message, SendWindow& sent);
+  // Retransmits the vectors of `sent` that are lost as the peer's message `heard` shows. `header`
+  // is what stands in every message of this end. Returns the payload bytes.
+  std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header,
+                           const Endpoint& bulk, Outbox& out);
+
+  // ---- questions
+  // Makes a question of a message that is numbered.
+  void ask(Time now, Round& message);
+  // Whether to answer the peer's question with one: the peer may lack a vector of `sent`, and no
+  // question of the last `pause` that was sent after the vector waits for an answer. Only the
+  // answer to such a question tells whether the vector is lost.
+  bool may_ask_back(Time now, const SendWindow& sent, Duration pause) const;
+
+  // ---- the time of the next question
+  // kNever: none is planned.
+  Time ask_at() const { return ask_at_; }
+  bool is_planned() const { return ask_at_ != kNever; }
+  void plan(Time at) { ask_at_ = at; }
+  // Plans the question after one that is asked now. The pause grows.
+  void back_off(Time now);
+  // From the next question to the one after it.
+  Duration pause() const { return pause_; }
+  void set_pause(Duration pause) { pause_ = pause; }
+
+ private:
+  std::uint64_t order_ = 0;     // of the last message sent
+  std::uint64_t heard_ = 0;     // the highest order heard
+  std::uint64_t question_ = 0;  // the order of the last message that asked
+  Time asked_at_{};             // when that message was sent
+  Time ask_at_ = kNever;
+  Duration pause_{};
+};
+
+}  // namespace starling::gossip
