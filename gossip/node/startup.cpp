@@ -13,8 +13,6 @@ namespace {
 constexpr Duration kSeedPatience = std::chrono::seconds(2);  // for any answer from a seed
 constexpr Duration kLinkPatience = std::chrono::seconds(1);  // for edges to the expected members
 constexpr Duration kSurveyPatience = std::chrono::seconds(10);
-// Bytes of all surveys that are kept: a hundred of the largest.
-constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
 // After this time founders also pass on the surveys of other founders. Longer: a founder that
 // cannot reach another one gets its survey later. Shorter: more bytes.
 constexpr Duration kRelayAfter = std::chrono::seconds(2);
@@ -75,7 +73,8 @@ Startup::Startup(const Options& options, Time now)
       known_at_(now),
       counted_at_(now),
       stage_since_(now),
-      next_try_(now) {}
+      next_try_(now),
+      surveys_(options) {}
 
 void Startup::enter(Time now, Stage stage) {
   stage_ = stage;
@@ -211,61 +210,19 @@ void Startup::hears_oversized(Time now) {
   if (is_fetching() && is_assigned_) rejected(now, "it is larger than that of this node");
 }
 
-// Only the node that a survey describes can replace it.
-void Startup::keep_survey(NodeId of, const std::string& survey, NodeId teller) {
-  const auto known = surveys_.find(of);
-  const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
-  const bool is_news = known == surveys_.end() || (of == teller && known->second != survey);
-  if (!is_news || surveys_bytes_ - before + survey.size() > kSurveysBytesLimit) return;
-  if (known == surveys_.end() && surveys_.size() >= kMembersLimit) return;
-  surveys_bytes_ += survey.size() - before;
-  surveys_[of] = survey;
-}
-
 void Startup::receive(const Surveys& message, const Envelope& from, const Roster& members,
                       Outbox& out) {
-  for (const auto& [id, survey] : message.surveys) keep_survey(id, survey, from.sender);
-  if (held_.size() >= kMembersLimit && !held_.contains(from.sender)) return;
-  std::vector<NodeId>& held = held_[from.sender];
-  held = message.held;
-  std::ranges::sort(held);
-  // A founder that is behind gets this node's survey even after this node went on.
-  const bool lacks = !std::ranges::binary_search(held, members.self());
-  const auto own = surveys_.find(members.self());
-  const Member* const member = members.find(from.sender);
-  if (stage_ > Stage::surveying && lacks && own != surveys_.end() && member)
-    out.send(member->control, Surveys{{members.self(), from.sender}, {*own}});
-}
-
-void Startup::tell_surveys(Time now, const Roster& members, Outbox& out) const {
-  std::vector<NodeId> own;
-  for (const auto& [id, survey] : surveys_) own.push_back(id);
-  for (const Member* member : fellows(members)) {
-    if (member->id == members.self()) continue;
-    const auto told = held_.find(member->id);
-    Surveys message{own, {}};
-    std::size_t bytes = 0;
-    for (const auto& [id, survey] : surveys_) {
-      const bool is_due = id == members.self() || now - stage_since_ >= kRelayAfter;
-      const bool is_held =
-          id == member->id || (told != held_.end() && std::ranges::binary_search(told->second, id));
-      if (!is_due || is_held || (bytes > 0 && bytes + survey.size() > kSurveyBytesLimit)) continue;
-      bytes += survey.size();
-      message.surveys.emplace_back(id, survey);
-    }
-    if (!message.surveys.empty() || !surveys_.contains(member->id))
-      out.send(member->control, message);
-  }
+  surveys_.receive(message, from.sender, fellows(members), stage_ > Stage::surveying, out);
 }
 
 void Startup::survey(Time now, const Roster& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
-  surveys_[members.self()] = workload_.survey;
-  const bool all = std::ranges::all_of(
-      fellows(members), [&](const Member* member) { return surveys_.contains(member->id); });
+  surveys_.set_own(workload_.survey);
+  const std::vector<const Member*> founders = fellows(members);
+  const bool all = surveys_.has_all(founders);
   if (now >= next_try_ || (all && refusal_.empty())) {
     next_try_ = now + options_.timing.retry;
-    tell_surveys(now, members, out);
+    surveys_.tell(founders, now - stage_since_ >= kRelayAfter, out);
   }
   const bool is_patient = !refusal_.empty() || !all;
   if (is_patient && now - stage_since_ < kSurveyPatience) return;
@@ -273,12 +230,8 @@ void Startup::survey(Time now, const Roster& members, Outbox& out) {
 }
 
 void Startup::found(Time now, const Roster& members, Outbox& out) {
-  auto surveys = std::make_shared<std::vector<std::string>>();
-  for (const Member* member : fellows(members))
-    if (const auto found = surveys_.find(member->id); found != surveys_.end())
-      surveys->push_back(found->second);
   optim::Job job;
-  job.foundation = std::move(surveys);
+  job.foundation = std::make_shared<const std::vector<std::string>>(surveys_.of(fellows(members)));
   out.train(std::move(job));
   enter(now, Stage::founding);
 }

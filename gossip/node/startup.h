@@ -9,7 +9,6 @@
 // No training node waits for a startup. What does not come in time is done without.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "base/time.h"
 #include "gossip/edges/links.h"
 #include "gossip/members/membership.h"
+#include "gossip/node/survey_exchange.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 
@@ -76,8 +76,6 @@ class Startup {
   void ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
            Outbox& out);
   void survey(Time now, const Roster& members, Outbox& out);
-  void keep_survey(NodeId of, const std::string& survey, NodeId teller);
-  void tell_surveys(Time now, const Roster& members, Outbox& out) const;
   void found(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const optim::Done& done, Outbox& out);
   void fetch(Time now, const Roster& members, Outbox& out);
@@ -100,9 +98,7 @@ class Startup {
   Time next_try_;
   bool is_assigned_ = false;  // the data are prepared
   optim::Workload workload_;
-  std::map<NodeId, std::string> surveys_;
-  std::size_t surveys_bytes_ = 0;               // without this node's own
-  std::map<NodeId, std::vector<NodeId>> held_;  // the surveys that each member holds, ascending
+  SurveyExchange surveys_;
   std::string foundation_;
   std::string refusal_;  // why the model cannot be founded on the surveys; empty: it can
   std::optional<NodeId> donor_;

@@ -1,0 +1,111 @@
+#include "gossip/node/survey_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gossip/wire/wire.h"
+
+namespace starling::gossip {
+namespace {
+
+// Bytes of all surveys that are kept: a hundred of the largest.
+constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
+// The founders of a crowd that a node tells in one turn. Larger: surveys that two founders send to
+// a third at once take more of its link. Smaller: more turns.
+constexpr std::size_t kToldAtOnce = 2;
+
+}  // namespace
+
+SurveyExchange::SurveyExchange(const Options& options)
+    : self_(node_id(options.name)), prng_(Prng::derive(options.seed, self_.value ^ 2)) {}
+
+bool SurveyExchange::has_all(const Founders& founders) const {
+  return std::ranges::all_of(founders,
+                             [&](const Member* founder) { return surveys_.contains(founder->id); });
+}
+
+std::vector<std::string> SurveyExchange::of(const Founders& founders) const {
+  std::vector<std::string> surveys;
+  for (const Member* founder : founders)
+    if (const auto found = surveys_.find(founder->id); found != surveys_.end())
+      surveys.push_back(found->second);
+  return surveys;
+}
+
+void SurveyExchange::keep(NodeId of, const std::string& survey, NodeId teller) {
+  const auto known = surveys_.find(of);
+  const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
+  const bool is_news = known == surveys_.end() || (of == teller && known->second != survey);
+  if (!is_news || bytes_ - before + survey.size() > kSurveysBytesLimit) return;
+  if (known == surveys_.end() && surveys_.size() >= kMembersLimit) return;
+  bytes_ += survey.size() - before;
+  surveys_[of] = survey;
+}
+
+bool SurveyExchange::holds(NodeId founder, NodeId survey) const {
+  const auto told = held_.find(founder);
+  return founder == survey ||
+         (told != held_.end() && std::ranges::binary_search(told->second, survey));
+}
+
+std::vector<NodeId> SurveyExchange::known() const {
+  std::vector<NodeId> ids;
+  for (const auto& [id, survey] : surveys_) ids.push_back(id);
+  return ids;
+}
+
+// A message of what the founder seems to lack, as far as one message may hold that.
+Surveys SurveyExchange::lacked_by(NodeId founder, bool relays) const {
+  Surveys message{known(), {}};
+  std::size_t bytes = 0;
+  for (const auto& [id, survey] : surveys_) {
+    if ((!relays && id != self_) || holds(founder, id)) continue;
+    if (bytes > 0 && bytes + survey.size() > kSurveyBytesLimit) continue;
+    bytes += survey.size();
+    message.surveys.emplace_back(id, survey);
+  }
+  return message;
+}
+
+void SurveyExchange::tell(const Founders& founders, bool relays, Outbox& out) {
+  if (founders.size() > kFoundersTold + 1) return tell_some(founders, out);
+  for (const Member* founder : founders) {
+    if (founder->id == self_) continue;
+    Surveys message = lacked_by(founder->id, relays);
+    if (!message.surveys.empty() || !surveys_.contains(founder->id))
+      out.send(founder->control, std::move(message));
+  }
+}
+
+// What a founder of the crowd holds is hardly known: it is told what this node holds, and answers
+// with what this node lacks.
+void SurveyExchange::tell_some(const Founders& founders, Outbox& out) {
+  for (std::size_t k = 0; k < kToldAtOnce; ++k) {
+    const Member* founder = founders[prng_.below(founders.size())];
+    if (founder->id != self_) send(*founder, lacked_by(founder->id, false), out);
+  }
+}
+
+void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders& founders,
+                             bool is_past, Outbox& out) {
+  for (const auto& [id, survey] : message.surveys) keep(id, survey, from);
+  if (held_.size() >= kMembersLimit && !held_.contains(from)) return;
+  std::vector<NodeId>& held = held_[from];
+  held = message.held;
+  std::ranges::sort(held);
+  const auto sender = std::ranges::find(founders, from, &Member::id);
+  const bool is_crowd = founders.size() > kFoundersTold + 1;
+  if (sender == founders.end() || (!is_crowd && !is_past)) return;
+  Surveys answer = lacked_by(from, is_crowd);
+  if (!answer.surveys.empty()) send(**sender, std::move(answer), out);
+}
+
+// Until the founder says what it holds, it is taken to hold what was sent.
+void SurveyExchange::send(const Member& founder, Surveys message, Outbox& out) {
+  std::vector<NodeId>& held = held_[founder.id];
+  for (const auto& [id, survey] : message.surveys) held.push_back(id);
+  std::ranges::sort(held);
+  out.send(founder.control, std::move(message));
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,61 @@
+// SurveyExchange: the surveys of all founders at each of them, by anti-entropy. Up to
+// kFoundersTold other founders are told directly. In a larger crowd a founder tells a few others,
+// drawn at random, which surveys it holds, and each of the two sends what the other lacks; so all
+// founders hold all surveys after a number of turns that grows with the logarithm of theirs.
+//
+// Surveys travel as they are and are merged by the trainers of all founders in the same order. Sums
+// merged on the way would depend on the way, and founders must found on equal numbers to the bit.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+class SurveyExchange {
+ public:
+  using Founders = std::vector<const Member*>;
+
+  // Larger: more messages a turn. Smaller: more turns until a crowd of founders knows all surveys.
+  static constexpr std::size_t kFoundersTold = 16;
+
+  explicit SurveyExchange(const Options& options);
+
+  // This node's survey.
+  void set_own(const std::string& survey) { surveys_[self_] = survey; }
+  // Whether the surveys of all these founders are known.
+  bool has_all(const Founders& founders) const;
+  // Returns the known surveys of these founders, in their order.
+  std::vector<std::string> of(const Founders& founders) const;
+  // One turn: tells founders, this node among `founders`, what they seem to lack. `relays`: also
+  // the surveys of others, where all founders are told directly.
+  void tell(const Founders& founders, bool relays, Outbox& out);
+  // Takes surveys. Only the node that a survey describes can replace it. A founder of a crowd is
+  // sent what it lacks. With `is_past`, this node founds already: a founder that is behind is sent
+  // this node's survey.
+  void receive(const Surveys& message, NodeId from, const Founders& founders, bool is_past,
+               Outbox& out);
+
+ private:
+  void keep(NodeId of, const std::string& survey, NodeId teller);
+  bool holds(NodeId founder, NodeId survey) const;
+  std::vector<NodeId> known() const;
+  Surveys lacked_by(NodeId founder, bool relays) const;
+  void send(const Member& founder, Surveys message, Outbox& out);
+  void tell_some(const Founders& founders, Outbox& out);
+
+  NodeId self_;
+  Prng prng_;
+  std::map<NodeId, std::string> surveys_;
+  std::size_t bytes_ = 0;                       // of the surveys of others
+  std::map<NodeId, std::vector<NodeId>> held_;  // the surveys that each founder holds, ascending
+};
+
+}  // namespace starling::gossip
