@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kFresh = 50ms, kAnswer = 250ms, kModelAnswer = 1000ms;
+constexpr auto kFresh = 50ms, kPatience = 250ms;
 
 }  // namespace
 
@@ -22,15 +22,13 @@ std::function<void()> Board::wake() const {
   return wake_;
 }
 
-std::shared_ptr<const Snapshot> Board::read() {
-  if (!snapshot_.last()) return nullptr;
-  return snapshot_.read(wake(), kFresh, kAnswer);
+OnDemand<Snapshot>::Asked Board::ask() {
+  if (!snapshot_.last()) return OnDemand<Snapshot>::Asked(nullptr);
+  return snapshot_.ask(wake(), kFresh, kPatience);
 }
 
-std::shared_ptr<const Model> Board::read_model() {
-  auto model = model_.read(wake(), 0ms, kModelAnswer);
-  model_.forget();
-  return model;
+OnDemand<Model>::Asked Board::ask_model() {
+  return model_.ask(wake(), 0ms, kModelPatience);
 }
 
 void Board::add(const gossip::Progress& point) {

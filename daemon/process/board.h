@@ -3,6 +3,7 @@
 // long. Every member function may be called from any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,13 +55,15 @@ class Board {
   bool is_wanted() const { return snapshot_.is_wanted(); }
   void publish(std::shared_ptr<const Snapshot> snapshot) { snapshot_.publish(std::move(snapshot)); }
   // Fresh, unless the I/O thread is slow to answer. Null until the node has started.
-  std::shared_ptr<const Snapshot> read();
+  OnDemand<Snapshot>::Asked ask();
+  std::shared_ptr<const Snapshot> read() { return ask().get(); }
 
-  // The same for the model, which is not kept after it was read. Null when the trainer did not come
-  // to it within a second, or there is none yet.
+  // The same for the model, which only those hold who asked. Null when the trainer did not come to
+  // it within kModelPatience.
+  static constexpr std::chrono::seconds kModelPatience{20};
   bool is_model_wanted() const { return model_.is_wanted(); }
   void publish_model(std::shared_ptr<const Model> model) { model_.publish(std::move(model)); }
-  std::shared_ptr<const Model> read_model();
+  OnDemand<Model>::Asked ask_model();
 
   // What the model's numbers mean, from the survey on which it was founded; empty for none. Set
   // once the data are loaded.
@@ -89,8 +92,8 @@ class Board {
   Describer describer_;
   std::string foundation_;
   std::function<void()> wake_;
-  OnDemand<Snapshot> snapshot_;
-  OnDemand<Model> model_;
+  OnDemand<Snapshot> snapshot_{true};
+  OnDemand<Model> model_{false};
   History history_;
   EventLog events_;
   std::vector<Command> commands_;

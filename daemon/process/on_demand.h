@@ -1,12 +1,13 @@
-// OnDemand: a value that one thread makes only when another asks for it, for it costs something to
+// OnDemand: a value that one thread makes only when others ask for it, for it costs something to
 // make. Every member function may be called from any thread.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace starling::daemon {
@@ -14,51 +15,80 @@ namespace starling::daemon {
 template <class T>
 class OnDemand {
  public:
-  // Somebody waits in read().
+  using Clock = std::chrono::steady_clock;
+  using Value = std::shared_ptr<const T>;
+
+  // A value that was asked for. For one thread at a time.
+  class Asked {
+   public:
+    // A value that is there.
+    explicit Asked(Value value) : last_(std::move(value)) {}
+    // `next` is waited for until `deadline`, after which `last` must do.
+    Asked(std::shared_future<Value> next, Clock::time_point deadline, Value last)
+        : next_(std::move(next)), deadline_(deadline), last_(std::move(last)) {}
+
+    // get() does not wait.
+    bool is_ready() const { return !next_.valid() || has_come() || Clock::now() >= deadline_; }
+    Value get() const {
+      if (!next_.valid()) return last_;
+      return next_.wait_until(deadline_) == std::future_status::ready ? next_.get() : last_;
+    }
+
+   private:
+    bool has_come() const {
+      return next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+
+    std::shared_future<Value> next_;
+    Clock::time_point deadline_{};
+    Value last_;
+  };
+
+  // `keeps`: the last value is kept for those who ask soon after, or in vain.
+  explicit OnDemand(bool keeps) : keeps_(keeps) {}
+
+  // Somebody waits for the next value.
   bool is_wanted() const {
     const std::lock_guard lock(mutex_);
-    return is_wanted_;
+    return waiting_.has_value();
   }
-  void publish(std::shared_ptr<const T> value) {
-    {
-      const std::lock_guard lock(mutex_);
-      value_.swap(value);
-      published_at_ = Clock::now();
-      is_wanted_ = false;
-    }
-    published_.notify_all();
+  void publish(Value value) {
+    std::unique_lock lock(mutex_);
+    std::optional<Waiting> waiting = std::exchange(waiting_, std::nullopt);
+    Value before = std::exchange(last_, keeps_ ? value : nullptr);  // freed without the lock
+    published_at_ = Clock::now();
+    lock.unlock();
+    if (waiting) waiting->promise.set_value(std::move(value));
   }
   // What was published last, whatever its age.
-  std::shared_ptr<const T> last() const {
+  Value last() const {
     const std::lock_guard lock(mutex_);
-    return value_;
+    return last_;
   }
-  // The last value if it is at most `fresh` old; else wakes the maker and waits for its next one,
-  // `answer` at most, after which the last one must do.
-  std::shared_ptr<const T> read(const std::function<void()>& wake, std::chrono::milliseconds fresh,
-                                std::chrono::milliseconds answer) {
+  // Asks for the last value if it is at most `fresh` old; else wakes the maker, whose next one
+  // comes within `patience`. Without a maker the last one must do.
+  Asked ask(const std::function<void()>& wake, Clock::duration fresh, Clock::duration patience) {
     std::unique_lock lock(mutex_);
-    if (!wake || (value_ && Clock::now() - published_at_ < fresh)) return value_;
-    is_wanted_ = true;
+    const Clock::time_point now = Clock::now();
+    if (!wake || (last_ && now - published_at_ < fresh)) return Asked(last_);
+    if (!waiting_) waiting_.emplace();
+    Asked asked(waiting_->next, now + patience, last_);
     lock.unlock();
     wake();
-    lock.lock();
-    published_.wait_for(lock, answer, [this] { return !is_wanted_; });
-    return value_;
-  }
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    value_.reset();
+    return asked;
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::promise<Value> promise;
+    std::shared_future<Value> next = promise.get_future().share();
+  };
 
+  const bool keeps_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const T> value_;
+  Value last_;
   Clock::time_point published_at_{};
-  bool is_wanted_ = false;
-  std::condition_variable published_;
+  std::optional<Waiting> waiting_;
 };
 
 }  // namespace starling::daemon

@@ -18,7 +18,7 @@ namespace starling::daemon {
 
 class TrainingThread {
  public:
-  static constexpr std::chrono::milliseconds kModelPatience{700};  // below that of Board
+  static constexpr std::chrono::milliseconds kModelPatience{700};
 
   explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer,
                           std::chrono::milliseconds model_patience = kModelPatience);

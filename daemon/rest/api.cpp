@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "daemon/process/model_file.h"
+#include "daemon/process/worker.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
 #include "daemon/rest/status_json.h"
@@ -83,9 +85,11 @@ class Api {
     if (request.method != route->method) return wrong_method(request, *route);
     if (auto refusal = refused(request, *route)) return *std::move(refusal);
     if (!route->with_snapshot) return (this->*route->answer)(request);
-    snapshot_ = board_->read();
-    if (!snapshot_) return error_response(503, "starting", "the node has not started yet");
-    return (this->*route->answer)(request);
+    return once_there(board_->ask(), [this, request, route](std::shared_ptr<const Snapshot> seen) {
+      snapshot_ = std::move(seen);
+      if (!snapshot_) return error_response(503, "starting", "the node has not started yet");
+      return (this->*route->answer)(request);
+    });
   }
 
  private:
@@ -97,6 +101,43 @@ class Api {
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
   static const std::array<Route, 13> kRoutes;
+
+  // What `answer` makes of the value, at once or when it is there.
+  template <class Asked, class Answer>
+  static HttpResponse once_there(Asked asked, Answer answer) {
+    if (asked.is_ready()) return answer(asked.get());
+    return {.later = [asked = std::move(asked), answer]() -> std::optional<HttpResponse> {
+      if (!asked.is_ready()) return std::nullopt;
+      return answer(asked.get());
+    }};
+  }
+
+  // The response that `make` gives in the thread of the worker.
+  HttpResponse from_worker(std::function<HttpResponse()> make) {
+    auto task = std::make_shared<std::packaged_task<HttpResponse()>>(std::move(make));
+    auto made = std::make_shared<std::future<HttpResponse>>(task->get_future());
+    if (!worker_.submit([task] { (*task)(); }))
+      return error_response(503, "busy", "too many models are asked for; try again");
+    return {.later = [made]() -> std::optional<HttpResponse> {
+      if (made->wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
+      return made->get();
+    }};
+  }
+
+  // What `make` gives of the model and its card, in the thread of the worker.
+  template <class Make>
+  HttpResponse of_model(Make make) {
+    const auto answer = [this, make](const std::shared_ptr<const Model>& model) {
+      if (!model || model->parameters.empty())
+        return error_response(503, "busy", "there is no model yet, or a long step is under way");
+      const auto card = board_->card();
+      if (!card) return error_response(503, "not_founded", card.error().text);
+      if (models::dimension(card->shape) != model->parameters.size())
+        return error_response(503, "busy", "the model changes its shape; try again");
+      return from_worker([make, card = *card, model] { return make(card, *model); });
+    };
+    return once_there(board_->ask_model(), answer);
+  }
 
   HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
     const auto message =
@@ -123,9 +164,13 @@ class Api {
   HttpResponse health(const HttpRequest&) { return document({{"reasons", json::array()}}); }
 
   HttpResponse readiness(const HttpRequest&) {
-    const auto snapshot = board_->read();
-    if (!snapshot) return document({{"reasons", {"the node has not started yet"}}}, 503);
-    const gossip::Status& status = snapshot->status;
+    return once_there(board_->ask(), [](const std::shared_ptr<const Snapshot>& snapshot) {
+      if (!snapshot) return document({{"reasons", {"the node has not started yet"}}}, 503);
+      return readiness(snapshot->status);
+    });
+  }
+
+  static HttpResponse readiness(const gossip::Status& status) {
     if (is_ready(status.state)) return document({{"reasons", status.reasons}});
     std::vector<std::string> reasons = {fmt::format("the node is {}", gossip::name(status.state))};
     std::ranges::copy(status.reasons, std::back_inserter(reasons));
@@ -174,29 +219,22 @@ class Api {
   }
 
   HttpResponse model(const HttpRequest&) {
-    const auto model = board_->read_model();
-    if (!model || model->parameters.empty())
-      return error_response(503, "busy", "there is no model yet, or a long step is under way");
-    const auto card = board_->card();
-    if (!card) return error_response(503, "not_founded", card.error().text);
-    if (models::dimension(card->shape) != model->parameters.size())
-      return error_response(503, "busy", "the model changes its shape; try again");
-    return {.content_type = "application/vnd.safetensors",
-            .body = write_model(*card, model->parameters, options_.precision,
-                                {{"node", snapshot_->identity.name},
-                                 {"round", fmt::to_string(snapshot_->status.run.round)}})};
+    return of_model([name = snapshot_->identity.name, round = snapshot_->status.run.round,
+                     precision = options_.precision](const models::ModelCard& card,
+                                                     const Model& model) {
+      return HttpResponse{.content_type = "application/vnd.safetensors",
+                          .body = write_model(card, model.parameters, precision,
+                                              {{"node", name}, {"round", fmt::to_string(round)}})};
+    });
   }
 
   HttpResponse predict(const HttpRequest& request) {
     if (!is_json(request.content_type)) return not_json(request);
-    const json body = json::parse(request.body, nullptr, false);
-    const auto model = board_->read_model();
-    if (!model || model->parameters.empty())
-      return error_response(503, "busy", "there is no model yet, or a long step is under way");
-    const auto card = board_->card();
-    if (!card) return error_response(503, "not_founded", card.error().text);
-    const auto answer = predict_json({*card, model->parameters}, body);
-    return answer ? document(*answer) : bad_request(answer.error().text);
+    return of_model([body = json::parse(request.body, nullptr, false)](
+                        const models::ModelCard& card, const Model& model) {
+      const auto answer = predict_json({card, model.parameters}, body);
+      return answer ? document(*answer) : bad_request(answer.error().text);
+    });
   }
 
   HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
@@ -253,6 +291,7 @@ class Api {
   std::shared_ptr<const std::vector<topology::Site>> drawn_;  // that the graph is of
   std::shared_ptr<const topology::Graph> graph_;
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand
+  Worker worker_;                             // last: its thread ends before the others
 };
 
 constexpr std::array<Api::Route, 13> Api::kRoutes = {{

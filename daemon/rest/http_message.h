@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,11 +23,17 @@ struct HttpRequest {
 // again until the client is gone.
 using HttpSource = std::function<std::string()>;
 
+struct HttpResponse;
+// The response, once there is one. Called in the thread of the server, every few milliseconds until
+// it gives the response or the client is gone; it answers at once.
+using HttpLater = std::function<std::optional<HttpResponse>()>;
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, such as Allow
+  HttpLater later = {};    // gives the response instead, if it is set
   HttpSource stream = {};  // after the head comes what this gives, without an end; no body then
 };
 

@@ -36,6 +36,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLingerDeadline = 1s;
 constexpr auto kAcceptPause = 100ms;
+constexpr auto kLaterLook = 2ms;     // for a response that comes later
 constexpr auto kStreamLook = 100ms;  // for something new to send
 constexpr int kStreamLooks = 50;     // without anything new until a comment shows who is gone
 constexpr std::string_view kStreamComment = ":\n\n";
@@ -142,7 +143,9 @@ class HttpServer::Impl {
   void accept();
   void admit(tcp::socket socket);
   void make_place();
-  HttpResponse answer(const HttpRequest& request);
+  HttpResponse handle(const HttpRequest& request);
+  template <class Answer>
+  static HttpResponse answer(Answer answer);
 
   asio::io_context io_{1};
   tcp::acceptor acceptor_{io_};
@@ -158,6 +161,15 @@ class HttpServer::Impl {
                              refused_hosts_ = 0;
   std::thread thread_;
 };
+
+template <class Answer>
+HttpResponse HttpServer::Impl::answer(Answer answer) {
+  try {
+    return answer();
+  } catch (const std::exception& error) {
+    return error_response(500, "internal", error.what());
+  }
+}
 
 // One connection: read a request, answer it, again. It lives as long as an operation of it is under
 // way; what completes after close() finds the session closed and does nothing.
@@ -177,6 +189,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     if (std::exchange(closed_, true)) return;
     stream_.close();
     look_.cancel();
+    later_ = {};
     if (source_) --server_.streams_;
     server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
     server_.sessions_.erase(place_);
@@ -204,7 +217,9 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     const Framing framing{.keep_alive = wire.keep_alive(),
                           .head = wire.method() == http::verb::head};
     const bool has_host = wire.count(http::field::host) == 1 || wire.version() < 11;
-    if (has_host) return respond(server_.answer(from_wire(std::move(wire))), framing);
+    if (has_host)
+      return respond(server_.answer([&] { return server_.handle(from_wire(std::move(wire))); }),
+                     framing);
     ++server_.malformed_;
     write(error_response(400, "malformed", "HTTP/1.1 wants exactly one Host field"), {});
   }
@@ -218,14 +233,33 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
   void respond(HttpResponse&& response, Framing framing) {
+    if (response.later) return respond_later(std::move(response.later), framing);
     if (!response.stream || framing.head) return write(std::move(response), framing);
     if (server_.streams_ < kHttpStreamsLimit) return follow(std::move(response));
     const auto message = fmt::format("{} streams are open already; try again", kHttpStreamsLimit);
     write(error_response(503, "busy", message), framing);
   }
 
+  void respond_later(HttpLater later, Framing framing) {
+    later_ = std::move(later);
+    stream_.expires_never();
+    look_.expires_after(kLaterLook);
+    look_.async_wait([self = shared_from_this(), framing](error_code) {
+      if (!self->closed_) self->look_for_response(framing);
+    });
+  }
+
+  void look_for_response(Framing framing) {
+    const HttpLater later = std::exchange(later_, {});
+    HttpResponse response = server_.answer([&] {
+      auto found = later();
+      return found ? *std::move(found) : HttpResponse{.later = later};
+    });
+    respond(std::move(response), framing);
+  }
+
   void write(HttpResponse&& response, Framing framing) {
-    if (response.body.size() > kHttpBodyBytesLimit &&
+    if (response.body.size() > kHttpBodyBytesLimit && server_.unsent_bytes_ > 0 &&
         server_.unsent_bytes_ + response.body.size() > kHttpUnsentBytesLimit)
       response = error_response(503, "busy", "too many large answers are under way; try again");
     unsent_bytes_ = response.body.size();
@@ -312,6 +346,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   WireResponse response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
   asio::steady_timer look_;
+  HttpLater later_;    // of a response that is waited for
   HttpSource source_;  // of a stream
   std::string more_;
   int looks_ = 0;
@@ -363,7 +398,7 @@ void HttpServer::Impl::make_place() {
   session->close();
 }
 
-HttpResponse HttpServer::Impl::answer(const HttpRequest& request) {
+HttpResponse HttpServer::Impl::handle(const HttpRequest& request) {
   // Only HTTP/1.0 comes without a Host, and no browser speaks that.
   if (!request.host.empty() && !hosts_.allows(request.host)) {
     ++refused_hosts_;
@@ -373,11 +408,7 @@ HttpResponse HttpServer::Impl::answer(const HttpRequest& request) {
                     "http.allowed-hosts",
                     request.host, to_string(endpoint_)));
   }
-  try {
-    return handler_(request);
-  } catch (const std::exception& error) {
-    return error_response(500, "internal", error.what());
-  }
+  return handler_(request);
 }
 
 HttpCounters HttpServer::Impl::counters() const {

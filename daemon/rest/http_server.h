@@ -18,7 +18,8 @@ namespace starling::daemon {
 inline constexpr std::size_t kHttpHeaderBytesLimit = 8 * 1024;  // above: 431
 inline constexpr std::size_t kHttpBodyBytesLimit = 64 * 1024;   // above: 413
 // Of all responses under way together; above, a response larger than kHttpBodyBytesLimit becomes a
-// 503, so that clients who ask for much and read nothing cannot fill the memory.
+// 503, so that clients who ask for much and read nothing cannot fill the memory. Larger ones go out
+// one at a time.
 inline constexpr std::size_t kHttpUnsentBytesLimit = 64 * 1024 * 1024;
 
 inline constexpr std::size_t kHttpStreamsLimit = 32;  // without an end; above: 503
@@ -44,7 +45,8 @@ struct HttpCounters {
 
 class HttpServer {
  public:
-  // `handler` is called in the thread of the server, one request after another; it answers at once.
+  // `handler` is called in the thread of the server, one request after another; it answers at once,
+  // if need be with HttpResponse::later.
   // Port 0 takes any free one. The error names listen.http and the address.
   static Result<std::unique_ptr<HttpServer>> start(const Endpoint& bind, Handler handler,
                                                    HttpOptions options = {});

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/daemon/snapshot_example.h"
 
@@ -32,9 +33,26 @@ std::string code_of(const HttpResponse& response) {
   return parsed(response).at("error").at("code");
 }
 
+// The response, once it is there.
+HttpResponse settled(HttpResponse response) {
+  while (response.later) {
+    const HttpLater later = response.later;
+    if (auto found = later())
+      response = *std::move(found);
+    else
+      std::this_thread::yield();
+  }
+  return response;
+}
+
+Handler settled_api(Board& board, ConfigProvider config, ApiOptions options = {}) {
+  return [api = make_api(board, std::move(config), std::move(options))](
+             const HttpRequest& request) { return settled(api(request)); };
+}
+
 struct Fixture {
   Board board;
-  Handler api = make_api(board, [] { return std::string(R"({"keys":[]})"); });
+  Handler api = settled_api(board, [] { return std::string(R"({"keys":[]})"); });
 
   void publish(const Snapshot& snapshot) {
     board.publish(std::make_shared<const Snapshot>(snapshot));
@@ -90,6 +108,31 @@ TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept"
     CHECK(head["__metadata__"]["node"] == "node-0");
     CHECK(response.body.substr(8 + length) == std::string("\0\0\0\x3f\0\0\0\xc0", 8));
   }
+}
+
+TEST_CASE_FIXTURE(Fixture, "All who wait for the model get the same copy of it") {
+  publish(example_snapshot());
+  board.set_describer([](const std::string&) -> Result<models::ModelCard> {
+    return models::ModelCard{.kind = models::ModelKind::linear,
+                             .shape = {.sizes = {1, 1}},
+                             .source = models::Source::houses,
+                             .classes = 0,
+                             .table = {}};
+  });
+  board.set_wake([&] {
+    if (board.is_wanted()) publish(example_snapshot());
+  });
+  const Handler unsettled = make_api(board, [] { return std::string(); });
+  const HttpResponse first = unsettled(get("/v1/model")), second = unsettled(get("/v1/model"));
+  REQUIRE(first.later);
+  REQUIRE(second.later);
+  CHECK_FALSE(first.later().has_value());
+  CHECK(board.is_model_wanted());
+  const auto model = std::make_shared<const Model>(Model{{0.5, -2}});
+  board.publish_model(model);
+  CHECK_FALSE(board.is_model_wanted());
+  CHECK(settled(first).status == 200);
+  CHECK(settled(second).body == settled(first).body);
 }
 
 TEST_CASE_FIXTURE(Fixture, "Every resource answers its own method and no other") {
@@ -203,7 +246,7 @@ TEST_CASE_FIXTURE(Fixture, "A page of another site cannot change the node") {
 TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for") {
   publish(example_snapshot());
   const auto config = [] { return std::string("{}"); };
-  api = make_api(board, config, {.token = "secret"});
+  api = settled_api(board, config, {.token = "secret"});
   HttpRequest leave = post("/v1/leave", "");
   CHECK(api(leave).status == 401);
   for (const char* wrong :
@@ -214,7 +257,7 @@ TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for")
   leave.authorization = "Bearer secret";
   CHECK(api(leave).status == 202);
   CHECK(api(get("/v1/status")).status == 200);
-  api = make_api(board, config, {.token = "secret", .guard_reads = true});
+  api = settled_api(board, config, {.token = "secret", .guard_reads = true});
   CHECK(api(get("/v1/status")).status == 401);
   CHECK(api(get("/healthz")).status == 200);
 }

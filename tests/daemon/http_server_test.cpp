@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -198,6 +200,50 @@ TEST_CASE("A handler that throws costs one answer") {
   const auto reply = http_request((*server)->endpoint(), "GET", "/", "", 20s);
   REQUIRE(reply.has_value());
   CHECK(reply->status == 500);
+}
+
+TEST_CASE("A response that comes later holds no other request up") {
+  std::atomic<bool> is_there = false;
+  const auto server = HttpServer::start(kAnyPort, [&](const HttpRequest& request) -> HttpResponse {
+    if (request.target == "/now") return {.body = "now"};
+    if (request.target == "/never") return {.later = [] { return std::nullopt; }};
+    return {.later = [&]() -> std::optional<HttpResponse> {
+      if (!is_there) return std::nullopt;
+      return HttpResponse{.body = "later"};
+    }};
+  });
+  REQUIRE(server.has_value());
+  RawClient never((*server)->endpoint()), waiting((*server)->endpoint());
+  never.send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  waiting.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  for (int k = 0; k < 3; ++k)
+    CHECK(http_request((*server)->endpoint(), "GET", "/now", "", 20s)->body == "now");
+  CHECK_FALSE(waiting.has_news(0));
+  is_there = true;
+  CHECK(waiting.read_until("later").starts_with("HTTP/1.1 200 "));
+  // The connection goes on. The server ends while the first client still waits.
+  waiting.send("GET /now HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  CHECK(waiting.read_until("now").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("A response that comes later may fail") {
+  const auto server = HttpServer::start(kAnyPort, [](const HttpRequest&) -> HttpResponse {
+    return {.later = []() -> std::optional<HttpResponse> { throw std::runtime_error("no luck"); }};
+  });
+  REQUIRE(server.has_value());
+  CHECK(http_request((*server)->endpoint(), "GET", "/", "", 20s)->status == 500);
+}
+
+TEST_CASE("A response larger than all that may be under way goes out alone") {
+  const auto server = HttpServer::start(kAnyPort, [](const HttpRequest&) {
+    return HttpResponse{.body = std::string(kHttpUnsentBytesLimit + 1, 'x')};
+  });
+  REQUIRE(server.has_value());
+  RawClient reader((*server)->endpoint());
+  reader.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  REQUIRE(reader.has_news(20'000));
+  CHECK(http_request((*server)->endpoint(), "GET", "/", "", 20s)->status == 503);
+  CHECK(reader.read_until("xxx").starts_with("HTTP/1.1 200 "));
 }
 
 TEST_CASE("Clients that do not read their answers cost bounded memory") {

@@ -1,0 +1,36 @@
+// Worker: a thread that does one task after another, for tasks that would hold up the thread that
+// asks for them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace starling::daemon {
+
+class Worker {
+ public:
+  static constexpr std::size_t kTasksLimit = 64;
+
+  Worker();
+  // Waits for the task under way; drops those not begun.
+  ~Worker();
+
+  // Any thread. Returns false when too many tasks wait already. REQUIRES a task that does not
+  // throw.
+  bool submit(std::function<void()> task);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::deque<std::function<void()>> tasks_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses everything above
+};
+
+}  // namespace starling::daemon
