@@ -92,7 +92,7 @@ struct Event {
     started,
     finished,
     data,  // in what this node's data differ from the model
-    trouble
+    problem
   };
   Kind kind;
   std::string text;

@@ -73,7 +73,7 @@ struct RunStatus {
   std::string shard_description;
   bool goal_reached = false;
   std::string shortfall;               // why it finished short of the goal; empty: it did not
-  std::optional<std::string> trouble;  // why the last local steps were refused
+  std::optional<std::string> problem;  // why the last local steps were refused
 };
 
 struct Status {

@@ -141,7 +141,7 @@ struct Done {
   std::vector<Rejection> rejections;
   // What is wrong with the training, in words for people: why a local step of this job or of one of
   // the last rounds was refused, or a model or foundation. What was refused left no trace.
-  std::optional<std::string> trouble;
+  std::optional<std::string> problem;
 };
 
 }  // namespace starling::optim

@@ -17,7 +17,7 @@ namespace {
 // Above this many parameters the sketch is drawn only when the model is evaluated anyway.
 constexpr std::size_t kSketchAlwaysLimit = 200'000;
 
-// How long a step that was refused counts as trouble: where a few are taken in between, the node is
+// How long a step that was refused counts as a problem: where a few are taken in between, the node is
 // no better for it.
 constexpr std::uint64_t kTroubledRounds = 10;
 
@@ -51,8 +51,8 @@ class TypedTrainer final : public Trainer {
     take_duties(job, done);
     if (algorithm_)
       use_model(job, done);
-    else if (job.adopt && !done.trouble)
-      done.trouble = "the model came without the data statistics it is founded on";
+    else if (job.adopt && !done.problem)
+      done.problem = "the model came without the data statistics it is founded on";
     return done;
   }
 
@@ -132,7 +132,7 @@ class TypedTrainer final : public Trainer {
 
   void lay_foundation(const Job& job, Done& done) {
     if (auto founded = data_->found(*job.foundation); !founded)
-      done.trouble = founded.error().text;
+      done.problem = founded.error().text;
     else
       begin_at(std::vector<S>(learner_->dimension())), is_founded_ = true;
   }
@@ -148,7 +148,7 @@ class TypedTrainer final : public Trainer {
     if (snapshot && snapshot->kind == state_kind() && !has_shape_of_state(*snapshot))
       snapshot = fail("the snapshot's state has not the shape of {}", options_name());
     if (!snapshot) {
-      done.trouble = snapshot.error().text;
+      done.problem = snapshot.error().text;
       return;
     }
     begin_at(snapshot->x);
@@ -229,7 +229,7 @@ class TypedTrainer final : public Trainer {
       refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
                                          report.refusal, job.round, rate)};
     if (job.round < refusal_.round + kTroubledRounds && !refusal_.text.empty())
-      done.trouble = refusal_.text;
+      done.problem = refusal_.text;
     done.stats.steps = options_.local_steps;
     done.stats.samples = report.batch_samples * options_.local_steps;
     done.stats.loss = report.loss;

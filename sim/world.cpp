@@ -260,8 +260,8 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     for (const Observer& observer : observers_) observer(node, output);
     if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, std::move(*send));
-    else if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output))
-      queue_.push(now_, Look{node, nodes_[node].life, knock->at, now_ + kLookPatience});
+    else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
+      queue_.push(now_, Look{node, nodes_[node].life, probe->at, now_ + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (std::holds_alternative<gossip::Stopped>(output))

@@ -144,7 +144,7 @@ std::string shortfall(Fleet& fleet) {
   std::string first;
   for (Fleet::Node& node : fleet.nodes()) {
     std::string reason;
-    if (node.status.is_object()) reason = node.status["run"].value("trouble", "");
+    if (node.status.is_object()) reason = node.status["run"].value("problem", "");
     if (!is_finished(node) && !node.process.running()) reason = "ended before";
     if (reason.empty()) continue;
     if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));

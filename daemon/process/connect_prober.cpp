@@ -44,7 +44,7 @@ ConnectProber::~ConnectProber() {
   for (Attempt& attempt : attempts_) close_all(attempt.descriptors);
 }
 
-void ConnectProber::knock(const Endpoint& at, const Endpoint& where) {
+void ConnectProber::probe(const Endpoint& at, const Endpoint& where) {
   if (attempts_.size() >= kAttemptsLimit ||
       std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
     return;

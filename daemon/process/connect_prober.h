@@ -17,8 +17,8 @@ class ConnectProber {
   ~ConnectProber();
   // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
   // may wait.
-  void knock(const Endpoint& at, const Endpoint& where);
-  void knock(const Endpoint& at) { knock(at, at); }
+  void probe(const Endpoint& at, const Endpoint& where);
+  void probe(const Endpoint& at) { probe(at, at); }
   // Some address has not answered yet.
   bool is_waiting() const { return !attempts_.empty(); }
   enum class Finding { refused, unanswered };

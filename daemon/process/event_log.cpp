@@ -30,8 +30,8 @@ std::string_view name(gossip::Event::Kind kind) {
       return "finished";
     case Kind::data:
       return "data";
-    case Kind::trouble:
-      return "trouble";
+    case Kind::problem:
+      return "problem";
   }
   return "event";
 }

@@ -104,8 +104,8 @@ void Loop::act(gossip::Hangup& hangup) {
   if (const auto to = names_.find(hangup.to)) transport_.hang_up(*to);
 }
 
-void Loop::act(gossip::ConnectProbe& knock) {
-  if (const auto address = names_.find(knock.at)) connect_prober_.knock(knock.at, *address);
+void Loop::act(gossip::ConnectProbe& probe) {
+  if (const auto address = names_.find(probe.at)) connect_prober_.probe(probe.at, *address);
 }
 
 void Loop::take_names() {
@@ -125,7 +125,7 @@ void Loop::act(gossip::Event& event) {
 
 void Loop::tell(const gossip::Event& event) {
   board_.add(now(), event);
-  if (event.kind != gossip::Event::Kind::trouble) return log::info("{}", event.text);
+  if (event.kind != gossip::Event::Kind::problem) return log::info("{}", event.text);
   notices_.said(now(), event.text);
   log::warning("{}", event.text);
 }
@@ -135,7 +135,7 @@ void Loop::say_warnings() {
   if (stopped_ || at < next_look_) return;
   next_look_ = at + kWarnEvery;
   for (const std::string& text : notices_.take_new(at, node_.warnings(at)))
-    tell({gossip::Event::Kind::trouble, text});
+    tell({gossip::Event::Kind::problem, text});
 }
 
 void Loop::publish() {

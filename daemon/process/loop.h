@@ -46,7 +46,7 @@ class Loop {
   void perform(gossip::Outputs& outputs);
   void act(gossip::Send& send);
   void act(gossip::Hangup& hangup);
-  void act(gossip::ConnectProbe& knock);
+  void act(gossip::ConnectProbe& probe);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Event& event);

@@ -53,7 +53,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   }
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   put(object, "distance_to_optimum", run.distance_to_optimum);
-  if (run.trouble) object["trouble"] = *run.trouble;
+  if (run.problem) object["problem"] = *run.problem;
   if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
   return object;
 }

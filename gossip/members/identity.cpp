@@ -84,7 +84,7 @@ void Identity::note(Time now, const Member& rival) {
 
 void Identity::tell(Outbox& out) {
   if (std::exchange(rival_->is_told, true)) return;
-  out.event(Event::Kind::trouble, fmt::format("another node at {} runs under this node's name",
+  out.event(Event::Kind::problem, fmt::format("another node at {} runs under this node's name",
                                               to_string(rival_->member.control)));
 }
 

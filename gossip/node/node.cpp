@@ -304,14 +304,14 @@ State Node::Parts::state() const {
   if (leave_by) return State::leaving;
   if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
   if (training.finished()) return State::finished;
-  const bool is_well = !training.trouble() && !membership.identity().namesake();
+  const bool is_well = !training.problem() && !membership.identity().namesake();
   return is_well ? State::training : State::degraded;
 }
 
 std::vector<std::string> Node::warnings(Time now) const {
   const Parts& parts = *parts_;
   std::vector<std::string> warnings;
-  if (parts.training.trouble()) warnings.push_back(*parts.training.trouble());
+  if (parts.training.problem()) warnings.push_back(*parts.training.problem());
   const Identity& identity = parts.membership.identity();
   if (identity.is_contested())
     warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
@@ -348,7 +348,7 @@ Status Node::status(Time now) const {
   add(parts.membership.health());
   parts.exchange.describe(now, parts.links, status);
   status.run = parts.training.run();
-  status.run.trouble = parts.training.trouble();
+  status.run.problem = parts.training.problem();
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.members.status(now);
   for (const EdgeStatus& edge : status.edges)

@@ -177,7 +177,7 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
       founded(now, done, out);
       break;
     case Stage::adopting:
-      if (done.trouble) return rejected(now, *done.trouble);
+      if (done.problem) return rejected(now, *done.problem);
       misfit_.clear();
       founded(now, {}, out);
       enter(now, Stage::ready);
@@ -190,17 +190,17 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
 // If the founders' data do not fit together, no node trains until some node's data change.
 void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   foundation_ = workload_.foundation;
-  const std::string refusal = done.trouble.value_or("");
+  const std::string refusal = done.problem.value_or("");
   if (!refusal.empty() && refusal != refusal_)
-    out.event(Event::Kind::trouble, fmt::format("cannot train with these nodes: {}", refusal));
+    out.event(Event::Kind::problem, fmt::format("cannot train with these nodes: {}", refusal));
   refusal_ = refusal;
   enter(now, refusal.empty() ? Stage::fetching : Stage::surveying);
   if (!refusal.empty()) next_try_ = now + kSurveyPatience;
 }
 
 // Another donor's model may fit. A node that cannot begin alone pauses before it asks again.
-void Startup::rejected(Time now, const std::string& trouble) {
-  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, trouble);
+void Startup::rejected(Time now, const std::string& problem) {
+  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, problem);
   round_ = 0;
   enter(now, Stage::fetching);
   if (!workload_.survey.empty()) next_try_ = now + kFirstChunkPatience;

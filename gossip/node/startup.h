@@ -71,7 +71,7 @@ class Startup {
   bool gathered(Time now, const Membership& search) const;
   void assign(Time now, const Roster& members, Outbox& out);
   void assigned(Time now);
-  void rejected(Time now, const std::string& trouble);
+  void rejected(Time now, const std::string& problem);
   bool is_fetching() const { return stage_ == Stage::assigning || stage_ == Stage::fetching; }
   void ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
            Outbox& out);

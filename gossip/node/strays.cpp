@@ -18,19 +18,19 @@ constexpr std::size_t kToldLimit = 8;
 
 }  // namespace
 
-void Strays::say(Time now, const Endpoint& to, Misdirected word, Outbox& out) {
-  if (now < next_word_) return;
-  next_word_ = now + kPause;
-  word.control = control_;
-  word.bulk = bulk_;
-  word.cluster = cluster_.substr(0, kNameBytesLimit);
-  out.send(to, std::move(word));
+void Strays::say(Time now, const Endpoint& to, Misdirected note, Outbox& out) {
+  if (now < next_note_) return;
+  next_note_ = now + kPause;
+  note.control = control_;
+  note.bulk = bulk_;
+  note.cluster = cluster_.substr(0, kNameBytesLimit);
+  out.send(to, std::move(note));
 }
 
 void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {
   const auto why = stray.is_on_bulk ? Misdirected::Why::bulk_port : Misdirected::Why::cluster;
-  Misdirected word{.why = why, .asks = !stray.is_on_bulk, .control = {}, .bulk = {}, .cluster = {}};
-  say(now, stray.join.self.control, std::move(word), out);
+  Misdirected note{.why = why, .asks = !stray.is_on_bulk, .control = {}, .bulk = {}, .cluster = {}};
+  say(now, stray.join.self.control, std::move(note), out);
 }
 
 void Strays::tell(Time now, const Endpoint& at, std::string text) {
@@ -45,17 +45,17 @@ void Strays::note(Time now, const OtherVersion& other) {
                    to_string(other.control), other.version, kProtocolVersion));
 }
 
-void Strays::receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out) {
-  const bool is_port = word.why == Misdirected::Why::bulk_port;
-  if (!is_port && word.cluster == cluster_) return;
-  const Endpoint& at = is_port ? word.bulk : word.control;
+void Strays::receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& out) {
+  const bool is_port = note.why == Misdirected::Why::bulk_port;
+  if (!is_port && note.cluster == cluster_) return;
+  const Endpoint& at = is_port ? note.bulk : note.control;
   seeds.has_told(at);
   tell(now, at,
        is_port ? fmt::format("{} is a bulk port; the control port of that node is {}",
-                             to_string(at), to_string(word.control))
+                             to_string(at), to_string(note.control))
                : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"", to_string(at),
-                             word.cluster, cluster_));
-  if (word.asks) say(now, word.control, {}, out);
+                             note.cluster, cluster_));
+  if (note.asks) say(now, note.control, {}, out);
 }
 
 std::vector<std::string> Strays::warnings(Time now) const {

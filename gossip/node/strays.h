@@ -20,7 +20,7 @@ class Strays {
       : cluster_(options.cluster), control_(options.control), bulk_(options.bulk) {}
 
   void answer(Time now, const Gate::Stray& stray, Outbox& out);
-  void receive(Time now, const Misdirected& word, Seeds& seeds, Outbox& out);
+  void receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& out);
   // Warns of a node of another version. That node gets no answer: it could not read it.
   void note(Time now, const OtherVersion& other);
   // The warnings of late.
@@ -32,12 +32,12 @@ class Strays {
     Time at;
   };
   void tell(Time now, const Endpoint& at, std::string text);
-  void say(Time now, const Endpoint& to, Misdirected word, Outbox& out);
+  void say(Time now, const Endpoint& to, Misdirected note, Outbox& out);
 
   std::string cluster_;
   Endpoint control_, bulk_;
   std::map<std::string, Told> told_;  // by the address that the warning is about
-  Time next_word_{};
+  Time next_note_{};
 };
 
 }  // namespace starling::gossip

@@ -94,9 +94,9 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   --jobs_in_flight_;
   if (done.workload) set_workload(*done.workload);
   exchange.note(done);
-  const bool was_well = !trouble_;
+  const bool was_well = !problem_;
   record(now, done, exchange);
-  if (was_well && trouble_) out.event(Event::Kind::trouble, *trouble_);
+  if (was_well && problem_) out.event(Event::Kind::problem, *problem_);
   if (std::exchange(answers_, false))
     return exchange.answer(now, std::move(done.offer), links, out);
   if (done.is_offer) {
@@ -122,9 +122,9 @@ void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
   if (stats.steps > 0) {
     if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
     run_.learning_rate = stats.learning_rate;
-    trouble_ = done.trouble;
-  } else if (done.trouble) {
-    trouble_ = done.trouble;
+    problem_ = done.problem;
+  } else if (done.problem) {
+    problem_ = done.problem;
   }
   compute_ += stats.compute;
   mix_ += stats.mix;
@@ -174,7 +174,7 @@ std::string Training::shortfall() const {
                     *goal.accuracy));
   if (goal.loss && run_.evaluation)
     add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal.loss));
-  if (trouble_) add(fmt::format("the last steps were refused: {}", *trouble_));
+  if (problem_) add(fmt::format("the last steps were refused: {}", *problem_));
   return text;
 }
 

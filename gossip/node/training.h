@@ -41,8 +41,8 @@ class Training {
 
   bool started() const { return started_; }
   bool finished() const { return finished_; }
-  const std::optional<std::string>& trouble() const { return trouble_; }
-  const RunStatus& run() const { return run_; }  // without RunStatus::trouble
+  const std::optional<std::string>& problem() const { return problem_; }
+  const RunStatus& run() const { return run_; }  // without RunStatus::problem
   std::optional<double> consensus_distance() const { return distance_; }
   Duration compute() const { return compute_; }
   Duration mix() const { return mix_; }
@@ -66,7 +66,7 @@ class Training {
   Time started_at_{};
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;
-  std::optional<std::string> trouble_;
+  std::optional<std::string> problem_;
   RunStatus run_;
   Progress progress_;
   std::optional<double> distance_;

@@ -215,9 +215,9 @@ void Conversation::saw(const std::string& node, const gossip::Output& output,
     tell_detail("messages", fmt::format("{} -> {}  {}{}", node, to, said, end));
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     tell_detail("jobs", fmt::format("{}  {}", node, wording_.of(node, train->job)));
-  } else if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output)) {
+  } else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output)) {
     tell_detail("looks", fmt::format("{}  looks whether {} listens{}", node,
-                                     nodes_.name_at(knock->at), end));
+                                     nodes_.name_at(probe->at), end));
   } else if (const auto* hangup = std::get_if<gossip::Hangup>(&output)) {
     tell_detail("hangups", fmt::format("{}  hangs up on {}", node, nodes_.name_at(hangup->to)));
   } else if (const auto* event = std::get_if<gossip::Event>(&output)) {

@@ -32,9 +32,9 @@ struct Cluster {
     }
   }
   void tell_unanswered() {
-    std::erase_if(unanswered, [&](const Unanswered& knock) {
-      if (now < knock.at) return false;
-      if (Party* party = parties[knock.by].get()) party->membership.unanswered(now, knock.where);
+    std::erase_if(unanswered, [&](const Unanswered& probe) {
+      if (now < probe.at) return false;
+      if (Party* party = parties[probe.by].get()) party->membership.unanswered(now, probe.where);
       return true;
     });
   }
@@ -43,8 +43,8 @@ struct Cluster {
       said = false;
       for (std::size_t k = 0; k < parties.size(); ++k) {
         if (!parties[k]) continue;
-        const std::vector<gossip::ConnectProbe> asked = parties[k]->knocked();
-        knocks += asked.size();
+        const std::vector<gossip::ConnectProbe> asked = parties[k]->probed();
+        probes += asked.size();
         answer(k, asked);
         for (const gossip::Send& send : parties[k]->said()) {
           said = true;
@@ -57,12 +57,12 @@ struct Cluster {
     }
   }
   void answer(std::size_t by, const std::vector<gossip::ConnectProbe>& asked) {
-    for (const gossip::ConnectProbe& knock : asked) {
+    for (const gossip::ConnectProbe& probe : asked) {
       const bool listens = std::ranges::any_of(
-          parties, [&](const auto& party) { return party && party->options.control == knock.at; });
+          parties, [&](const auto& party) { return party && party->options.control == probe.at; });
       Party& party = *parties[by];
-      if (silences && !listens) unanswered.push_back({now + 1500ms, by, knock.at});
-      if (refuses && !listens) party.membership.refused(now, knock.at, party.outbox);
+      if (silences && !listens) unanswered.push_back({now + 1500ms, by, probe.at});
+      if (refuses && !listens) party.membership.refused(now, probe.at, party.outbox);
     }
   }
   gossip::Liveness seen(std::size_t by, const std::string& name) {
@@ -79,9 +79,9 @@ struct Cluster {
     Endpoint where;
   };
   std::vector<Unanswered> unanswered;
-  bool silences = false;  // no knock is answered where nobody lives
-  bool refuses = false;   // knocks are answered where nobody lives
-  std::size_t knocks = 0;
+  bool silences = false;  // no probe is answered where nobody lives
+  bool refuses = false;   // probes are answered where nobody lives
+  std::size_t probes = 0;
 };
 
 }  // namespace starling::test

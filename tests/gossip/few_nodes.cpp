@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kDelay = 10ms;      // of a message, one way
 constexpr Duration kShortJob = 1ms;    // without a local step
-constexpr Duration kLookout = 1500ms;  // for an answer to a knock
+constexpr Duration kLookout = 1500ms;  // for an answer to a probe
 constexpr Duration kTickLeast = 1ms;   // between ticks that ask for another at once
 
 // "node-2": 2.
@@ -129,7 +129,7 @@ void FewNodes::later(const std::string& name, Duration after, gossip::Input inpu
 void FewNodes::perform(const std::string& name, gossip::Output& output) {
   std::string fate;
   if (const auto* job = std::get_if<gossip::Train>(&output)) train(name, job->job);
-  if (const auto* look = std::get_if<gossip::ConnectProbe>(&output)) fate = knock(name, look->at);
+  if (const auto* look = std::get_if<gossip::ConnectProbe>(&output)) fate = probe(name, look->at);
   if (auto* send = std::get_if<gossip::Send>(&output)) fate = carry(name, *send);
   watcher_.saw_output(name, output, fate);
 }
@@ -170,7 +170,7 @@ std::string FewNodes::carry(const std::string& name, gossip::Send& send) {
 }
 
 // The system where nobody runs refuses; through a cut nothing comes back.
-std::string FewNodes::knock(const std::string& name, const Endpoint& at) {
+std::string FewNodes::probe(const std::string& name, const Endpoint& at) {
   const auto target = names_.find(at.host);
   if (target == names_.end() || cuts_.contains(std::minmax(name, target->second))) {
     later(name, kLookout, gossip::Unanswered{at});

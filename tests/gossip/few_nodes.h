@@ -86,7 +86,7 @@ class FewNodes {
     gossip::Plane plane;
     gossip::Frame frame;
   };
-  // An input of one life of a node: the end of a job, the answer to a knock.
+  // An input of one life of a node: the end of a job, the answer to a probe.
   struct Local {
     std::string node;
     std::uint64_t life;
@@ -99,7 +99,7 @@ class FewNodes {
   void happen(Local& local);
   void perform(const std::string& name, gossip::Output& output);
   std::string carry(const std::string& name, gossip::Send& send);
-  std::string knock(const std::string& name, const Endpoint& at);
+  std::string probe(const std::string& name, const Endpoint& at);
   void train(const std::string& name, const optim::Job& job);
   std::optional<Mishap::Kind> mishap_of(const std::string& from, const std::string& to,
                                         const gossip::Message& message);

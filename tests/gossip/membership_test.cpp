@@ -23,7 +23,7 @@ TEST_CASE("A node that falls silent is suspected and then dead") {
   table.run(4s);
   CHECK(table.seen(0, "node-2") == Liveness::suspect);
   CHECK(table.parties[0]->membership.roster().find(node_id("node-2")));
-  CHECK(table.knocks > 0);
+  CHECK(table.probes > 0);
   table.run(4s);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
   CHECK(table.seen(1, "node-2") == Liveness::dead);

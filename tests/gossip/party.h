@@ -40,12 +40,12 @@ struct Party {
     outbox.begin(out);
   }
 
-  // What it said, and where it knocked, since the last call; knocks are to be taken first.
-  std::vector<gossip::ConnectProbe> knocked() const {
-    std::vector<gossip::ConnectProbe> knocks;
+  // What it said, and where it probed, since the last call; probes are to be taken first.
+  std::vector<gossip::ConnectProbe> probed() const {
+    std::vector<gossip::ConnectProbe> probes;
     for (const gossip::Output& output : out)
-      if (const auto* knock = std::get_if<gossip::ConnectProbe>(&output)) knocks.push_back(*knock);
-    return knocks;
+      if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output)) probes.push_back(*probe);
+    return probes;
   }
   std::vector<gossip::Send> said() {
     std::vector<gossip::Send> sends;

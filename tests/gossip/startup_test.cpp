@@ -46,7 +46,7 @@ struct Newcomer : Party {
   void trained(std::string survey = {}, std::optional<std::string> problem = {}) {
     optim::Done done;
     done.workload.emplace().survey = std::move(survey);
-    done.trouble = std::move(problem);
+    done.problem = std::move(problem);
     startup.trained(now, done, outbox);
   }
   void hear_snapshot(const std::string& from, std::uint64_t round) {
@@ -390,7 +390,7 @@ TEST_CASE("Data that do not fit together are reported once and tried again") {
   const auto told = [&] {
     return std::ranges::count_if(node.out, [](const Output& output) {
       const auto* event = std::get_if<Event>(&output);
-      return event && event->kind == Event::Kind::trouble;
+      return event && event->kind == Event::Kind::problem;
     });
   };
   node.out.clear();

@@ -200,24 +200,24 @@ TEST_CASE("A refused step is reported once and stays a problem until a step is t
   const auto answer = [&](std::uint64_t steps, const char* problem) {
     optim::Done done = Trainee::answer(job);
     done.stats.steps = steps;
-    if (problem) done.trouble = problem;
+    if (problem) done.problem = problem;
     node.trained(std::move(done));
     node.advance();
     job = node.job();
   };
   const auto told = [&] {
     std::size_t count = 0;
-    for (const Event& event : node.events) count += event.kind == Event::Kind::trouble;
+    for (const Event& event : node.events) count += event.kind == Event::Kind::problem;
     return count;
   };
   answer(0, "the loss is no number");
   answer(0, "the loss is no number");
   CHECK(told() == 1);
-  CHECK(node.training.trouble() == "the loss is no number");
+  CHECK(node.training.problem() == "the loss is no number");
   answer(0, nullptr);
-  CHECK(node.training.trouble().has_value());
+  CHECK(node.training.problem().has_value());
   answer(1, nullptr);
-  CHECK_FALSE(node.training.trouble().has_value());
+  CHECK_FALSE(node.training.problem().has_value());
   answer(0, "again");
   CHECK(told() == 2);
 }

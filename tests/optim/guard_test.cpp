@@ -100,7 +100,7 @@ Done run(Trainer& trainer, std::uint64_t round) {
 }
 
 bool says(const Done& done, const std::string& part) {
-  return done.trouble && done.trouble->find(part) != std::string::npos;
+  return done.problem && done.problem->find(part) != std::string::npos;
 }
 
 bool is_sound(Guard<double>& guard, const std::vector<double>& x, const std::vector<double>& u,
@@ -180,7 +180,7 @@ TEST_CASE("A node that was refused tries again and goes on once its rate is soun
       run(*node, 12);
       CHECK(node->parameters()[0] > 0);
       for (std::uint64_t round = 13; round < 20; ++round) run(*node, round);
-      CHECK_FALSE(run(*node, 20).trouble);
+      CHECK_FALSE(run(*node, 20).problem);
     }
 }
 
@@ -189,8 +189,8 @@ TEST_CASE("A refused step takes its batch as one that is taken") {
   const auto one = trainer<double>(options_for<double>(algorithm_named("dpsgd"), 0.1), sound);
   const auto other = trainer<double>(options_for<double>(algorithm_named("dpsgd"), 1e6), sick);
   for (std::uint64_t round = 1; round <= 20; ++round) {
-    CHECK_FALSE(run(*one, round).trouble);
-    CHECK(run(*other, round).trouble);
+    CHECK_FALSE(run(*one, round).problem);
+    CHECK(run(*other, round).problem);
   }
   CHECK(sound.drawn == sick.drawn);
   CHECK(sound.drawn.size() == 60);
@@ -201,7 +201,7 @@ TEST_CASE("A sound run asks for the loss in its first step only") {
     CAPTURE(algorithm->name);
     Calls calls;
     const auto node = trainer<double>(options_for<double>(algorithm, 0.1), calls);
-    for (std::uint64_t round = 1; round <= 200; ++round) CHECK_FALSE(run(*node, round).trouble);
+    for (std::uint64_t round = 1; round <= 200; ++round) CHECK_FALSE(run(*node, round).problem);
     CHECK(calls.evaluations <= (algorithm == algorithm_named("qg") ? 5 : 2));  // its momentum grows
     CHECK(calls.initial_models == 1);
   }
@@ -233,7 +233,7 @@ TEST_CASE("What a loss does not show the size of the numbers does") {
         last = run(*node, round);
         for (const double value : node->parameters()) CHECK(std::abs(value) < 2e19);
       }
-      CHECK(last.trouble.has_value());
+      CHECK(last.problem.has_value());
     }
 }
 

@@ -86,7 +86,7 @@ Payload snapshot(Trainer& trainer) {
 std::optional<std::string> adopt(Trainer& trainer, const Payload& payload) {
   Job job;
   job.adopt = payload;
-  return trainer.run(job).trouble;
+  return trainer.run(job).problem;
 }
 
 std::vector<std::byte> bytes_of(const Payload& payload) {

@@ -133,8 +133,8 @@ TEST_CASE("Local steps are taken one after another") {
 TEST_CASE("A gradient that is not finite changes nothing and says so") {
   const auto sick = trainer(1, options_for(algorithm_named("dpsgd")), true);
   const Done done = run(*sick, false, true, true);
-  REQUIRE(done.trouble.has_value());
-  CHECK(done.trouble->find("learning-rate") != std::string::npos);
+  REQUIRE(done.problem.has_value());
+  CHECK(done.problem->find("learning-rate") != std::string::npos);
   CHECK(sick->parameters() == std::vector<double>{0, 0});
   CHECK(done.offer.size() == 16);  // it still averages with its neighbours
 }

@@ -137,16 +137,16 @@ Distance train(Lockstep& lockstep) {
 }
 
 bool says(const Lockstep& lockstep, std::size_t node, const std::string& part) {
-  const std::optional<std::string>& trouble = lockstep.trouble(node);
-  return trouble && trouble->find(part) != std::string::npos;
+  const std::optional<std::string>& problem = lockstep.problem(node);
+  return problem && problem->find(part) != std::string::npos;
 }
 
 template <class S>
-Distance train_sick(const Case& c, const std::string& trouble) {
+Distance train_sick(const Case& c, const std::string& problem) {
   Lockstep lockstep = lockstep_of<S>(c);
   const Distance distance = train(lockstep);
-  CHECK(says(lockstep, kSick, trouble));
-  for (const std::size_t node : all_but(kSick)) CHECK_FALSE(lockstep.trouble(node));
+  CHECK(says(lockstep, kSick, problem));
+  for (const std::size_t node : all_but(kSick)) CHECK_FALSE(lockstep.problem(node));
   return distance;
 }
 
@@ -232,20 +232,20 @@ TEST_CASE_TEMPLATE("Nodes that all diverge stay at bounded numbers and say so", 
       CAPTURE(rate);
       Lockstep lockstep = lockstep_of<S>({.algorithm = algorithm, .rate = rate, .sick_rate = rate});
       CHECK(train(lockstep).worst < 50 * kOptimumNorm);
-      const auto troubled = std::ranges::count_if(
+      const auto refused = std::ranges::count_if(
           all(), [&](std::size_t node) { return says(lockstep, node, "the loss "); });
       // At 5 some would get along if it were not for the others.
-      CHECK(troubled >= (rate > 5 ? kNodes : 1));
+      CHECK(refused >= (rate > 5 ? kNodes : 1));
     }
 }
 
 TEST_CASE("A node without numbers hinders the others no more than one without data") {
   for (const optim::AlgorithmRow* const algorithm : kAlgorithms) {
     CAPTURE(algorithm->name);
-    const std::string trouble = "; lower optim.learning-rate (now 0.1)";
-    CHECK(train_sick<double>({.algorithm = algorithm, .is_broken = is_anything}, trouble).last <
+    const std::string problem = "; lower optim.learning-rate (now 0.1)";
+    CHECK(train_sick<double>({.algorithm = algorithm, .is_broken = is_anything}, problem).last <
           kOptimumNorm / 5);
-    CHECK(train_sick<float>({.algorithm = algorithm, .is_broken = is_far_away}, trouble).last <
+    CHECK(train_sick<float>({.algorithm = algorithm, .is_broken = is_far_away}, problem).last <
           kOptimumNorm / 5);
   }
 }

@@ -38,7 +38,7 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
       trainers_(nodes),
       offers_(nodes),
       spans_(nodes),
-      troubles_(nodes) {
+      problems_(nodes) {
   for (std::size_t node = 0; node < nodes; ++node) {
     start(node);
     come_back(node);
@@ -93,7 +93,7 @@ void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
   job.round = round_;
   job.adopt = snapshot;
   const optim::Done done = trainers_[node]->run(job);
-  ENSURE(!done.trouble, "the snapshot was made for its trainer");
+  ENSURE(!done.problem, "the snapshot was made for its trainer");
 }
 
 void Lockstep::run(std::uint64_t rounds) {
@@ -136,12 +136,12 @@ void Lockstep::make_offer(std::size_t node, bool has_step) {
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
   spans_[node] = offers_[node].stats.learning_rate * static_cast<double>(offers_[node].stats.steps);
-  troubles_[node] = offers_[node].trouble;
+  problems_[node] = offers_[node].problem;
   if (!needs_.overlaps) return;
   optim::Job step;
   step.round = round_;
   step.local = true;
-  troubles_[node] = trainers_[node]->run(step).trouble;
+  problems_[node] = trainers_[node]->run(step).problem;
 }
 
 optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight) const {

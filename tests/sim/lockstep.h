@@ -49,7 +49,7 @@ class Lockstep {
   const optim::Trainer& trainer(std::size_t node) const { return *trainers_.at(node); }
   // The last that it made, and what became of its last local step.
   const optim::Done& offer(std::size_t node) const { return offers_.at(node); }
-  const std::optional<std::string>& trouble(std::size_t node) const { return troubles_.at(node); }
+  const std::optional<std::string>& problem(std::size_t node) const { return problems_.at(node); }
 
  private:
   void start(std::size_t node);
@@ -73,7 +73,7 @@ class Lockstep {
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
   std::vector<optim::Done> offers_;
   std::vector<double> spans_;  // learning rate times steps before the last offer
-  std::vector<std::optional<std::string>> troubles_;
+  std::vector<std::optional<std::string>> problems_;
   std::uint64_t round_ = 0;
   Prng prng_{1};
 };

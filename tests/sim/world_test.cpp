@@ -118,14 +118,14 @@ TEST_CASE("A host that answers nothing is known to be dead before one that accep
 
 TEST_CASE("A look over a link that is cut for less than its patience finds nothing") {
   Cluster cluster = reference_cluster(4, 4);
-  std::size_t knocks = 0;
+  std::size_t probes = 0;
   cluster.world.observe([&](std::size_t, const gossip::Output& output) {
-    knocks += std::holds_alternative<gossip::ConnectProbe>(output);
+    probes += std::holds_alternative<gossip::ConnectProbe>(output);
   });
   cluster.start_all();
   cluster.world.run_until(Time(5s));
   cluster.world.network().partition(std::vector<std::size_t>{3}, cluster.world.options().nodes);
-  CHECK(cluster.comes_true([&] { return knocks > 0; }, 5s));
+  CHECK(cluster.comes_true([&] { return probes > 0; }, 5s));
   cluster.world.run_until(cluster.world.now() + 1s);
   cluster.world.network().heal();
   cluster.world.run_until(cluster.world.now() + 10s);
