@@ -17,9 +17,9 @@ namespace {
 // Above this many parameters the sketch is drawn only when the model is evaluated anyway.
 constexpr std::size_t kSketchAlwaysLimit = 200'000;
 
-// How long a step that was refused counts as a problem: where a few are taken in between, the node is
-// no better for it.
-constexpr std::uint64_t kTroubledRounds = 10;
+// For how many rounds a step that was refused counts as a problem, though other steps are taken
+// meanwhile.
+constexpr std::uint64_t kProblemRounds = 10;
 
 template <class S>
 class TypedTrainer final : public Trainer {
@@ -228,7 +228,7 @@ class TypedTrainer final : public Trainer {
     if (!report.refusal.empty())
       refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
                                          report.refusal, job.round, rate)};
-    if (job.round < refusal_.round + kTroubledRounds && !refusal_.text.empty())
+    if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
     done.stats.steps = options_.local_steps;
     done.stats.samples = report.batch_samples * options_.local_steps;
