@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "gossip/fleet.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
 #include "topology/build.h"
@@ -71,6 +72,7 @@ struct RunStatus {
   std::optional<double> distance_to_optimum;
   std::size_t shard_samples = 0;
   std::string shard_description;
+  std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, as it goes now
   bool goal_reached = false;
   std::string shortfall;               // why it finished short of the goal; empty: it did not
   std::optional<std::string> problem;  // why the last local steps were refused
@@ -83,6 +85,7 @@ struct Status {
   RunStatus run;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
+  FleetStatus fleet;
   // Closing edges with a pair that one end may have averaged and the other not.
   std::size_t unsettled_edges = 0;
   // Open edges with such a pair before the last one.

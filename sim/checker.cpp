@@ -277,11 +277,19 @@ void Checker::expect_consensus(double distance) {
     violated(
         "models come together", 0,
         fmt::format("a distance of {:.3g} from their mean; at most {} is allowed", seen, distance));
-  for (std::size_t node : world_->running())
-    if (const auto estimate = world_->status(node).consensus_distance;
-        estimate && *estimate > 2 * distance)
-      violated("the estimate is right", node,
-               fmt::format("it takes its distance from the mean for {:.3g}", *estimate));
+  for (std::size_t node : world_->running()) expect_estimate(node, distance);
+}
+
+// All nodes have a model by then, and the estimates have had time to settle.
+void Checker::expect_estimate(std::size_t node, double distance) {
+  const gossip::Status status = world_->status(node);
+  if (const auto own = status.consensus_distance; own && *own > 2 * distance)
+    violated("the estimate is right", node,
+             fmt::format("it takes its distance from the mean for {:.3g}", *own));
+  if (const double share = status.fleet.model_share;
+      status.fleet.distance && std::abs(share - 1) > 0.1)
+    violated("the estimate is right", node,
+             fmt::format("it takes the nodes that have a model for {:.3g} of all", share));
 }
 
 void Checker::violated(std::string law, std::size_t node, std::string what) {

@@ -33,7 +33,8 @@ enum ExitCode { done = 0, refused = 1, misused = 2, unreachable = 4 };
 struct Resource {
   std::string_view command, method, target;
 };
-constexpr std::array<Resource, 8> kResources = {{{"status", "GET", "/v1/status"},
+constexpr std::array<Resource, 9> kResources = {{{"status", "GET", "/v1/status"},
+                                                 {"fleet", "GET", "/v1/fleet"},
                                                  {"members", "GET", "/v1/members"},
                                                  {"neighbors", "GET", "/v1/neighbors"},
                                                  {"topology", "GET", "/v1/topology"},

@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 17> kTopics = {{
+constexpr std::array<Topic, 18> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -83,6 +83,13 @@ Example: follow the second of some local nodes
 
   starling status --api http://127.0.0.1:7690 --watch
 {exits})"},
+    {"fleet", "how all nodes are doing, as any of them knows",
+     R"(Usage: starling fleet [--api URL] [--json] [--watch]
+
+Shows one sentence on the whole fleet, and of each quantity the mean over all nodes, the smallest
+and the largest. No server adds them up: neighbours average what they hold (flow updating), and
+pings carry the extremes. +- is what a mean may still be off.
+{asking}{showing}{exits})"},
     {"members", "everybody a node knows",
      R"(Usage: starling members [--api URL] [--json] [--watch]
 

@@ -78,8 +78,6 @@ std::string node_lines(const json& node) {
   std::string text =
       fmt::format("{}  {}, up {}, starling {}\n", word(node, "name"), word(node, "state"),
                   cell(node, "uptime_s", human_duration), word(node, "version"));
-  for (const json& reason : part(node, "reasons"))
-    text += line("", printable(reason.get<std::string>()));
   return text;
 }
 
@@ -149,8 +147,42 @@ std::string traffic_lines(const json& status) {
 }
 
 std::string status_text(const json& status) {
-  return node_lines(part(status, "node")) + run_lines(part(status, "run")) + network_lines(status) +
-         traffic_lines(status);
+  return node_lines(part(status, "node")) + line("", word(status, "summary")) +
+         run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status);
+}
+
+// ---- fleet
+
+std::string fleet_text(const json& fleet) {
+  struct Row {
+    const char* name;
+    const char* title;
+    Format format;
+  };
+  static constexpr Row kRows[] = {{"loss", "loss", human_number},
+                                  {"accuracy", "accuracy", human_fraction},
+                                  {"round", "round", count},
+                                  {"samples_per_s", "samples/s", human_number},
+                                  {"bytes_per_s", "sent/s", human_bytes},
+                                  {"computing", "computing", human_fraction}};
+  Table table({"A NODE'S", ">MEAN", ">SMALLEST", ">LARGEST", "?>+-", "?>ALL"});
+  for (const Row& row : kRows) {
+    const json& spread = part(fleet, row.name);
+    if (!spread.is_object() || spread.empty()) continue;
+    table.add({row.title, cell(spread, "mean", row.format), cell(spread, "min", row.format),
+               cell(spread, "max", row.format), cell(spread, "error", row.format),
+               cell(spread, "total", row.format)});
+  }
+  Phrase consensus;
+  const json& distance = part(fleet, "consensus_distance");
+  if (distance.is_object()) {
+    consensus.add("distance ", number(distance, "value"), human_number);
+    consensus.add("+- ", number(distance, "error"), human_number);
+  }
+  const auto age = number(fleet, "age_s");
+  return word(fleet, "summary") + "\n" + table.text(display_width()) +
+         line("consensus", consensus.text()) +
+         (age ? fmt::format("smallest and largest are of {} ago\n", human_duration(*age)) : "");
 }
 
 // ---- lists
@@ -258,6 +290,7 @@ std::string convergence_text(const json& document) {
 Result<std::string> present(std::string_view command, const json& document) {
   try {
     if (command == "status") return status_text(document);
+    if (command == "fleet") return fleet_text(document);
     if (command == "members") return members_text(document);
     if (command == "neighbors") return neighbors_text(document);
     if (command == "topology") return topology_text(document);

@@ -9,9 +9,9 @@
 
 namespace starling::daemon {
 
-// `command` is status, members, neighbors, topology, convergence or events. The document comes from
-// a node that may be of another version: what is missing is left out, what has the wrong type is an
-// error.
+// `command` is status, fleet, members, neighbors, topology, convergence or events. The document
+// comes from a node that may be of another version: what is missing is left out, what has the wrong
+// type is an error.
 Result<std::string> present(std::string_view command, const nlohmann::json& document);
 
 }  // namespace starling::daemon

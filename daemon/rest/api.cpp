@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/worker.h"
+#include "daemon/rest/fleet_json.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
 #include "daemon/rest/status_json.h"
@@ -100,7 +101,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 13> kRoutes;
+  static const std::array<Route, 14> kRoutes;
 
   // What `answer` makes of the value, at once or when it is there.
   template <class Asked, class Answer>
@@ -180,6 +181,7 @@ class Api {
   HttpResponse status(const HttpRequest&) {
     return document(status_json(*snapshot_, second_modulus()));
   }
+  HttpResponse fleet(const HttpRequest&) { return document(fleet_json(*snapshot_)); }
   HttpResponse members(const HttpRequest&) { return document(members_json(*snapshot_)); }
   HttpResponse neighbors(const HttpRequest&) { return document(neighbors_json(*snapshot_)); }
 
@@ -294,10 +296,11 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 13> Api::kRoutes = {{
+constexpr std::array<Api::Route, 14> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
+    {"/v1/fleet", "GET", Access::reads, true, &Api::fleet},
     {"/v1/members", "GET", Access::reads, true, &Api::members},
     {"/v1/neighbors", "GET", Access::reads, true, &Api::neighbors},
     {"/v1/topology", "GET", Access::reads, true, &Api::topology},

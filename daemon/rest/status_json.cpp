@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/version.h"
+#include "gossip/report/sentence.h"
 #include "topology/plan.h"
 #include "topology/weights.h"
 
@@ -53,6 +54,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   }
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   put(object, "distance_to_optimum", run.distance_to_optimum);
+  put(object, "remaining_s", run.remaining_s);
   if (run.problem) object["problem"] = *run.problem;
   if (!run.shortfall.empty()) object["shortfall"] = run.shortfall;
   return object;
@@ -122,6 +124,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   consensus["abandoned_edges"] = status.abandoned_edges;
   put(consensus, "mixing_rate", second_modulus);
   return {
+      {"summary", gossip::sentence(status)},
       {"node", node_json(snapshot)},
       {"run", run_json(snapshot.identity, status.run)},
       {"consensus", consensus},

@@ -1,11 +1,19 @@
 #include "gossip/edges/aggregate.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "base/planted.h"
 
 namespace starling::gossip {
 
 void Aggregate::set_value(Vector value) {
-  if (value.size() != value_.size()) edges_.clear(), estimate_ = value;
+  if (value.size() != value_.size()) {
+    edges_.clear();
+    estimate_ = value;
+    disagreement_ = newest_disagreement_ = Vector(value.size());
+  }
   value_ = std::move(value);
 }
 
@@ -14,10 +22,19 @@ void Aggregate::receive(NodeId from, const Vector& flow, const Vector& estimate)
   Edge& edge = edges_[from];
   edge.estimate = estimate;
   edge.flow.resize(flow.size());
-  for (std::size_t k = 0; k < flow.size(); ++k) edge.flow[k] = -flow[k];
+  for (std::size_t k = 0; k < flow.size(); ++k) {
+    edge.flow[k] = -flow[k];
+    newest_disagreement_[k] =
+        std::max(newest_disagreement_[k], std::abs(estimate[k] - estimate_[k]));
+  }
+  was_heard_ = true;
 }
 
 void Aggregate::update() {
+  if (std::exchange(was_heard_, false)) {
+    disagreement_ = newest_disagreement_;
+    std::ranges::fill(newest_disagreement_, 0.0F);
+  }
   const std::size_t gone = PLANTED(neighbor_miscounted) ? 1 : 0;
   for (std::size_t k = 0; k < value_.size(); ++k) {
     double own = value_[k], sum = 0;

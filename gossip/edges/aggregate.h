@@ -30,6 +30,9 @@ class Aggregate {
   const Vector& value() const { return value_; }
   // The estimate of the mean; the value itself until a neighbour is heard.
   const Vector& estimate() const { return estimate_; }
+  // How far the estimates that came since the update before were from this node's, at most; what is
+  // left of the way to the mean shows there.
+  const Vector& disagreement() const { return disagreement_; }
   // f_ij for a message to neighbour `to`; zero if the neighbour was not heard yet.
   Vector flow(NodeId to) const;
 
@@ -39,6 +42,8 @@ class Aggregate {
     Vector estimate;  // e_j
   };
   Vector value_, estimate_;
+  Vector disagreement_, newest_disagreement_;  // the second: since the last update
+  bool was_heard_ = false;                     // since the last update
   std::map<NodeId, Edge> edges_;
 };
 

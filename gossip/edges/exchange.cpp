@@ -17,7 +17,11 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   sessions_.follow(now, links, members, out);
   std::erase_if(neighbors_, [&](const auto& item) {
     const bool gone = !links.all().contains(item.first);
-    if (gone) aggregate_.forget(item.first);
+    return gone;
+  });
+  std::erase_if(told_, [&](const auto& item) {
+    const bool gone = !links.all().contains(item.first);
+    if (gone) means_.forget(item.first);
     return gone;
   });
   for (auto& [peer, neighbor] : neighbors_) {
@@ -56,7 +60,8 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   path_before_ = path_;
   path_ += done.stats.learning_rate * static_cast<double>(done.stats.steps);
   next_doubt_ = now + options_.timing.doubt_least;
-  aggregate_.update();
+  next_tell_ = std::min(next_tell_, now + options_.timing.period);
+  means_.update();
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
     neighbors_.at(peer).offered = now;

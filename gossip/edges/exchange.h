@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "gossip/edges/aggregate.h"
+#include "gossip/edges/fleet_means.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/neighbor.h"
 #include "gossip/edges/scheduler.h"
@@ -49,11 +49,14 @@ class Exchange {
   // No process listens at `control`: rounds do not wait for that neighbour until it is heard again.
   void refused(const Endpoint& control, const Links& links);
 
-  // Asks for vectors that are overdue. Returns the neighbours that this round has waited for longer
-  // than usual, each once a round.
+  // Asks for vectors that are overdue, and tells its estimates over edges that carried no vector
+  // for a period. Returns the neighbours that this round has waited for longer than usual, each
+  // once a round.
   std::vector<NodeId> tick(Time now, const Links& links, Outbox& out);
   // When to call tick() next.
-  Time next_tick() const { return std::min({sessions_.deadline(), next_ask_, next_doubt_}); }
+  Time next_tick() const {
+    return std::min({sessions_.deadline(), next_ask_, next_doubt_, next_tell_});
+  }
 
   // The round whose vectors are exchanged.
   std::uint64_t round() const { return round_; }
@@ -75,7 +78,7 @@ class Exchange {
 
   // Notes what the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
-  Aggregate& aggregate() { return aggregate_; }
+  FleetMeans& means() { return means_; }
   // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
   // 2.1 s ago, patience 0.8 s" into `status`.
   void describe(Time now, const Links& links, Status& status) const;
@@ -88,6 +91,7 @@ class Exchange {
   const Link* asker(const Links& links) const;
   void end_wait(Time now, const Links& links);
   void mark_late(Time now, const std::vector<StreamView>& streams);
+  void tell(Time now, const Links& links, Outbox& out);
   void doubt(Time now, const Links& links, std::vector<NodeId>& doubted);
   void ask(Time now, const Links& links, Outbox& out);
   bool is_paired(const Link& link) const;
@@ -126,10 +130,11 @@ class Exchange {
   NodeId slowest_{};   // the neighbour whose vector came last in the last round
   std::map<NodeId, Neighbor> neighbors_;
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
-  Time next_ask_ = kNever, next_doubt_ = kNever;
-  Sessions sessions_;  // of the edges whose vectors are paired
+  Time next_ask_ = kNever, next_doubt_ = kNever, next_tell_ = kNever;
+  std::map<NodeId, Time> told_;  // when an estimate was last sent to each neighbour
+  Sessions sessions_;            // of the edges whose vectors are paired
   bool is_resting_ = false;
-  Aggregate aggregate_;
+  FleetMeans means_;
 };
 
 }  // namespace starling::gossip

@@ -19,9 +19,10 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   message.epoch = link.epoch;
   message.round = offered_round_;
   message.share = offered_share_;
-  if (aggregate_.has_value()) {
-    message.flow = aggregate_.flow(link.wanted.peer);
-    message.estimate = aggregate_.estimate();
+  if (means_.has_value()) {
+    message.flow = means_.flow(link.wanted.peer);
+    message.estimate = means_.estimate();
+    told_[link.wanted.peer] = now;
   }
   const auto [item, is_new] = neighbors_.try_emplace(link.wanted.peer);
   Neighbor& neighbor = item->second;
@@ -72,7 +73,23 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   sessions_.tick(now, out);
   if (now >= next_doubt_) doubt(now, links, doubted);
   if (now >= next_ask_) ask(now, links, out);
+  if (now >= next_tell_) tell(now, links, out);
   return doubted;
+}
+
+// A node that is paused, has finished or offers to one neighbour a round is known as well.
+void Exchange::tell(Time now, const Links& links, Outbox& out) {
+  const Duration period = options_.timing.period;
+  next_tell_ = now + period;
+  if (!means_.has_value()) return;
+  bool is_updated = false;
+  for (const auto& [peer, link] : links.all()) {
+    Time& told = told_[peer];
+    if (!link.active || (told > Time{} && now < told + period)) continue;
+    if (!std::exchange(is_updated, true)) means_.update();
+    out.send(link.control, Estimate{means_.flow(peer), means_.estimate()});
+    told = now;
+  }
 }
 
 // Asks the peers of unpaired edges for vectors that this round waits for: they may be lost.
@@ -147,7 +164,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   hear_round(now, neighbor, message);
-  aggregate_.receive(from.sender, message.flow, message.estimate);
+  means_.receive(from.sender, message.flow, message.estimate);
   if (message.echo == 0)
     neighbor.newest.receive({message.round, message.share, std::move(payload)});
 }

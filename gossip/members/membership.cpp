@@ -46,6 +46,7 @@ Membership::Membership(const Options& options, Time now)
       seeds_(options.control, options.timing.retry),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
+      extremes_(options.timing.period, now),
       last_news_(now - options.timing.news),
       next_exchange_(now + options.timing.exchange / kFirstExchangeShare),
       exchange_pause_(options.timing.exchange / kFirstExchangeShare),
@@ -132,6 +133,7 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
     return;
   }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
+  extremes_.receive(now, probe.ranges);
   if (sender != roster_.others().end() && probe.kind == Probe::Kind::ack &&
       probe.subject == from.sender)
     sender->second.is_reached = true;
@@ -143,7 +145,7 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   if (const auto subject = roster_.others().find(probe.subject);
       asks_for_another && subject != roster_.others().end() && subject->second.is_present() &&
       now - subject->second.last_heard < timing_.period)
-    return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, *control, {}});
+    return out.send(*control, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
   Prober::View seen = view();
   // A sender that is suspect or dead here learns so with the answer, and can refute it.
   seen.news = [this, to = from.sender](NodeId) { return news_for(to); };
@@ -378,6 +380,7 @@ void Membership::tick(Time now, Outbox& out) {
     expected_ = deadline();
     return;
   }
+  extremes_.tick(now, roster_.present().size());
   if (now >= prober_.deadline())
     for (const Prober::Silence& silence : prober_.tick(now, view(), out))
       is_silent(now, silence, out);

@@ -20,6 +20,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/members/dissemination.h"
+#include "gossip/members/extremes.h"
 #include "gossip/members/fanout_view.h"
 #include "gossip/members/identity.h"
 #include "gossip/members/prober.h"
@@ -56,6 +57,7 @@ class Membership {
   Time deadline() const;
 
   Seeds& seeds() { return seeds_; }
+  Extremes& extremes() { return extremes_; }
   // Tells all present members that this node leaves. Nothing is sent afterwards.
   void leave(Outbox& out);
 
@@ -115,6 +117,7 @@ class Membership {
   Seeds seeds_;
   Prng prng_;
   Prober prober_;
+  Extremes extremes_;
   Dissemination dissemination_;
   FanoutView fanout_;
   Time next_news_ = kNever;

@@ -18,7 +18,7 @@ constexpr Duration kFullMemory = std::chrono::minutes(1);
 }  // namespace
 
 Prober::View Membership::view() {
-  return {roster_.present_others(), [this](NodeId to) { return news_for(to); }};
+  return {roster_.present_others(), [this](NodeId to) { return news_for(to); }, extremes_.ranges()};
 }
 
 std::vector<Rumor> Membership::table() const {

@@ -29,7 +29,7 @@ std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& ou
   for (auto& [number, relay] : relays_) {
     if (relay.told || now < relay.nack) continue;
     relay.told = true;
-    out.send(relay.asker, Probe{Probe::Kind::nack, relay.number, relay.subject, relay.asker, {}});
+    out.send(relay.asker, Probe{Probe::Kind::nack, relay.number, relay.subject, {}, {}});
   }
   std::erase_if(relays_, [&](const auto& item) { return now >= item.second.end; });
   if (now >= next_probe_) {
@@ -96,7 +96,7 @@ const Member* Prober::next_target(const View& view) {
 void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
   asked_[++last_number_] = {.target = target.id, .sent = now, .wait = patience()};
   out.send(target.control,
-           Probe{Probe::Kind::ping, last_number_, target.id, target.control, view.news(target.id)});
+           Probe{Probe::Kind::ping, last_number_, target.id, view.news(target.id), view.ranges});
 }
 
 void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View& view,
@@ -116,8 +116,8 @@ void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View
   helpers.resize(std::min(helpers.size(), kHelpers));
   asked.helpers = helpers.size();
   for (const Member* helper : helpers)
-    out.send(helper->control, Probe{Probe::Kind::request, number, subject->id, subject->control,
-                                    view.news(helper->id)});
+    out.send(helper->control,
+             Probe{Probe::Kind::request, number, subject->id, view.news(helper->id), {}});
 }
 
 void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const View& view,
@@ -125,7 +125,7 @@ void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const V
   switch (probe.kind) {
     case Probe::Kind::ping:
       if (probe.subject == self)
-        out.send(from, Probe{Probe::Kind::ack, probe.number, self, from, view.news({})});
+        out.send(from, Probe{Probe::Kind::ack, probe.number, self, view.news({}), view.ranges});
       break;
     case Probe::Kind::request:
       relay(now, from, probe, view, out);
@@ -148,15 +148,15 @@ void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const Vie
   const Endpoint& control = (*found)->control;
   const Duration wait = patience();
   relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
-  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, control,
-                          view.news(probe.subject)});
+  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, view.news(probe.subject),
+                          view.ranges});
 }
 
 void Prober::answered(Time now, const Probe& probe, Outbox& out) {
   if (const auto found = relays_.find(probe.number); found != relays_.end()) {
     const Relay& relay = found->second;
     if (relay.subject == probe.subject)
-      out.send(relay.asker, Probe{Probe::Kind::ack, relay.number, relay.subject, relay.asker, {}});
+      out.send(relay.asker, Probe{Probe::Kind::ack, relay.number, relay.subject, {}, {}});
     relays_.erase(found);
     return;
   }

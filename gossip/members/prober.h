@@ -21,10 +21,11 @@ namespace starling::gossip {
 
 class Prober {
  public:
-  // What the prober sees of the members, and the news that it sends them.
+  // What the prober sees of the members, and what it sends them.
   struct View {
     std::span<const Member* const> targets;  // present members without this node, in order of ids
     std::function<std::vector<Rumor>(NodeId to)> news;
+    Ranges ranges;  // for pings and acks
   };
 
   struct Silence {

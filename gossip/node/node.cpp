@@ -15,6 +15,7 @@
 #include "gossip/node/donor.h"
 #include "gossip/node/gate.h"
 #include "gossip/node/neighborhood.h"
+#include "gossip/node/sampler.h"
 #include "gossip/node/startup.h"
 #include "gossip/node/strays.h"
 #include "gossip/node/training.h"
@@ -57,6 +58,7 @@ struct Node::Parts {
         startup(given, now),
         strays(given),
         training(given),
+        sampler(given.timing.period),
         neighborhood(given.topology) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
   }
@@ -99,11 +101,17 @@ struct Node::Parts {
     agreement.receive(from, terms, members, outbox);
     links.receive(from, terms);
   }
+  void hear(Time, const Envelope& from, Estimate& estimate, Payload&) {
+    const Link* link = links.active(from.sender);
+    if (link && link->peer_incarnation == from.incarnation)
+      means.receive(from.sender, estimate.flow, estimate.estimate);
+  }
   void hear(Time now, const Envelope&, Misdirected& message, Payload&) {
     strays.receive(now, message, membership.seeds(), outbox);
   }
 
   void donate(Time now, optim::Done& done);
+  void sample(Time now);
   void settle(Time now);
   void leave(Time now);
   void end(const std::string& error);
@@ -113,18 +121,22 @@ struct Node::Parts {
   void reassign_data();
   Phase phase() const;
   State state() const;
+  FleetStatus fleet(Time now) const;
 
   Options options;
   Gate gate;
   Outbox outbox;
   Membership membership;
   const Roster& members = membership.roster();
+  Extremes& extremes = membership.extremes();
   Agreement agreement;
   Links links;
   Exchange exchange;
+  FleetMeans& means = exchange.means();
   Startup startup;
   Strays strays;
   Training training;
+  Sampler sampler;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
   Neighborhood neighborhood;
@@ -257,6 +269,7 @@ void Node::Parts::settle(Time now) {
     training.start(now, startup.round(), exchange, links, outbox);
   }
   exchange.links_changed(now, links, members, outbox);
+  sample(now);
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
@@ -266,6 +279,27 @@ void Node::Parts::settle(Time now) {
     membership.doubt(now, slow);
     if (const Link* link = links.active(slow)) outbox.put(ConnectProbe{link->control});
   }
+}
+
+void Node::Parts::sample(Time now) {
+  if (!training.started() || !sampler.is_due(now)) return;
+  const Sample own = sampler.take(now, training, outbox.sent_bytes(), state() == State::degraded);
+  means.set(own);
+  extremes.set(own.values);
+  sampler.note(means.status());
+}
+
+FleetStatus Node::Parts::fleet(Time now) const {
+  FleetStatus fleet = means.status();
+  fleet.before = sampler.loss_before();
+  fleet.extremes_age = now - extremes.finished();
+  for (std::size_t k = 0; k < kQuantities; ++k) {
+    const auto range = extremes.range(static_cast<Quantity>(k));
+    if (!fleet.spreads[k] || !range) continue;
+    fleet.spreads[k]->least = range->least;
+    fleet.spreads[k]->most = range->most;
+  }
+  return fleet;
 }
 
 void Node::Parts::follow_members(Time now) {
@@ -349,8 +383,10 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.run = parts.training.run();
   status.run.problem = parts.training.problem();
+  status.run.remaining_s = parts.training.remaining_s(now);
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.members.status(now);
+  status.fleet = parts.fleet(now);
   for (const EdgeStatus& edge : status.edges)
     if (edge.distance)
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);

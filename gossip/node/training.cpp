@@ -7,25 +7,11 @@
 #include "base/planted.h"
 
 namespace starling::gossip {
-namespace {
-
-// ||own - mean|| / ||mean||, of sketches of the models.
-double relative_distance(const Aggregate& aggregate) {
-  double difference = 0, norm = 0;
-  for (std::size_t k = 0; k < aggregate.value().size(); ++k) {
-    const double mean = aggregate.estimate()[k];
-    difference += std::pow(aggregate.value()[k] - mean, 2);
-    norm += mean * mean;
-  }
-  return norm > 0 ? std::sqrt(difference / norm) : 0;
-}
-
-}  // namespace
-
 void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Links& links,
                      Outbox& out) {
   started_ = true;
   started_at_ = now;
+  started_round_ = round;
   run_.round = round;
   exchange.start_from(round + 1);
   // An adopted model was evaluated by its donor, and the neighbours wait for an offer.
@@ -133,8 +119,8 @@ void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
   if (stats.distance_to_optimum) run_.distance_to_optimum = stats.distance_to_optimum;
   if (done.evaluation) run_.evaluation = done.evaluation;
   if (!stats.sketch.empty()) {
-    exchange.aggregate().set_value(stats.sketch);
-    distance_ = relative_distance(exchange.aggregate());
+    exchange.means().set_model(stats.sketch, stats.norm);
+    distance_ = exchange.means().own_distance();
   }
   progress_.round = run_.round;
   progress_.time_s = seconds(now - started_at_);
@@ -196,6 +182,19 @@ bool Training::wind_up(Exchange& exchange, Outbox& out) {
   jobs_in_flight_ = 1;
   out.train(std::move(job));
   return false;
+}
+
+std::optional<double> Training::remaining_s(Time now) const {
+  const double elapsed = seconds(now - started_at_);
+  const auto rounds = static_cast<double>(run_.round - std::min(run_.round, started_round_));
+  std::optional<double> remaining;
+  if (!started_ || finished_) return remaining;
+  if (options_.goal.seconds > 0) remaining = std::max(0.0, options_.goal.seconds - elapsed);
+  if (options_.goal.rounds > run_.round && rounds > 0) {
+    const double left = static_cast<double>(options_.goal.rounds - run_.round) * elapsed / rounds;
+    remaining = std::min(remaining.value_or(left), left);
+  }
+  return remaining;
 }
 
 Time Training::deadline(const Exchange& exchange, const Links& links) const {

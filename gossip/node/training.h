@@ -39,6 +39,8 @@ class Training {
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
   void set_workload(const optim::Workload& workload);
 
+  // Until the last round, at the pace so far; nothing where no round or time ends the training.
+  std::optional<double> remaining_s(Time now) const;
   bool started() const { return started_; }
   bool finished() const { return finished_; }
   const std::optional<std::string>& problem() const { return problem_; }
@@ -64,6 +66,7 @@ class Training {
   bool last_round_ = false;
   bool snapshot_wanted_ = false;
   Time started_at_{};
+  std::uint64_t started_round_ = 0;
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;
   std::optional<std::string> problem_;

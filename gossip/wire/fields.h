@@ -82,12 +82,25 @@ void fields(A& a, Like<Table> auto& x) {
 }
 
 template <class A>
+void fields(A& a, Like<Ranges> auto& x) {
+  a.number(x.epoch, kRoundLimit);
+  a.floats(x.least, kQuantitiesLimit);
+  a.floats(x.most, kQuantitiesLimit);
+}
+
+template <class A>
 void fields(A& a, Like<Probe> auto& x) {
   a.choice(x.kind, Probe::Kind::nack);
   a.number(x.number, kAnyNumber);
   a.id(x.subject);
-  a.endpoint(x.subject_control);
   a.list(x.rumors, kMembersLimit);
+  a.record(x.ranges);
+}
+
+template <class A>
+void fields(A& a, Like<Estimate> auto& x) {
+  a.floats(x.flow, kEstimateLimit);
+  a.floats(x.estimate, kEstimateLimit);
 }
 
 template <class A>

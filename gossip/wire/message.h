@@ -69,6 +69,12 @@ struct Table {
   bool asks = false;
   std::vector<Rumor> rumors = {};
 };
+// The smallest and largest values of the quantities over all members that the sender has met in
+// this epoch, directly or not; see Extremes. Empty lists: none yet.
+struct Ranges {
+  std::uint64_t epoch = 0;
+  std::vector<float> least = {}, most = {};
+};
 // The failure detector: a ping, its ack, a request to ping the subject on the sender's behalf, and
 // a nack when the subject did not answer the helper.
 struct Probe {
@@ -77,8 +83,8 @@ struct Probe {
   Kind kind = Kind::ping;
   std::uint64_t number = 0;  // chosen by the prober; the answer repeats it
   NodeId subject = {};       // the member that is to answer
-  Endpoint subject_control;  // of the subject, in a ping or a request; receivers do not use it
   std::vector<Rumor> rumors = {};
+  Ranges ranges = {};  // in a ping and its ack
 };
 // The sender wants this edge. `epoch` is the sender's number of this opening of the edge; `echo` is
 // the receiver's number as the sender knows it, and 0 asks for an answer. The edge is active at the
@@ -127,6 +133,13 @@ struct Terms {
   std::vector<Term> terms = {};
 };
 
+// The running estimate of the network's means, as in a Round, over an edge that carried no vector
+// for a while; see FleetMeans.
+struct Estimate {
+  static constexpr MessageKind kKind{12, "estimate", Plane::control};
+  std::vector<float> flow = {}, estimate = {};
+};
+
 // ---- bulk plane
 // A donor's state after `round`, from which a newcomer starts. The payload is a snapshot of the
 // trainer (optim/snapshot.h).
@@ -169,7 +182,7 @@ struct Round {
 };
 
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
-                          Table, Probe, Misdirected, Terms>;
+                          Table, Probe, Misdirected, Terms, Estimate>;
 
 inline const MessageKind& kind_of(const Body& body) {
   return std::visit([](const auto& x) -> const MessageKind& { return x.kKind; }, body);

@@ -17,7 +17,7 @@
 
 namespace starling::gossip {
 
-inline constexpr std::uint64_t kProtocolVersion = 3;
+inline constexpr std::uint64_t kProtocolVersion = 4;
 inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;
@@ -26,7 +26,8 @@ inline constexpr std::size_t kReasonBytesLimit = 256;
 // The limit of one node's survey, and of all surveys in one message. Above what any objective
 // produces.
 inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;
-inline constexpr std::size_t kEstimateLimit = 256;  // numbers in a running estimate
+inline constexpr std::size_t kQuantitiesLimit = 32;  // of which the extremes are told
+inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 // The largest Round::share: no end moves by more than half of a pair's difference.
 inline constexpr double kShareLimit = 0.5;

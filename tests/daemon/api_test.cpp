@@ -63,7 +63,7 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
   publish(example_snapshot());
-  for (const char* target : {"/", "/v1", "/v1/fleet", "/v1/status/", "", "/../etc"}) {
+  for (const char* target : {"/none", "/v1", "/v1/fleets", "/v1/status/", "", "/../etc"}) {
     const HttpResponse response = api(get(target));
     CHECK(response.status == 404);
     CHECK(code_of(response) == "not_found");
@@ -137,8 +137,8 @@ TEST_CASE_FIXTURE(Fixture, "All who wait for the model get the same copy of it")
 
 TEST_CASE_FIXTURE(Fixture, "Every resource answers its own method and no other") {
   publish(example_snapshot());
-  for (const char* target : {"/healthz", "/readyz", "/v1/status", "/v1/members", "/v1/neighbors",
-                             "/v1/topology", "/v1/convergence", "/v1/config"}) {
+  for (const char* target : {"/healthz", "/readyz", "/v1/status", "/v1/fleet", "/v1/members",
+                             "/v1/neighbors", "/v1/topology", "/v1/convergence", "/v1/config"}) {
     const HttpResponse response = api(get(target));
     CHECK(response.status == 200);
     CHECK(response.content_type == "application/json");

@@ -39,7 +39,8 @@ struct Asking {
     return asked;
   }
   void answer(Time now, const gossip::Probe& question) {
-    prober.receive(now, question.subject_control,
+    const auto asked = std::ranges::find(members, question.subject, &gossip::Member::id);
+    prober.receive(now, asked->control,
                    {gossip::Probe::Kind::ack, question.number, question.subject, {}, {}}, view,
                    node_id("node-0"), outbox);
   }

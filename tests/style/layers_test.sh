@@ -31,7 +31,7 @@ gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/options optim/trainer gossip gossip/*
 daemon/process: base optim/trainer models models/* gossip gossip/wire gossip/node
-daemon/rest: base topology models models/data models/nets daemon/process
+daemon/rest: base gossip/report topology models models/data models/nets daemon/process
 daemon/cli: base topology optim/options optim/trainer models models/* gossip gossip/* sim daemon/*
 '
 # The files of a room that is not a folder; `models` is not `models/data`.

@@ -1,0 +1,67 @@
+#include "daemon/rest/fleet_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gossip/report/sentence.h"
+
+namespace starling::daemon {
+namespace {
+
+using gossip::Quantity;
+using nlohmann::json;
+
+json spread_json(const gossip::FleetStatus& fleet, Quantity quantity) {
+  const auto& spread = fleet.spreads[static_cast<std::size_t>(quantity)];
+  if (!spread || !std::isfinite(spread->mean)) return nullptr;
+  json object = {{"mean", spread->mean}, {"error", spread->error}};
+  if (spread->least) object["min"] = *spread->least;
+  if (spread->most) object["max"] = *spread->most;
+  return object;
+}
+
+// A mean over the nodes that train, and what all of them do together.
+json rate_json(const gossip::FleetStatus& fleet, Quantity quantity, std::size_t nodes) {
+  json object = spread_json(fleet, quantity);
+  if (!object.is_null())
+    object["total"] = object["mean"].get<double>() * static_cast<double>(nodes);
+  return object;
+}
+
+}  // namespace
+
+json fleet_json(const Snapshot& snapshot) {
+  const gossip::Status& status = snapshot.status;
+  const gossip::FleetStatus& fleet = status.fleet;
+  const auto count = [&](auto holds) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(status.members, [&](const gossip::MemberStatus& member) {
+          return member.liveness <= gossip::Liveness::suspect && holds(member.member.phase);
+        }));
+  };
+  const auto in = [&](gossip::Phase phase) {
+    return count([phase](gossip::Phase other) { return other == phase; });
+  };
+  const std::size_t training = in(gossip::Phase::training), finished = in(gossip::Phase::finished);
+  const double degraded = fleet.degraded_share * static_cast<double>(training + finished);
+  json distance = nullptr;
+  if (fleet.distance && std::isfinite(*fleet.distance))
+    distance = {{"value", *fleet.distance}, {"error", fleet.distance_error}};
+  return {{"summary", gossip::sentence(status)},
+          {"nodes", count([](gossip::Phase) { return true; })},
+          {"training", training},
+          {"finished", finished},
+          {"joining", in(gossip::Phase::joining)},
+          {"degraded", static_cast<std::size_t>(std::lround(degraded))},
+          {"loss", spread_json(fleet, Quantity::loss)},
+          {"accuracy", spread_json(fleet, Quantity::accuracy)},
+          {"round", spread_json(fleet, Quantity::round)},
+          {"samples_per_s", rate_json(fleet, Quantity::sample_rate, training + finished)},
+          {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, training + finished)},
+          {"computing", spread_json(fleet, Quantity::compute_share)},
+          {"consensus_distance", distance},
+          {"age_s", seconds(fleet.extremes_age)}};
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,103 @@
+#include "gossip/edges/fleet_means.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace starling::gossip {
+namespace {
+
+// The places of the vector that is averaged. A mean over those nodes that have a value is the mean
+// of the values, 0 where there is none, divided by the mean of the flags.
+constexpr std::size_t kSketch = 64;
+constexpr std::size_t kHasModel = kSketch, kSquaredDistance = kSketch + 1,
+                      kSquaredNorm = kSketch + 2, kDegraded = kSketch + 3, kValues = kSketch + 4;
+constexpr std::size_t kSize = kValues + 2 * kQuantities;
+
+double ratio(const std::vector<float>& means, std::size_t value, std::size_t flag) {
+  return static_cast<double>(means[value]) / static_cast<double>(means[flag]);
+}
+
+// Fewer than one of kMembersLimit nodes: an estimate that has not settled.
+constexpr float kFlagLeast = 1e-4F;
+
+double squared_distance(const std::vector<float>& sketch, const std::vector<float>& means) {
+  double sum = 0;
+  for (std::size_t k = 0; k < kSketch; ++k)
+    sum += std::pow(static_cast<double>(sketch[k]) - ratio(means, k, kHasModel), 2);
+  return sum;
+}
+
+}  // namespace
+
+void FleetMeans::set_model(const std::vector<float>& sketch, double norm) {
+  if (sketch.size() != kSketch) return;
+  sketch_ = sketch;
+  value_.resize(kSize);
+  std::ranges::copy(sketch, value_.begin());
+  value_[kHasModel] = 1;
+  value_[kSquaredNorm] = static_cast<float>(norm * norm);
+  publish();
+}
+
+void FleetMeans::set(const Sample& sample) {
+  value_.resize(kSize);
+  value_[kDegraded] = sample.is_degraded ? 1 : 0;
+  for (std::size_t k = 0; k < kQuantities; ++k) {
+    value_[kValues + 2 * k] = sample.values[k] ? 1 : 0;
+    value_[kValues + 2 * k + 1] = static_cast<float>(sample.values[k].value_or(0));
+  }
+  publish();
+}
+
+void FleetMeans::update() {
+  aggregate_.update();
+  publish();
+}
+
+// The own distance follows from the estimate and is averaged itself.
+void FleetMeans::publish() {
+  if (aggregate_.has_value() && !sketch_.empty() && estimate()[kHasModel] > kFlagLeast)
+    value_[kSquaredDistance] = static_cast<float>(squared_distance(sketch_, estimate()));
+  aggregate_.set_value(value_);
+}
+
+double FleetMeans::mean_norm() const {
+  const double squares =
+      ratio(estimate(), kSquaredNorm, kHasModel) - ratio(estimate(), kSquaredDistance, kHasModel);
+  if (squares > 0) return std::sqrt(squares);
+  double sum = 0;
+  for (std::size_t k = 0; k < kSketch; ++k) sum += std::pow(ratio(estimate(), k, kHasModel), 2);
+  return std::sqrt(sum);
+}
+
+std::optional<double> FleetMeans::own_distance() const {
+  if (sketch_.empty() || !has_value() || estimate()[kHasModel] <= kFlagLeast) return std::nullopt;
+  const double norm = mean_norm();
+  return norm > 0 ? std::sqrt(squared_distance(sketch_, estimate())) / norm : 0;
+}
+
+FleetStatus FleetMeans::status() const {
+  FleetStatus status;
+  if (!has_value()) return status;
+  const std::vector<float>& means = estimate();
+  const std::vector<float>& errors = aggregate_.disagreement();
+  for (std::size_t k = 0; k < kQuantities; ++k) {
+    const std::size_t flag = kValues + 2 * k, value = flag + 1;
+    if (means[flag] <= kFlagLeast) continue;
+    const double mean = ratio(means, value, flag);
+    status.spreads[k] = {.mean = mean,
+                         .error = (errors[value] + std::abs(mean) * errors[flag]) / means[flag]};
+  }
+  status.model_share = means[kHasModel];
+  status.degraded_share = std::clamp<double>(means[kDegraded], 0, 1);
+  if (means[kHasModel] <= kFlagLeast) return status;
+  const double squares = std::max(0.0, ratio(means, kSquaredDistance, kHasModel));
+  const double norm = mean_norm();
+  if (norm <= 0) return status;
+  status.distance = std::sqrt(squares) / norm;
+  const double error = errors[kSquaredDistance] / means[kHasModel];
+  status.distance_error = (std::sqrt(squares + error) - std::sqrt(squares)) / norm;
+  return status;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,49 @@
+// Quantity, Sample, FleetStatus: what a node knows of the whole fleet, by gossip alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "base/time.h"
+
+namespace starling::gossip {
+
+// What is told of all nodes by its mean and its extremes.
+enum class Quantity : std::size_t {
+  loss,          // training loss of the last local step
+  accuracy,      // of the last evaluation, a fraction
+  round,         // rounds completed
+  sample_rate,   // samples per second, recently
+  byte_rate,     // bytes sent per second, recently
+  compute_share  // part of the recent time spent in local steps and evaluation
+};
+inline constexpr std::size_t kQuantities = 6;
+template <class T>
+using PerQuantity = std::array<T, kQuantities>;
+
+// What one node adds to the estimates. A quantity that the node does not have is left out.
+struct Sample {
+  PerQuantity<std::optional<double>> values{};
+  bool is_degraded = false;
+};
+
+// A quantity over all nodes that have it. `error` is what the mean may still be off, by how much
+// the neighbours' estimates differ from this node's.
+struct Spread {
+  double mean = 0, error = 0;
+  std::optional<double> least = {}, most = {};
+};
+
+struct FleetStatus {
+  PerQuantity<std::optional<Spread>> spreads{};
+  // Root mean square of ||x_i - mean|| over all nodes, relative to ||mean||; and its error.
+  std::optional<double> distance = {};
+  double distance_error = 0;
+  double model_share = 0;        // of the nodes that the estimates reach; 1 once they settle
+  double degraded_share = 0;     // of the nodes that train
+  std::optional<double> before;  // the mean loss some time ago, to tell whether it falls
+  Duration extremes_age{};       // since the last epoch of the extremes ended
+};
+
+}  // namespace starling::gossip

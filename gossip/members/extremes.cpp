@@ -1,0 +1,60 @@
+#include "gossip/members/extremes.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+// An epoch further ahead than this is a false number, unless this node has just begun. Larger: one
+// false number brings the numbers of epochs nearer to their end. Smaller: a node that was cut off
+// for so many epochs never follows again.
+constexpr std::uint64_t kEpochsAhead = 1'000'000;
+// Pings that an epoch lasts at least, and those for each doubling of the members. An exchange with
+// one random member in a period reaches all after log2 n + ln n periods; an epoch lasts twice as
+// long, since members enter it one after the other.
+constexpr int kPeriodsLeast = 6, kPeriodsPerDoubling = 3;
+constexpr float kNone = std::numeric_limits<float>::max();
+
+}  // namespace
+
+void Extremes::tick(Time now, std::size_t members) {
+  const auto doublings = static_cast<int>(std::bit_width(members));
+  if (now - begun_ >= period_ * (kPeriodsLeast + kPeriodsPerDoubling * doublings))
+    begin(now, current_.epoch + 1);
+}
+
+void Extremes::begin(Time now, std::uint64_t epoch) {
+  last_ = std::exchange(current_, {epoch, {}, {}});
+  begun_ = finished_ = now;
+  for (const std::optional<double>& value : own_) {
+    const auto own = static_cast<float>(value.value_or(0));
+    current_.least.push_back(value ? own : kNone);
+    current_.most.push_back(value ? own : -kNone);
+  }
+}
+
+void Extremes::receive(Time now, const Ranges& ranges) {
+  const bool fits = ranges.least.size() == kQuantities && ranges.most.size() == kQuantities;
+  if (!fits || ranges.epoch < current_.epoch) return;
+  if (current_.epoch > 0 && ranges.epoch > current_.epoch + kEpochsAhead) return;
+  if (ranges.epoch > current_.epoch) begin(now, ranges.epoch);
+  merge(ranges);
+}
+
+void Extremes::merge(const Ranges& ranges) {
+  for (std::size_t k = 0; k < kQuantities; ++k) {
+    current_.least[k] = std::min(current_.least[k], ranges.least[k]);
+    current_.most[k] = std::max(current_.most[k], ranges.most[k]);
+  }
+}
+
+std::optional<Extremes::Range> Extremes::range(Quantity quantity) const {
+  const auto k = static_cast<std::size_t>(quantity);
+  if (last_.least.size() <= k || last_.least[k] > last_.most[k]) return std::nullopt;
+  return Range{last_.least[k], last_.most[k]};
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,52 @@
+// Extremes: the smallest and the largest value of each quantity over all members. They ride on the
+// pings of the failure detector and their answers: two members that meet keep the smaller minimum
+// and the larger maximum, and after a number of periods that grows with log2 of the members all
+// have met all, directly or not (epidemic aggregation; Jelasity, Montresor, Babaoglu 2005).
+//
+// A minimum cannot rise again, so the exchange runs in epochs: each begins with every member's own
+// values, and the last finished one is what people see. The member that first has lived through an
+// epoch begins the next, and the others follow when they hear of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "gossip/fleet.h"
+#include "gossip/wire/message.h"
+
+namespace starling::gossip {
+
+class Extremes {
+ public:
+  struct Range {
+    double least = 0, most = 0;
+  };
+
+  // `period`: between two pings of a member.
+  Extremes(Duration period, Time now) : period_(period), begun_(now), finished_(now) {}
+
+  // This node's values, from the next epoch on.
+  void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
+  // Begins the next epoch when the current one has lasted long enough for `members`.
+  void tick(Time now, std::size_t members);
+  void receive(Time now, const Ranges& ranges);
+  // What a ping or an answer carries.
+  const Ranges& ranges() const { return current_; }
+
+  // Of the last epoch that ended; nothing if no member had the quantity.
+  std::optional<Range> range(Quantity quantity) const;
+  // When that epoch ended.
+  Time finished() const { return finished_; }
+
+ private:
+  void begin(Time now, std::uint64_t epoch);
+  void merge(const Ranges& ranges);
+
+  Duration period_;
+  Time begun_, finished_;
+  PerQuantity<std::optional<double>> own_{};
+  Ranges current_, last_;
+};
+
+}  // namespace starling::gossip

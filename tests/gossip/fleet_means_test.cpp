@@ -1,0 +1,135 @@
+// Means over all nodes and the distance of their models: direct tests of FleetMeans.
+#include "gossip/edges/fleet_means.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/prng.h"
+
+using namespace starling;
+using namespace starling::gossip;
+
+namespace {
+
+constexpr std::size_t kDimension = 2000;
+
+std::size_t place(Quantity quantity) {
+  return static_cast<std::size_t>(quantity);
+}
+
+// A count sketch, as the trainer makes one.
+std::vector<float> sketch(const std::vector<double>& x) {
+  std::vector<double> buckets(64);
+  Prng signs(11);
+  for (std::size_t k = 0; k < x.size(); ++k) buckets[k % 64] += signs.chance(0.5) ? x[k] : -x[k];
+  return {buckets.begin(), buckets.end()};
+}
+
+// A ring of nodes with models of their own, whose mean and distances are known.
+struct Ring {
+  explicit Ring(std::size_t size, double apart) : nodes(size), mean(kDimension) {
+    for (std::size_t i = 0; i < size; ++i) {
+      models.emplace_back(kDimension);
+      for (std::size_t k = 0; k < kDimension; ++k) {
+        models[i][k] = std::sin(static_cast<double>(k)) + apart * prng.normal();
+        mean[k] += models[i][k] / static_cast<double>(size);
+      }
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      nodes[i].set_model(sketch(models[i]), std::sqrt(squares(models[i])));
+      Sample sample;
+      sample.values[place(Quantity::loss)] = static_cast<double>(i);
+      if (i % 2 == 0) sample.values[place(Quantity::accuracy)] = 0.5;
+      sample.is_degraded = i == 0;
+      nodes[i].set(sample);
+    }
+  }
+  static NodeId id(std::size_t i) { return NodeId{i + 1}; }
+  static double squares(const std::vector<double>& x) {
+    double sum = 0;
+    for (const double value : x) sum += value * value;
+    return sum;
+  }
+  double distance(std::size_t i) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < kDimension; ++k) sum += std::pow(models[i][k] - mean[k], 2);
+    return std::sqrt(sum / squares(mean));
+  }
+  double distance() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < models.size(); ++i) sum += std::pow(distance(i), 2);
+    return std::sqrt(sum / static_cast<double>(models.size()));
+  }
+  void run(int rounds, double loss = 0) {
+    for (int round = 0; round < rounds; ++round) {
+      for (FleetMeans& node : nodes) node.update();
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        for (const std::size_t j : {(i + 1) % nodes.size(), (i + nodes.size() - 1) % nodes.size()})
+          if (!prng.chance(loss))
+            nodes[j].receive(id(i), nodes[i].flow(id(j)), nodes[i].estimate());
+    }
+  }
+
+  Prng prng{5};
+  std::vector<FleetMeans> nodes;
+  std::vector<std::vector<double>> models;
+  std::vector<double> mean;
+};
+
+}  // namespace
+
+TEST_CASE("Every node knows the mean of each quantity over those that have it") {
+  for (const double loss : {0.0, 0.3}) {
+    CAPTURE(loss);
+    Ring ring(16, 0.1);
+    ring.run(loss > 0 ? 800 : 300, loss);
+    for (const FleetMeans& node : ring.nodes) {
+      const FleetStatus fleet = node.status();
+      REQUIRE(fleet.spreads[place(Quantity::loss)]);
+      CHECK(fleet.spreads[place(Quantity::loss)]->mean == doctest::Approx(7.5).epsilon(0.01));
+      CHECK(fleet.spreads[place(Quantity::loss)]->error < 0.1);
+      REQUIRE(fleet.spreads[place(Quantity::accuracy)]);
+      CHECK(fleet.spreads[place(Quantity::accuracy)]->mean == doctest::Approx(0.5).epsilon(0.01));
+      CHECK_FALSE(fleet.spreads[place(Quantity::round)]);
+      CHECK(fleet.degraded_share == doctest::Approx(1.0 / 16).epsilon(0.05));
+    }
+  }
+}
+
+TEST_CASE("Every node knows how far the models are from their mean") {
+  for (const double apart : {0.01, 0.1, 1.0}) {
+    CAPTURE(apart);
+    Ring ring(16, apart);
+    ring.run(400);
+    for (std::size_t i = 0; i < ring.nodes.size(); ++i) {
+      REQUIRE(ring.nodes[i].status().distance);
+      CHECK(*ring.nodes[i].status().distance == doctest::Approx(ring.distance()).epsilon(0.15));
+      CHECK(*ring.nodes[i].own_distance() == doctest::Approx(ring.distance(i)).epsilon(0.4));
+    }
+  }
+}
+
+TEST_CASE("The error of a mean shows how far the neighbours' estimates are") {
+  Ring ring(16, 0.1);
+  ring.run(2);
+  const auto early = ring.nodes[3].status().spreads[place(Quantity::loss)];
+  ring.run(300);
+  const auto late = ring.nodes[3].status().spreads[place(Quantity::loss)];
+  REQUIRE(early);
+  REQUIRE(late);
+  CHECK(early->error > 0.5);
+  CHECK(late->error < early->error / 10);
+}
+
+TEST_CASE("A node alone knows itself") {
+  Ring ring(1, 0.1);
+  ring.nodes[0].update();
+  const FleetStatus fleet = ring.nodes[0].status();
+  CHECK(fleet.spreads[place(Quantity::loss)]->mean == 0);
+  REQUIRE(fleet.distance);
+  CHECK(*fleet.distance < 1e-6);
+  CHECK_FALSE(FleetMeans().status().spreads[0].has_value());
+  CHECK_FALSE(FleetMeans().own_distance().has_value());
+}

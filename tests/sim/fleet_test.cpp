@@ -1,0 +1,123 @@
+// Every node knows how all nodes are doing, by gossip alone, beside what the simulator sees of all.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tests/lengths.h"
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+using gossip::Quantity;
+
+namespace {
+
+struct Truth {
+  double loss = 0, least = 0, most = 0;  // of all nodes that run
+  double distance = 0;                   // root mean square, relative to the norm of the mean
+};
+
+Truth truth_of(const sim::World& world) {
+  const std::vector<std::size_t> nodes = world.running();
+  const auto count = static_cast<double>(nodes.size());
+  Truth truth{.least = 1e300, .most = -1e300};
+  std::vector<double> mean;
+  for (const std::size_t node : nodes) {
+    const double loss = world.status(node).run.loss;
+    truth.loss += loss / count;
+    truth.least = std::min(truth.least, loss);
+    truth.most = std::max(truth.most, loss);
+    const std::vector<double> x = world.trainer(node).parameters();
+    mean.resize(x.size());
+    for (std::size_t k = 0; k < x.size(); ++k) mean[k] += x[k] / count;
+  }
+  double norm = 0;
+  for (const double value : mean) norm += value * value;
+  double squares = 0;
+  for (const std::size_t node : nodes) {
+    const std::vector<double> x = world.trainer(node).parameters();
+    for (std::size_t k = 0; k < x.size(); ++k) squares += std::pow(x[k] - mean[k], 2) / count;
+  }
+  truth.distance = std::sqrt(squares / norm);
+  return truth;
+}
+
+const std::optional<gossip::Spread>& spread(const gossip::Status& status, Quantity quantity) {
+  return status.fleet.spreads[static_cast<std::size_t>(quantity)];
+}
+
+std::size_t present(const gossip::Status& status) {
+  return static_cast<std::size_t>(std::ranges::count_if(status.members, [](const auto& member) {
+    return member.liveness <= gossip::Liveness::suspect;
+  }));
+}
+
+void expect_known(const sim::World& world) {
+  const Truth truth = truth_of(world);
+  CAPTURE(truth.loss);
+  CAPTURE(truth.distance);
+  for (const std::size_t node : world.running()) {
+    CAPTURE(node);
+    const gossip::Status status = world.status(node);
+    CHECK(present(status) == world.running().size());
+    REQUIRE(spread(status, Quantity::loss));
+    CHECK(spread(status, Quantity::loss)->mean == doctest::Approx(truth.loss).epsilon(0.01));
+    REQUIRE(status.fleet.distance);
+    CHECK(*status.fleet.distance == doctest::Approx(truth.distance).epsilon(0.15));
+  }
+}
+
+Cluster random_graph(std::size_t nodes, std::size_t founders, double loss) {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(nodes, topology::Kind::random_regular, training);
+  options.base.expect = founders;
+  options.network.delay = 2ms;
+  options.network.loss = loss;
+  return Cluster(options, training);
+}
+
+}  // namespace
+
+TEST_CASE("Any node knows the whole fleet through losses and joins and a crash") {
+  for (const double loss : all_or_first(1, {0.2, 0.0})) {
+    CAPTURE(loss);
+    Cluster cluster = random_graph(18, 16, loss);
+    for (std::size_t node = 0; node < 16; ++node) cluster.world.start(node);
+    cluster.world.run_until(Time(20s));
+    expect_known(cluster.world);
+    cluster.world.start(16);
+    cluster.world.start(17);
+    cluster.world.crash(5);
+    REQUIRE(cluster.comes_true([&] { return cluster.all_agree(); }, 20s));
+    cluster.world.run_until(cluster.world.now() + 5s);
+    expect_known(cluster.world);
+  }
+}
+
+TEST_CASE("A fleet that has finished is known with its extremes") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(16, topology::Kind::random_regular, training);
+  options.base.expect = 16;
+  options.base.goal.rounds = 60;
+  options.network.delay = 2ms;
+  options.network.loss = 0.2;
+  Cluster cluster(options, training);
+  cluster.start_all();
+  // Two epochs of the extremes after the last round.
+  cluster.world.run_until(Time(60s));
+  expect_known(cluster.world);
+  const Truth truth = truth_of(cluster.world);
+  for (std::size_t node = 0; node < 16; ++node) {
+    CAPTURE(node);
+    const gossip::Status status = cluster.world.status(node);
+    REQUIRE(spread(status, Quantity::loss)->least);
+    CHECK(*spread(status, Quantity::loss)->least == doctest::Approx(truth.least).epsilon(1e-6));
+    CHECK(*spread(status, Quantity::loss)->most == doctest::Approx(truth.most).epsilon(1e-6));
+    CHECK(spread(status, Quantity::round)->mean == doctest::Approx(60).epsilon(1e-3));
+    CHECK(*spread(status, Quantity::round)->most == 60);
+    CHECK(spread(status, Quantity::sample_rate)->mean < 1);
+    CHECK(status.fleet.extremes_age < 20s);
+  }
+}
