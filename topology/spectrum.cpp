@@ -51,15 +51,42 @@ VectorXd centred_start(int n) {
   return x;
 }
 
+// Of a Schur form, which is triangular but for blocks of two rows on the diagonal. Each block has
+// two conjugate eigenvalues.
+double blocks_modulus(const Eigen::MatrixXd& schur) {
+  double largest = 0;
+  for (Eigen::Index k = 0; k < schur.rows(); ++k) {
+    if (k + 1 == schur.rows() || schur(k + 1, k) == 0) {
+      largest = std::max(largest, std::abs(schur(k, k)));
+      continue;
+    }
+    const double product = schur(k, k) * schur(k + 1, k + 1) - schur(k, k + 1) * schur(k + 1, k);
+    largest = std::max(largest, std::sqrt(std::abs(product)));
+    ++k;
+  }
+  return largest;
+}
+
+// Of a tridiagonal matrix.
+double tridiagonal_modulus(const VectorXd& diagonal, const VectorXd& beside) {
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues().cwiseAbs().maxCoeff();
+}
+
+// Reduced and solved in two steps: what does both prepares eigenvectors too, and takes twice as
+// long to compile.
 double dense_modulus(const Graph& graph) {
   const int n = graph.size();
   const Eigen::MatrixXd deflated = mixing_matrix(graph).array() - 1.0 / n;
-  if (graph.is_directed())
-    return Eigen::EigenSolver<Eigen::MatrixXd>(deflated, false).eigenvalues().cwiseAbs().maxCoeff();
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(deflated, Eigen::EigenvaluesOnly)
-      .eigenvalues()
-      .cwiseAbs()
-      .maxCoeff();
+  if (!graph.is_directed()) {
+    const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(deflated);
+    return tridiagonal_modulus(reduced.diagonal(), reduced.subDiagonal());
+  }
+  const Eigen::HessenbergDecomposition<Eigen::MatrixXd> reduced(deflated);
+  Eigen::RealSchur<Eigen::MatrixXd> solver(n);
+  solver.computeFromHessenberg(reduced.matrixH(), Eigen::MatrixXd(), false);
+  return blocks_modulus(solver.matrixT());
 }
 
 // Lanczos, for symmetric W: the extreme eigenvalues of the tridiagonal matrix approach those of W
@@ -80,11 +107,8 @@ double lanczos_modulus(const Graph& graph) {
     before = std::move(here);
     here = next / length;
   }
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
-  solver.computeFromTridiagonal(VectorXd::Map(diagonal.data(), std::ssize(diagonal)),
-                                VectorXd::Map(beside.data(), std::ssize(beside)),
-                                Eigen::EigenvaluesOnly);
-  return solver.eigenvalues().cwiseAbs().maxCoeff();
+  return tridiagonal_modulus(VectorXd::Map(diagonal.data(), std::ssize(diagonal)),
+                             VectorXd::Map(beside.data(), std::ssize(beside)));
 }
 
 // Powers, for any W: the mean growth over the second half of the steps. A single ratio would swing

@@ -173,7 +173,7 @@ TEST_CASE("A node that crashes is listed as dead and the rounds go on") {
   // At half of the usual pace at least.
   const double elapsed = seconds(cluster.world.now() - crashed);
   CHECK(static_cast<double>(cluster.round(0) - round) > elapsed / 0.022);
-  cluster.world.run_until(cluster.world.now() + 5s);
+  cluster.world.run_until(cluster.world.now() + full_or(5s, 2s));
   CHECK(cluster.round_spread() <= 2);
   expect_sound(cluster);
 }
@@ -183,7 +183,7 @@ TEST_CASE("A node that starts again comes back with the model of the others") {
   cluster.start_all();
   cluster.world.run_until(Time(5s));
   cluster.world.crash(3);
-  cluster.world.run_until(Time(15s));
+  cluster.world.run_until(Time(full_or(15s, 12s)));
   const std::uint64_t round = cluster.round(0);
   cluster.progress[3].clear();
   gossip::Options options = sim::node_options(cluster.world.options(), 3);
@@ -192,7 +192,7 @@ TEST_CASE("A node that starts again comes back with the model of the others") {
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 3s));
   CHECK(cluster.comes_true([&] { return cluster.round(3) > round; }, 5s));
   CHECK(cluster.progress[3].front().progress.round >= round);
-  cluster.world.run_until(cluster.world.now() + 5s);
+  cluster.world.run_until(cluster.world.now() + full_or(5s, 2s));
   CHECK(cluster.round_spread() <= 2);
   expect_sound(cluster);
 }
@@ -261,7 +261,7 @@ TEST_CASE("A link that is cut one way does not stop the rounds") {
   cluster.world.run_until(Time(15s));
   CHECK(cluster.round(3) > round + 100);
   cluster.world.network().heal();
-  cluster.world.run_until(Time(25s));
+  cluster.world.run_until(Time(full_or(25s, 18s)));
   CHECK(cluster.round_spread() <= 2);
   expect_sound(cluster);
 }
@@ -270,9 +270,10 @@ TEST_CASE("A slow node is waited for and nobody is lost") {
   Cluster cluster = reference_cluster(8, 8);
   cluster.start_all();
   cluster.world.machine(5).slowness = 4;
-  cluster.world.run_until(Time(20s));
+  cluster.world.run_until(Time(full_or(20s, 8s)));
   CHECK(cluster.round_spread() <= 8);
-  for (std::size_t node : cluster.world.running()) CHECK(cluster.round(node) > 300);
+  for (std::size_t node : cluster.world.running())
+    CHECK(cluster.round(node) > full_or(300U, 100U));
   expect_sound(cluster);
 }
 
@@ -358,7 +359,7 @@ TEST_CASE("After any chaos all agree and train in step") {
       cluster.progress[node].clear();
       world.start(node, options);
     };
-    while (world.now() < Time(full_or(60s, 20s))) {
+    while (world.now() < Time(full_or(60s, 10s))) {
       world.run_until(world.now() + from_seconds(prng.uniform(0.1, 4)));
       const std::size_t node = prng.below(kNodes);
       switch (prng.below(6)) {
@@ -391,7 +392,7 @@ TEST_CASE("After any chaos all agree and train in step") {
       if (!world.runs(node)) revive(node);
     }
     CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 30s));
-    world.run_until(world.now() + 10s);
+    world.run_until(world.now() + full_or(10s, 5s));
     CHECK(cluster.round_spread() <= 2);
     for (std::size_t node = 0; node < kNodes; ++node)
       for (const gossip::EdgeStatus& edge : world.status(node).edges)

@@ -38,7 +38,7 @@ TEST_CASE("Eight that join within a second are served while the others train on"
                                [&](std::size_t node) { return cluster.round(node) > reached; });
   };
   CHECK(cluster.comes_true(all_train, 2s));
-  cluster.world.run_until(cluster.world.now() + 5s);
+  cluster.world.run_until(cluster.world.now() + full_or(5s, 2s));
   for (std::size_t node = 0; node < 8; ++node) CHECK(cluster.longest_round(node, before) <= 1s);
   // From a model of the others, and never from the beginning.
   for (std::size_t node = 8; node < 16; ++node)

@@ -72,7 +72,7 @@ class Mass {
         world_.leave(leaves++);
     }
     world_.network().options() = {.delay = 2ms};
-    world_.run_until(world_.now() + 30s);
+    world_.run_until(world_.now() + test::full_or(30s, 10s));
   }
   // Relative to the mean that it should be, the largest of all parameters.
   double drift() {

@@ -38,10 +38,10 @@ double error_after(const Case& one) {
 
 TEST_CASE("Pairwise exact diffusion ends in the optimum whoever is slow and whatever is lost") {
   using topology::Kind;
-  for (const Case& one : all_or_first<Case>(2, {{Kind::complete, 3, 10, 0, 150},
+  for (const Case& one : all_or_first<Case>(1, {{Kind::path, 3, 1, .3, 60},
                                                 {Kind::ring, 2, 1, .3, 60},
                                                 {Kind::ring, 4, 10, 0, 150},
-                                                {Kind::path, 3, 1, .3, 60},
+                                                {Kind::complete, 3, 10, 0, 150},
                                                 {Kind::ring, 12, 1, .3, 120}})) {
     CAPTURE(one.nodes);
     CAPTURE(one.straggler);

@@ -264,7 +264,7 @@ TEST_CASE("A summary does not count a node that died among those that trained") 
   ::setenv("TMPDIR", std::filesystem::path(log_path).parent_path().c_str(), 1);
   auto up = daemon::ChildProcess::start(
       {testing::program(), "up", "-n", "3", "--data.samples=400", "--model.kind=softmax",
-       "--stop.rounds=20000", "--listen.http=127.0.0.1:0"},
+       "--stop.rounds=12000", "--listen.http=127.0.0.1:0"},
       log_path);
   ::unsetenv("TMPDIR");
   REQUIRE(up.has_value());
