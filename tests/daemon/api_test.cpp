@@ -63,7 +63,7 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "A resource that does not exist is not found") {
   publish(example_snapshot());
-  for (const char* target : {"/", "/v1", "/v1/fleet", "/v1/status/", "", "/../etc"}) {
+  for (const char* target : {"/v1", "/v1/fleet", "/v1/status/", "", "/../etc"}) {
     const HttpResponse response = api(get(target));
     CHECK(response.status == 404);
     CHECK(code_of(response) == "not_found");

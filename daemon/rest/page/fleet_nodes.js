@@ -1,0 +1,41 @@
+// The nodes as all panels see them: one object a node, made of members, topology and neighbours.
+
+const kFading_s = 600;  // a dead node is shown for ten minutes
+
+const isGone = (member) => member.state === 'dead' || member.state === 'left';
+
+// Between 1, just gone, and 0: not shown any more. Undefined for one that is there.
+export const fading = (member) =>
+  (member && isGone(member) ? Math.max(0, 1 - member.last_heard_s / kFading_s) : undefined);
+
+// Where the node's page is; null where it says no address that could be one.
+export function pageOf(member) {
+  const address = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]+)$/;
+  const http = address.exec(member?.http ?? '');
+  if (!http || http[2] === '0') return null;
+  const isAny = http[1] === '0.0.0.0' || http[1] === '[::]';
+  const host = isAny ? address.exec(member.control ?? '')?.[1] : http[1];
+  return host ? `http://${host}:${http[2]}/` : null;
+}
+
+const collator = new Intl.Collator('en', { numeric: true });
+export const byName = (a, b) => collator.compare(a.name, b.name);
+
+// [{name, member, edge, isSelf, behind, fading}], in the natural order of their names.
+export function fleetNodes({ status, members, neighbors, topology }) {
+  const known = new Map();
+  for (const { name } of topology?.nodes ?? []) known.set(name, { name });
+  for (const member of members?.members ?? [])
+    known.set(member.name, { ...known.get(member.name), name: member.name, member });
+  for (const edge of neighbors?.neighbors ?? [])
+    if (known.has(edge.name)) known.get(edge.name).edge = edge;
+  const nodes = [...known.values()].sort(byName);
+  const rounds = nodes.filter(({ member }) => member && !isGone(member)).map(({ member }) => member.round);
+  const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
+  for (const node of nodes) {
+    node.isSelf = node.name === status?.node.name;
+    node.fading = fading(node.member);
+    node.behind = node.member && node.fading === undefined ? furthest - node.member.round : undefined;
+  }
+  return nodes;
+}
