@@ -5,13 +5,28 @@ import { bytes, decimal, duration, integer, rate } from './format.js';
 
 const kLinesShown = 6;
 
-function facts({ member, edge, behind, isSelf }) {
+// Of this node, what its status says.
+function ownFacts({ node, run, topology }) {
+  const shard = run.shard?.description ?? `${integer(run.shard?.samples)} samples`;
+  const rows = [
+    ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
+    ['round', integer(run.round)], ['loss', decimal(run.loss)],
+    ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
+    ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
+  ];
+  if (topology.spectral_gap !== undefined) rows.push(['spectral gap', decimal(topology.spectral_gap)]);
+  if (run.problem) rows.push(['problem', run.problem]);
+  return rows;
+}
+
+function facts({ member, edge, behind, isSelf }, status) {
+  if (isSelf && status) return ownFacts(status);
   const rows = [];
   if (member) {
     rows.push(['state', member.state], ['round', integer(member.round)]);
     if (behind > 0) rows.push(['behind', `${integer(behind)} rounds`]);
     rows.push(['loss', decimal(member.loss)]);
-    if (!isSelf) rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);
+    rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);
     rows.push(['address', member.control]);
   }
   return edge ? [...rows, ...edgeFacts(edge)] : rows;
@@ -52,7 +67,7 @@ let shown = '';
 
 export function showDetails(node, state) {
   if (!node) return;
-  const rows = facts(node);
+  const rows = facts(node, state.status);
   const lines = remarks(node, state);
   const all = JSON.stringify([node.name, rows, lines]);
   if (all === shown) return;

@@ -21,8 +21,16 @@ export function pageOf(member) {
 const collator = new Intl.Collator('en', { numeric: true });
 export const byName = (a, b) => collator.compare(a.name, b.name);
 
-// [{name, member, edge, isSelf, behind, fading}], in the natural order of their names.
-export function fleetNodes({ status, members, neighbors, topology }) {
+// Rounds behind the furthest, beyond those that the node has trained since it was last heard if it
+// goes at this node's pace; else a node of which news is old would seem slow.
+function roundsBehind(node, furthest, pace) {
+  if (!node.member || node.fading !== undefined) return undefined;
+  return Math.max(0, Math.round(furthest - node.member.round - pace * node.member.last_heard_s));
+}
+
+// [{name, member, edge, isSelf, behind, fading}], in the natural order of their names. `pace` is
+// this node's, in rounds a second.
+export function fleetNodes({ status, members, neighbors, topology, pace }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
   for (const member of members?.members ?? [])
@@ -35,7 +43,7 @@ export function fleetNodes({ status, members, neighbors, topology }) {
   for (const node of nodes) {
     node.isSelf = node.name === status?.node.name;
     node.fading = fading(node.member);
-    node.behind = node.member && node.fading === undefined ? furthest - node.member.round : undefined;
+    node.behind = roundsBehind(node, furthest, pace);
   }
   return nodes;
 }

@@ -31,6 +31,7 @@ function withUnit(value, base, units) {
 }
 
 export function bytes(value) {
+  if (isKnown(value) && Math.abs(value) < 0.5) return '0 B';
   return isKnown(value) ? withUnit(value, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB']) : kUnknown;
 }
 

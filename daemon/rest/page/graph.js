@@ -20,6 +20,7 @@ export class Graph {
     this.nodes = new Map();  // by name
     this.selected = null;
     this.hovered = null;
+    this.lastEdges = [];
     this.frame = 0;
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
@@ -45,10 +46,21 @@ export class Graph {
     this.state = state;
     const shown = nodes.filter((node) => node.fading === undefined || node.fading > 0);
     this.nodes = new Map(shown.map((node) => [node.name, node]));
-    this.layout.update(shown.map(({ name }) => name), state.topology?.edges ?? []);
+    this.layout.update(shown.map(({ name }) => name), this.edges(state.topology?.edges ?? []));
     this.isDirected = state.topology?.directed === true;
     this.color();
     showDetails(this.nodes.get(this.selected) ?? this.self(), state);
+  }
+
+  // Those of the topology, and the last ones of nodes that are gone, which hold them in place.
+  edges(current) {
+    const key = ({ from, to }) => `${from}\n${to}`;
+    const isGone = (name) => this.nodes.get(name)?.fading !== undefined;
+    const there = new Set(current.map(key));
+    const old = this.lastEdges.filter((edge) => !there.has(key(edge)) &&
+      (isGone(edge.from) || isGone(edge.to)) && this.nodes.has(edge.from) && this.nodes.has(edge.to));
+    this.lastEdges = [...current, ...old];
+    return this.lastEdges;
   }
 
   self() {
@@ -134,14 +146,23 @@ export class Graph {
   paintEdges(context) {
     context.lineWidth = this.nodes.size > 200 ? 0.7 : 1.5;
     context.strokeStyle = this.colors.edge;
+    const isThere = ({ name }) => this.nodes.get(name)?.fading === undefined;
+    const isOpen = ({ source, target }) => isThere(source) && isThere(target);
+    this.lines(context, this.layout.links.filter(isOpen));
+    context.setLineDash([2, 5]);
+    this.lines(context, this.layout.links.filter((link) => !isOpen(link)));
+    context.setLineDash([]);
+    for (const link of this.layout.links) this.paintOwnEdge(context, link);
+  }
+
+  lines(context, links) {
     context.beginPath();
-    for (const { source, target } of this.layout.links) {
+    for (const { source, target } of links) {
       context.moveTo(...this.view.toScreen(source));
       context.lineTo(...this.view.toScreen(target));
       if (this.isDirected && this.nodes.size <= kNamesLimit) this.arrow(context, source, target);
     }
     context.stroke();
-    for (const link of this.layout.links) this.paintOwnEdge(context, link);
   }
 
   arrow(context, source, target) {

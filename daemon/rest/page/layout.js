@@ -11,39 +11,41 @@ const kReheat = 0.4;
 // draw it without folds; a ring stays the circle.
 function firstPlaces(nodes, links) {
   const count = nodes.length;
-  const neighbors = nodes.map(() => []);
+  let x = Float64Array.from(nodes, (_, k) => Math.cos(2 * Math.PI * k / count));
+  let y = Float64Array.from(nodes, (_, k) => Math.sin(2 * Math.PI * k / count));
+  const degrees = new Float64Array(count);
   for (const { source, target } of links) {
-    neighbors[source].push(target);
-    neighbors[target].push(source);
+    ++degrees[source];
+    ++degrees[target];
   }
-  let places = nodes.map((_, k) => [Math.cos(2 * Math.PI * k / count), Math.sin(2 * Math.PI * k / count)]);
-  for (let k = 0; k < kSmoothings; ++k) places = normalized(smoothedPlaces(places, neighbors));
+  for (let k = 0; k < kSmoothings; ++k) {
+    x = normalized(betweenNeighbors(x, links, degrees), null);
+    y = normalized(betweenNeighbors(y, links, degrees), x);
+  }
   const radius = Math.min(kLink * count / (2 * Math.PI), 30 * Math.sqrt(count) + 200);
-  nodes.forEach((node, k) => { [node.x, node.y] = places[k].map((place) => radius * place); });
+  nodes.forEach((node, k) => { [node.x, node.y] = [radius * x[k], radius * y[k]]; });
 }
 
-function smoothedPlaces(places, neighbors) {
-  return places.map((own, k) => own.map((value, axis) => {
-    const near = neighbors[k];
-    if (near.length === 0) return value;
-    return (value + near.reduce((sum, j) => sum + places[j][axis], 0) / near.length) / 2;
-  }));
+function betweenNeighbors(places, links, degrees) {
+  const sums = new Float64Array(places.length);
+  for (const { source, target } of links) {
+    sums[source] += places[target];
+    sums[target] += places[source];
+  }
+  return places.map((place, k) => (degrees[k] > 0 ? (place + sums[k] / degrees[k]) / 2 : place));
 }
 
-// Centred, the axes at right angles and of the size of a unit circle's.
-function normalized(places) {
-  const count = places.length;
-  const axes = [0, 1].map((axis) => {
-    const mean = places.reduce((sum, place) => sum + place[axis], 0) / count;
-    return places.map((place) => place[axis] - mean);
-  });
+// Centred, at right angles to `other` if there is one, and as long as an axis of the unit circle.
+function normalized(places, other) {
   const dot = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
-  const length = (a) => Math.sqrt(2 * dot(a, a) / count) || 1;
-  const x = axes[0].map((value) => value / length(axes[0]));
-  const along = dot(axes[1], x) / (dot(x, x) || 1);
-  const upright = axes[1].map((value, k) => value - along * x[k]);
-  const y = upright.map((value) => value / length(upright));
-  return x.map((value, k) => [value, y[k]]);
+  const mean = places.reduce((sum, value) => sum + value, 0) / places.length;
+  let centred = places.map((value) => value - mean);
+  if (other) {
+    const along = dot(centred, other) / (dot(other, other) || 1);
+    centred = centred.map((value, k) => value - along * other[k]);
+  }
+  const length = Math.sqrt(2 * dot(centred, centred) / places.length) || 1;
+  return centred.map((value) => value / length);
 }
 
 export class Layout {
@@ -94,7 +96,6 @@ export class Layout {
         .theta(isLarge ? 1.2 : 0.9).distanceMax(isLarge ? 400 : 1000))
       .force('x', d3.forceX().strength(isLarge ? 0.02 : 0.04))
       .force('y', d3.forceY().strength(isLarge ? 0.02 : 0.04));
-    // Disconnected nodes and few of them need no more than a gentle pull to the middle.
   }
 
   // One step for one picture; where people want no motion, all steps before the next picture, in

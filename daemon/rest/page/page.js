@@ -8,13 +8,15 @@ import { Graph } from './graph.js';
 import { Members } from './members.js';
 import { poll } from './poll.js';
 import { showSentence } from './sentence.js';
-import { FleetSeries, Series } from './series.js';
+import { FleetSeries, Series, Window } from './series.js';
 import { listenForTheme } from './theme.js';
 import { TimeSplit } from './time_split.js';
 
 // The documents that were heard last, null where there is none.
 const state = { status: null, members: null, neighbors: null, topology: null, fleet: null,
-                config: null, events: [] };
+                config: null, events: [], pace: 0 };
+const kPaceSpan_s = 15;
+const rounds = new Window(kPaceSpan_s);
 const series = new Series();
 const fleet = new FleetSeries();
 const events = new Events();
@@ -39,10 +41,18 @@ function forgetEarlierLife(status) {
   events.clear();
 }
 
+// Rounds a second, lately.
+function pace({ node, run }) {
+  rounds.add(node.uptime_s, run.round);
+  const elapsed_s = node.uptime_s - rounds.oldest.at_s;
+  return elapsed_s > 0 ? (run.round - rounds.oldest.value) / elapsed_s : 0;
+}
+
 function hearStatus(status) {
   if (!status) return;
   forgetEarlierLife(status);
   state.status = status;
+  state.pace = pace(status);
   showSentence(state);
   timeSplit.update(status);
 }
