@@ -7,10 +7,20 @@ import { Layout } from './layout.js';
 import { kMeasures, scale, viridis } from './scales.js';
 import { View } from './view.js';
 
-const kNamesLimit = 80;      // nodes that are shown with their names
+const kNamesLimit = 150;     // nodes that are shown with their names
+const kWholeNames = 20;      // more are shown without what all names begin with
 const kReach = 16;           // pixels around a node that are the node
 const kZoom = 1.4;
 const kEdgeWidths = [2, 8];  // of edges of this node, by bytes a second
+
+// How many characters all names begin with, without digits at their end.
+function commonPrefix(names) {
+  const first = names[0] ?? '';
+  let length = first.length;
+  for (const name of names)
+    while (!name.startsWith(first.slice(0, length))) --length;
+  return first.slice(0, length).replace(/[0-9]+$/, '').length;
+}
 
 export class Graph {
   constructor() {
@@ -125,7 +135,7 @@ export class Graph {
   }
 
   radius() {
-    return Math.min(Math.max(80 / Math.sqrt(this.nodes.size || 1), 3.5), 15);
+    return Math.min(Math.max(75 / Math.sqrt(this.nodes.size || 1), 3.5), 15);
   }
 
   paint() {
@@ -235,7 +245,14 @@ export class Graph {
     context.stroke();
   }
 
+  // "17" of node-17, where there are many and all begin alike.
+  label(name) {
+    return this.nodes.size > kWholeNames ? name.slice(this.prefix) : name;
+  }
+
   paintNames(context) {
+    this.prefix = commonPrefix([...this.nodes.keys()]);
+    const own = this.self()?.name;
     context.font = `${this.nodes.size > 30 ? 11 : 13}px system-ui, sans-serif`;
     context.textAlign = 'center';
     context.textBaseline = 'top';
@@ -244,9 +261,9 @@ export class Graph {
     context.fillStyle = this.colors.ink;
     for (const place of this.layout.nodes) {
       const [x, y] = this.view.toScreen(place);
-      const below = y + this.radius() + 6;
-      context.strokeText(place.name, x, below);
-      context.fillText(place.name, x, below);
+      const below = y + this.radius() + (place.name === own ? 7 : 3);
+      context.strokeText(this.label(place.name), x, below);
+      context.fillText(this.label(place.name), x, below);
     }
   }
 
