@@ -8,6 +8,10 @@ const kHeight = 200;
 const kAxisWidth = 76;
 const kAbscissas = { round: integer, time_s: duration, bytes };
 
+// Between two marks of a clock's axis.
+const kSeconds = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200,
+                  4 * 3600, 8 * 3600, 86400, 2 * 86400];
+
 const kFleetHelp = 'The dashed line is the mean over all nodes, the band behind it reaches from ' +
   'the smallest to the largest: where the band is narrow, the nodes agree.';
 
@@ -158,9 +162,11 @@ class Chart {
     return {
       width: this.width(), height: kHeight, legend: { show: false },
       scales: { x: { time: false }, y: { distr: isLogarithmic ? 3 : 1 } },
-      axes: [this.axis(kAbscissas[settings.abscissa], { space: 90, size: 34 }),
+      axes: [this.axis(kAbscissas[settings.abscissa], { space: 90, size: 34,
+        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds } : {}) }),
              this.axis(this.spec.format, { size: kAxisWidth, space: 34,
-                                           ...(isLogarithmic ? { splits: decades } : {}) })],
+                                           ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
+      padding: [8, 26, 0, 0],
       series: [{}, ...styles.map(lineStyle)],
       bands: max > 0 && min > 0 ? [{ series: [max, min], fill: themed('--band') }] : [],
       cursor: { sync: { key: 'curves', scales: ['x', null] }, y: false,
@@ -178,15 +184,19 @@ class Chart {
   }
 }
 
-// Powers of ten within the scale; where there is none, its ends.
+// Of a logarithmic axis: powers of ten, with 2 and 5 times them where there are few; its ends where
+// there is none.
 function decades(plot) {
   const { min, max } = plot.scales.y;
-  const first = Math.ceil(Math.log10(min) - 1e-9);
-  const count = Math.floor(Math.log10(max) + 1e-9) - first + 1;
+  const first = Math.floor(Math.log10(min));
+  const count = Math.ceil(Math.log10(max)) - first;
   const step = Math.ceil(count / 6);
-  const powers = [];
-  for (let k = 0; k < count; k += step) powers.push(10 ** (first + k));
-  return powers.length > 1 ? powers : [min, max];
+  const factors = count > 2 ? [1] : [1, 2, 5];
+  const found = [];
+  for (let k = 0; k <= count; k += step)
+    found.push(...factors.map((factor) => factor * 10 ** (first + k)));
+  const within = found.filter((value) => value >= 0.999 * min && value <= 1.001 * max);
+  return within.length > 1 ? within : [min, max];
 }
 
 function lineStyle(style) {

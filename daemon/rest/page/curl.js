@@ -33,7 +33,6 @@ async function copy(text) {
 export function listenForCurl() {
   for (const button of document.querySelectorAll('button.curl')) {
     const text = button.textContent;
-    button.title = command(button.dataset.path);
     button.addEventListener('click', async () => {
       const done = await copy(command(button.dataset.path));
       setText(button, done ? 'Copied' : 'Not copied');

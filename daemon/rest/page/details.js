@@ -19,11 +19,11 @@ function ownFacts({ node, run, topology }) {
   return rows;
 }
 
-function facts({ member, edge, behind, isSelf }, status) {
+function facts({ member, edge, round, behind, isSelf }, status) {
   if (isSelf && status) return ownFacts(status);
   const rows = [];
   if (member) {
-    rows.push(['state', member.state], ['round', integer(member.round)]);
+    rows.push(['state', member.state], ['round', integer(round)]);
     if (behind > 0) rows.push(['behind', `${integer(behind)} rounds`]);
     rows.push(['loss', decimal(member.loss)]);
     rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);

@@ -21,15 +21,19 @@ export function pageOf(member) {
 const collator = new Intl.Collator('en', { numeric: true });
 export const byName = (a, b) => collator.compare(a.name, b.name);
 
-// Rounds behind the furthest, beyond those that the node has trained since it was last heard if it
-// goes at this node's pace; else a node of which news is old would seem slow.
+// Vectors of a neighbour say its round sooner than news of it.
+const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
+
+// Rounds behind the furthest. Of one that is no neighbour those are left out that it has trained
+// since it was last heard if it goes at this node's pace: else old news would seem a slow node.
 function roundsBehind(node, furthest, pace) {
   if (!node.member || node.fading !== undefined) return undefined;
-  return Math.max(0, Math.round(furthest - node.member.round - pace * node.member.last_heard_s));
+  const unseen = node.edge || node.isSelf ? 0 : pace * node.member.last_heard_s;
+  return Math.max(0, Math.round(furthest - node.round - unseen));
 }
 
-// [{name, member, edge, isSelf, behind, fading}], in the natural order of their names. `pace` is
-// this node's, in rounds a second.
+// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. `pace`
+// is this node's, in rounds a second.
 export function fleetNodes({ status, members, neighbors, topology, pace }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
@@ -38,12 +42,13 @@ export function fleetNodes({ status, members, neighbors, topology, pace }) {
   for (const edge of neighbors?.neighbors ?? [])
     if (known.has(edge.name)) known.get(edge.name).edge = edge;
   const nodes = [...known.values()].sort(byName);
-  const rounds = nodes.filter(({ member }) => member && !isGone(member)).map(({ member }) => member.round);
-  const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
   for (const node of nodes) {
     node.isSelf = node.name === status?.node.name;
     node.fading = fading(node.member);
-    node.behind = roundsBehind(node, furthest, pace);
+    node.round = roundOf(node);
   }
+  const rounds = nodes.filter((node) => node.fading === undefined).map((node) => node.round);
+  const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
+  for (const node of nodes) node.behind = roundsBehind(node, furthest, pace);
   return nodes;
 }

@@ -39,14 +39,19 @@ export function rate(value) {
   return isKnown(value) ? `${bytes(value)}/s` : kUnknown;
 }
 
+// "5 min 10 s", "5 min".
+const inTwoUnits = (whole, unit, part, smaller) =>
+  (part > 0 ? `${whole} ${unit} ${part} ${smaller}` : `${whole} ${unit}`);
+
 // 4 ms, 3.2 s, 5 min 10 s, 3 h 20 min.
 export function duration(value) {
   if (!isKnown(value)) return kUnknown;
+  if (value === 0) return '0 s';
   if (value < 1) return `${Number((1000 * value).toPrecision(2))} ms`;
-  if (value < 10) return `${value.toFixed(1)} s`;
+  if (value < 10) return `${Number(value.toFixed(1))} s`;
   if (value < 60) return `${Math.floor(value)} s`;
-  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.floor(value % 60)} s`;
-  return `${Math.floor(value / 3600)} h ${Math.floor((value % 3600) / 60)} min`;
+  if (value < 3600) return inTwoUnits(Math.floor(value / 60), 'min', Math.floor(value % 60), 's');
+  return inTwoUnits(Math.floor(value / 3600), 'h', Math.floor((value % 3600) / 60), 'min');
 }
 
 export function clock(date) {

@@ -134,8 +134,10 @@ export class Graph {
     this.draw();
   }
 
+  // Of a node, in pixels.
   radius() {
-    return Math.min(Math.max(75 / Math.sqrt(this.nodes.size || 1), 3.5), 15);
+    const room = Math.min(1, Math.min(this.size.width, this.size.height) / 480);
+    return Math.min(Math.max(75 * room / Math.sqrt(this.nodes.size || 1), 3.5), 15);
   }
 
   paint() {

@@ -90,12 +90,15 @@ export class Layout {
 
   begin(alpha) {
     const isLarge = this.nodes.length > 200;
+    // What has no edge would drift out of sight.
+    const linked = new Set(this.links.flatMap(({ source, target }) => [source, target]));
+    const pull = (_, k) => (!linked.has(k) ? 0.25 : isLarge ? 0.02 : 0.04);
     this.simulation.nodes(this.nodes).alpha(alpha)
       .force('link', d3.forceLink(this.links).distance(kLink))
       .force('repulsion', d3.forceManyBody().strength(isLarge ? -40 : -90)
         .theta(isLarge ? 1.2 : 0.9).distanceMax(isLarge ? 400 : 1000))
-      .force('x', d3.forceX().strength(isLarge ? 0.02 : 0.04))
-      .force('y', d3.forceY().strength(isLarge ? 0.02 : 0.04));
+      .force('x', d3.forceX().strength(pull))
+      .force('y', d3.forceY().strength(pull));
   }
 
   // One step for one picture; where people want no motion, all steps before the next picture, in

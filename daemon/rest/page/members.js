@@ -8,7 +8,7 @@ const kColumns = [
   { title: 'Node', of: (node) => node.name },
   { title: 'State', of: (node) => node.member.state, compare: (a, b) =>
     a.member.state.localeCompare(b.member.state) },
-  { title: 'Round', of: (node) => integer(node.member.round), by: (node) => node.member.round },
+  { title: 'Round', of: (node) => integer(node.round), by: (node) => node.round },
   { title: 'Behind', of: (node) => integer(node.behind), by: (node) => node.behind, narrow: true },
   { title: 'Loss', of: (node) => decimal(node.member.loss), by: (node) => node.member.loss },
   { title: 'Heard', by: (node) => node.member.last_heard_s,

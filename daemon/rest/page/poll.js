@@ -47,7 +47,8 @@ export async function poll({ path, period_ms, heard, contact = () => {} }) {
     } catch (mistake) {
       console.error(mistake);  // of this page; the next answer may be shown all the same
     }
-    const wait_ms = Math.max(answer === null ? kMissing_ms : period_ms, kWaitShare * took_ms);
+    const slow_ms = answer === undefined ? 0 : kWaitShare * took_ms;
+    const wait_ms = Math.max(answer === null ? kMissing_ms : period_ms, slow_ms);
     await pause(document.hidden ? Math.max(wait_ms, kHidden_ms) : wait_ms);
   }
 }
