@@ -162,11 +162,11 @@ class Chart {
     return {
       width: this.width(), height: kHeight, legend: { show: false },
       scales: { x: { time: false }, y: { distr: isLogarithmic ? 3 : 1 } },
-      axes: [this.axis(kAbscissas[settings.abscissa], { space: 90, size: 34,
+      axes: [this.axis(kAbscissas[settings.abscissa], { space: 75, size: 34,
         ...(settings.abscissa === 'time_s' ? { incrs: kSeconds } : {}) }),
              this.axis(this.spec.format, { size: kAxisWidth, space: 34,
                                            ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
-      padding: [8, 26, 0, 0],
+      padding: [14, 26, 0, 0],
       series: [{}, ...styles.map(lineStyle)],
       bands: max > 0 && min > 0 ? [{ series: [max, min], fill: themed('--band') }] : [],
       cursor: { sync: { key: 'curves', scales: ['x', null] }, y: false,

@@ -24,7 +24,7 @@ function facts({ member, edge, round, behind, isSelf }, status) {
   const rows = [];
   if (member) {
     rows.push(['state', member.state], ['round', integer(round)]);
-    if (behind > 0) rows.push(['behind', `${integer(behind)} rounds`]);
+    if (behind > 0) rows.push(['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`]);
     rows.push(['loss', decimal(member.loss)]);
     rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);
     rows.push(['address', member.control]);

@@ -1,6 +1,6 @@
 // The sentence on top: how it goes, in words. What is wrong comes first.
 import { byId, setHidden, setItems, setText } from './dom.js';
-import { decimal, duration, integer, percent } from './format.js';
+import { decimal, duration, integer, percent, rate } from './format.js';
 
 const kDoing = {
   starting: 'starts', joining: 'joins the others', training: 'trains', degraded: 'trains, and not as it should',
@@ -39,6 +39,23 @@ export function statusSentence({ node, run }, config) {
          (wanted ? `; it ends at ${wanted}` : '') + '.';
 }
 
+// What the fleet does in numbers; empty where it is not known.
+function fleetNumbers(fleet) {
+  const counts = ['training', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
+    .map((state) => `${integer(fleet[state])} ${state}`);
+  const parts = [counts.join(', ')];
+  if (fleet.samples_per_s) parts.push(`${integer(fleet.samples_per_s.total)} samples/s`);
+  if (fleet.bytes_per_s) parts.push(rate(fleet.bytes_per_s.total));
+  if (fleet.computing) parts.push(`computing ${percent(fleet.computing.mean)} of the time`);
+  return parts.filter((part) => part).join(' · ');
+}
+
+function showFleet(fleet) {
+  const numbers = fleet ? fleetNumbers(fleet) : '';
+  setText(byId('fleet'), numbers);
+  setHidden(byId('fleet'), numbers === '');
+}
+
 // The fleet's sentence stands above this node's own where there is one.
 export function showSentence({ status, fleet, config }) {
   if (!status) return;
@@ -49,6 +66,7 @@ export function showSentence({ status, fleet, config }) {
   setText(byId('sentence'), summary || (hasReasons ? `${reasons[0]}. ${own}` : own));
   setItems(byId('reasons'), summary ? reasons.map((reason) => `This node ${reason}`)
                                     : reasons.slice(1));
+  showFleet(fleet);
   setText(byId('who'), status.node.name);
   setText(byId('state'), status.node.state);
   byId('state').className = `chip is-${status.node.state}`;
