@@ -42,7 +42,11 @@ export function smoothed(values, share, isLogarithmic) {
   return average(logarithms, share).map((value) => (value === null ? null : Math.exp(value)));
 }
 
-function average(values, share) {
+// Over the same part of the abscissa, however many points there are: a few evaluations are hardly
+// smoothed.
+function average(values, shareOfMany) {
+  const known = values.filter((value) => value !== null).length;
+  const share = shareOfMany ** (kPointsShown / Math.max(known, 1));
   let sum = 0;
   let weight = 0;
   return values.map((value) => {

@@ -24,17 +24,17 @@ export const byName = (a, b) => collator.compare(a.name, b.name);
 // Vectors of a neighbour say its round sooner than news of it.
 const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
 
-// Rounds behind the furthest. Of one that is no neighbour those are left out that it has trained
-// since it was last heard if it goes at this node's pace: else old news would seem a slow node.
-function roundsBehind(node, furthest, pace) {
+// Rounds behind the furthest; of one that is no neighbour, behind what this node had done when that
+// one was last heard: else old news would seem a slow node.
+function roundsBehind(node, furthest, roundAgo) {
   if (!node.member || node.fading !== undefined) return undefined;
-  const unseen = node.edge || node.isSelf ? 0 : pace * node.member.last_heard_s;
-  return Math.max(0, Math.round(furthest - node.round - unseen));
+  const isSeen = node.edge || node.isSelf;
+  return Math.max(0, (isSeen ? furthest : roundAgo(node.member.last_heard_s)) - node.round);
 }
 
-// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. `pace`
-// is this node's, in rounds a second.
-export function fleetNodes({ status, members, neighbors, topology, pace }) {
+// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. `roundAgo`
+// gives the round of this node so many seconds ago.
+export function fleetNodes({ status, members, neighbors, topology, roundAgo }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
   for (const member of members?.members ?? [])
@@ -49,6 +49,6 @@ export function fleetNodes({ status, members, neighbors, topology, pace }) {
   }
   const rounds = nodes.filter((node) => node.fading === undefined).map((node) => node.round);
   const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
-  for (const node of nodes) node.behind = roundsBehind(node, furthest, pace);
+  for (const node of nodes) node.behind = roundsBehind(node, furthest, roundAgo);
   return nodes;
 }

@@ -12,11 +12,17 @@ import { FleetSeries, Series, Window } from './series.js';
 import { listenForTheme } from './theme.js';
 import { TimeSplit } from './time_split.js';
 
+const kRoundsKept_s = 120;
+const rounds = new Window(kRoundsKept_s);
+
+// This node's round so many seconds ago, as far back as it is known.
+function roundAgo(seconds) {
+  return rounds.at(rounds.newest.at_s - seconds)?.value ?? 0;
+}
+
 // The documents that were heard last, null where there is none.
 const state = { status: null, members: null, neighbors: null, topology: null, fleet: null,
-                config: null, events: [], pace: 0 };
-const kPaceSpan_s = 15;
-const rounds = new Window(kPaceSpan_s);
+                config: null, events: [], roundAgo };
 const series = new Series();
 const fleet = new FleetSeries();
 const events = new Events();
@@ -41,18 +47,11 @@ function forgetEarlierLife(status) {
   events.clear();
 }
 
-// Rounds a second, lately.
-function pace({ node, run }) {
-  rounds.add(node.uptime_s, run.round);
-  const elapsed_s = node.uptime_s - rounds.oldest.at_s;
-  return elapsed_s > 0 ? (run.round - rounds.oldest.value) / elapsed_s : 0;
-}
-
 function hearStatus(status) {
   if (!status) return;
   forgetEarlierLife(status);
   state.status = status;
-  state.pace = pace(status);
+  rounds.add(status.node.uptime_s, status.run.round);
   showSentence(state);
   timeSplit.update(status);
 }

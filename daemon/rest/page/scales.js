@@ -21,8 +21,8 @@ export const kMeasures = {
   },
   lateness: {
     of: (node) => node.behind, format: integer, least: () => 5,
-    help: 'Rounds that a node is behind the furthest, beyond what the age of the news explains: one ' +
-          'that stays far behind is slow, stopped or cut off.',
+    help: 'Rounds that a node is behind, beyond what the age of the news explains: one that ' +
+          'stays far behind is slow, stopped or cut off.',
   },
 };
 

@@ -74,4 +74,13 @@ export class Window {
   get oldest() {
     return this.entries[0];
   }
+
+  get newest() {
+    return this.entries.at(-1) ?? { at_s: 0, value: 0 };
+  }
+
+  // The newest that was there then, else the oldest.
+  at(at_s) {
+    return this.entries.findLast((entry) => entry.at_s <= at_s) ?? this.oldest;
+  }
 }
