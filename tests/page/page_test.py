@@ -43,7 +43,7 @@ class Node:
 
 
 def text(selector):
-    return f"document.querySelector('{selector}').textContent"
+    return f"(document.querySelector('{selector}')?.textContent ?? '')"
 
 
 def shows_what_nodes_say(browser):
@@ -69,7 +69,7 @@ def is_used_by_keyboard(browser):
 
 def answers_clicks(browser):
     browser.value("document.querySelector('#columns button').click()")
-    browser.wait_for("document.querySelector('#rows td').textContent === 'node-2'")
+    browser.wait_for(f"{text('#rows td')} === 'node-2'")
     browser.value("document.querySelector('.curve').click()")
     browser.wait_for("!document.querySelector('.help').hidden")
     filtered = """(() => { const field = document.getElementById('filter');

@@ -332,6 +332,10 @@ export class Graph {
 
   select(name) {
     this.selected = name;
+    const node = this.nodes.get(name);
+    this.canvas.setAttribute('aria-label', node
+      ? `${name}, ${node.member?.state ?? 'not known'}, loss ${decimal(node.member?.loss)}`
+      : 'Graph of the nodes. Arrow keys go from node to node.');
     showDetails(this.nodes.get(name) ?? this.self(), this.state);
     this.draw();
   }
