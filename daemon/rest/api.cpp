@@ -11,6 +11,7 @@
 #include "daemon/process/model_file.h"
 #include "daemon/process/worker.h"
 #include "daemon/rest/fleet_json.h"
+#include "daemon/rest/page.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
 #include "daemon/rest/status_json.h"
@@ -80,6 +81,7 @@ class Api {
       : board_(&board), config_(std::move(config)), options_(std::move(options)) {}
 
   HttpResponse answer(const HttpRequest& request) {
+    if (auto page = page_response(request)) return *std::move(page);
     const auto route = std::ranges::find(kRoutes, request.target, &Route::path);
     if (route == kRoutes.end())
       return error_response(404, "not_found", fmt::format("no resource {}", request.target));

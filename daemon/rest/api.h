@@ -18,7 +18,8 @@ using ConfigProvider = std::function<std::string()>;
 struct ApiOptions {
   // Without it everybody who reaches the address may change things.
   std::optional<std::string> token = {};
-  // Asks for the token on reading too, as beyond loopback; /healthz and /readyz stay open.
+  // Asks for the token on reading too, as beyond loopback; /healthz, /readyz and the page, which
+  // holds nothing of the node, stay open.
   bool guard_reads = false;
   // Of the numbers of /v1/model.
   models::Precision precision = models::Precision::f32;

@@ -16,7 +16,7 @@ struct HttpRequest {
   std::string body = {};
   // Fields of the head, empty when absent.
   std::string host = {}, origin = {}, content_type = {}, authorization = {};
-  std::string accept = {}, last_event_id = {};
+  std::string accept = {}, last_event_id = {}, if_none_match = {};
 };
 
 // What there is to send now, empty for nothing yet. Called in the thread of the server, again and
@@ -32,7 +32,7 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body = {};
-  std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, such as Allow
+  std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, or others: Allow
   HttpLater later = {};    // gives the response instead, if it is set
   HttpSource stream = {};  // after the head comes what this gives, without an end; no body then
 };

@@ -60,7 +60,8 @@ HttpRequest from_wire(WireRequest&& wire) {
           .content_type = text(wire[http::field::content_type]),
           .authorization = text(wire[http::field::authorization]),
           .accept = text(wire[http::field::accept]),
-          .last_event_id = text(wire["Last-Event-ID"])};
+          .last_event_id = text(wire["Last-Event-ID"]),
+          .if_none_match = text(wire[http::field::if_none_match])};
 }
 
 struct Framing {
@@ -76,7 +77,8 @@ WireResponse to_wire(HttpResponse&& response, Framing framing) {
   wire.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.fields) wire.set(name, value);
   wire.keep_alive(framing.keep_alive);
-  if (!response.stream) wire.content_length(response.body.size());
+  // The length of a 304 would be that of the body which the client has.
+  if (!response.stream && response.status != 304) wire.content_length(response.body.size());
   if (!framing.head) wire.body() = std::move(response.body);
   return wire;
 }

@@ -1,0 +1,60 @@
+#include "daemon/rest/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr std::string_view kFolder = "/page/";
+constexpr std::string_view kPolicy =
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// Whether a field If-None-Match names the file. A proxy may have made the tag a weak one: W/"…".
+bool names(std::string_view if_none_match, std::string_view etag) {
+  for (const std::string& part : split(if_none_match, ',')) {
+    std::string_view tag = trim(part);
+    if (tag.starts_with("W/")) tag.remove_prefix(2);
+    if (tag == "*" || tag == etag) return true;
+  }
+  return false;
+}
+
+HttpResponse wrong_method(const HttpRequest& request) {
+  HttpResponse response =
+      error_response(405, "method_not_allowed",
+                     fmt::format("{} allows GET, not {}", request.target, request.method));
+  response.fields.emplace_back("Allow", "GET, HEAD");
+  return response;
+}
+
+}  // namespace
+
+std::optional<PageFile> page_file(std::string_view target) {
+  std::string_view path = "index.html";
+  if (target.starts_with(kFolder))
+    path = target.substr(kFolder.size());
+  else if (target != "/")
+    return std::nullopt;
+  const auto files = page_files();
+  const auto found = std::ranges::find(files, path, &PageFile::path);
+  return found == files.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<HttpResponse> page_response(const HttpRequest& request) {
+  const auto file = page_file(request.target);
+  if (!file) return std::nullopt;
+  if (request.method != "GET") return wrong_method(request);
+  const bool is_known = names(request.if_none_match, file->etag);
+  return HttpResponse{.status = is_known ? 304 : 200,
+                      .content_type = std::string(file->content_type),
+                      .body = is_known ? "" : std::string(file->bytes),
+                      .fields = {{"Cache-Control", "no-cache"},
+                                 {"ETag", std::string(file->etag)},
+                                 {"Content-Security-Policy", std::string(kPolicy)}}};
+}
+
+}  // namespace starling::daemon

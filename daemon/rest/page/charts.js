@@ -1,0 +1,256 @@
+// The charts of this node's training, with the fleet's band behind each curve. Their cursors and
+// their abscissas move together.
+import { aboveZero, fleetCurve, shown, smoothed } from './curves.js';
+import { byId, element, setHidden, setText, themed } from './dom.js';
+import { bytes, decimal, duration, integer, percent, rate } from './format.js';
+
+const kHeight = 200;
+const kAxisWidth = 76;
+const kAbscissas = { round: integer, time_s: duration, bytes };
+
+// Between two marks of a clock's axis.
+const kSeconds = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200,
+                  4 * 3600, 8 * 3600, 86400, 2 * 86400];
+
+const kFleetHelp = 'The dashed line is the mean over all nodes, the band behind it reaches from ' +
+  'the smallest to the largest: where the band is narrow, the nodes agree.';
+
+// What a chart draws: `own` are curves of this node's points; `fleet` gives the object of
+// /v1/fleet with the same meaning.
+const kCharts = [
+  { key: 'loss', title: 'Loss', format: decimal, fleet: (said) => said.loss,
+    own: [{ name: 'loss', label: 'this node', help:
+      'Mean loss of this node’s latest batch, before its step: it should fall and then level off; ' +
+      'a rise over many rounds means that the learning rate is too large.' }] },
+  { key: 'accuracy', title: 'Accuracy', format: percent, fleet: (said) => said.accuracy,
+    own: [{ name: 'accuracy', label: 'this node', help:
+      'Share of the held-out samples that this node’s model gets right: it should rise and then ' +
+      'level off.' }] },
+  { key: 'rmse', title: 'Held-out error', format: decimal, fleet: () => null,
+    own: [{ name: 'rmse', label: 'this node', help:
+      'Root mean square error on held-out samples, in units of the target: it should fall and ' +
+      'then level off.' }] },
+  { key: 'distance', title: 'Consensus distance', format: decimal, isLogarithmic: true,
+    fleet: (said) => said.consensus_distance,
+    own: [{ name: 'distance', label: 'this node to the mean', help:
+      'How far this node’s model is from the mean of all models, relative to that mean: small and ' +
+      'level is healthy; if it grows the nodes drift apart, and a falling loss deceives.' },
+    { name: 'distance_to_optimum', label: 'this node to the optimum', help:
+      'How far this node’s model is from the best model, which is known for this problem: an exact ' +
+      'algorithm lets it fall to rounding, plain averaging stops at a distance.' }] },
+  { key: 'bytes_per_s', title: 'Traffic', format: rate, fleet: (said) => said.bytes_per_s,
+    own: [{ name: 'bytes_per_s', label: 'sent by this node', help:
+      'Bytes of models that this node sends a second: a dip means that rounds took longer, for ' +
+      'instance because it waited for a neighbour.' }] },
+];
+
+// The curve of a quantity of which there is one number for the whole fleet, else its mean.
+const middle = (object) => object?.mean ?? object?.value;
+
+class Chart {
+  constructor(root, spec, owner) {
+    this.spec = spec;
+    this.owner = owner;
+    this.help = element('p', { class: 'help', hidden: '' });
+    this.legend = element('div', { class: 'curves' });
+    this.plotted = element('div', { class: 'plot' });
+    this.root = element('section', { class: 'chart', 'aria-label': spec.title },
+      element('h3', {}, spec.title), this.plotted, this.legend, this.help);
+    root.append(this.root);
+    this.plot = null;
+    this.shape = '';
+  }
+
+  // The curves that have values: {label, help, style, values}.
+  curves(points, places, settings) {
+    const { spec } = this;
+    const isLogarithmic = this.isLogarithmic(settings);
+    const found = [];
+    for (const [k, { name, label, help }] of spec.own.entries()) {
+      const values = points.map((point) => point[name]);
+      if (settings.smoothing > 0 && k === 0) found.push({ style: 'raw', values });
+      found.push({ label, help, style: k === 0 ? 'own' : 'other',
+                   values: smoothed(values, settings.smoothing, isLogarithmic) });
+    }
+    const fleet = (pick) => fleetCurve(settings.fleet, settings.abscissa, places,
+                                       (said) => pick(spec.fleet(said)));
+    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean', values: fleet(middle) });
+    found.push({ style: 'max', values: fleet((object) => object?.max) });
+    found.push({ style: 'min', values: fleet((object) => object?.min) });
+    const known = found.filter(({ values }) => values.some((value) => value !== null));
+    return isLogarithmic
+      ? known.map((curve) => ({ ...curve, values: aboveZero(curve.values) })) : known;
+  }
+
+  isLogarithmic(settings) {
+    return this.spec.isLogarithmic || (this.spec.key === 'loss' && settings.logLoss);
+  }
+
+  show(points, places, settings) {
+    this.drawn = this.curves(points, places, settings);
+    const isEmpty = !this.drawn.some(({ style }) => style === 'own' || style === 'other');
+    setHidden(this.root, isEmpty);
+    if (isEmpty) return;
+    const shape = JSON.stringify([this.drawn.map(({ style }) => style), settings.abscissa,
+                                  this.isLogarithmic(settings), settings.theme]);
+    if (shape !== this.shape) this.make(settings);
+    this.shape = shape;
+    this.plot.setData([places, ...this.drawn.map(({ values }) => values)], false);
+    this.plot.setScale('x', settings.zoom ?? { min: places[0], max: places.at(-1) });
+    this.showValues();
+  }
+
+  make(settings) {
+    this.plot?.destroy();
+    this.plot = new uPlot(this.options(settings), [[]], this.plotted);
+    this.legend.replaceChildren();
+    this.values = this.drawn.map((curve) => this.entry(curve));
+  }
+
+  // A button of the legend, which explains its curve; gives the place of the curve's value.
+  entry({ label, help, style }) {
+    if (!label) return null;
+    const value = element('span', { class: 'value' });
+    const button = element('button', { type: 'button', class: 'curve', title: help,
+                                       'aria-expanded': 'false' },
+      element('span', { class: `swatch ${style}` }), `${label} `, value,
+      element('span', { class: 'what', 'aria-hidden': 'true' }, '?'));
+    button.addEventListener('click', () => this.explain(button, help));
+    this.legend.append(button);
+    return value;
+  }
+
+  explain(button, help) {
+    const opens = button.getAttribute('aria-expanded') !== 'true';
+    for (const other of this.legend.children) other.setAttribute('aria-expanded', 'false');
+    button.setAttribute('aria-expanded', String(opens));
+    setText(this.help, opens ? help : '');
+    setHidden(this.help, !opens);
+  }
+
+  // At the cursor, else the newest; of a curve with gaps the last value before.
+  showValues() {
+    const at = this.plot.cursor.idx;
+    this.drawn.forEach(({ values }, k) => {
+      if (!this.values[k]) return;
+      let place = at ?? values.length - 1;
+      while (place > 0 && values[place] === null) --place;
+      setText(this.values[k], this.spec.format(values[place]));
+    });
+  }
+
+  width() {
+    return Math.max(200, this.plotted.clientWidth);
+  }
+
+  resize() {
+    this.plot?.setSize({ width: this.width(), height: kHeight });
+  }
+
+  axis(format, more) {
+    return { stroke: themed('--quiet'), font: '12px system-ui, sans-serif',
+             grid: { stroke: themed('--grid'), width: 1 }, ticks: { stroke: themed('--grid') },
+             values: (_, values) => values.map((value) => (value === null ? '' : format(value))),
+             ...more };
+  }
+
+  options(settings) {
+    const styles = this.drawn.map(({ style }) => style);
+    const max = styles.indexOf('max') + 1;
+    const min = styles.indexOf('min') + 1;
+    const isLogarithmic = this.isLogarithmic(settings);
+    return {
+      width: this.width(), height: kHeight, legend: { show: false },
+      scales: { x: { time: false }, y: { distr: isLogarithmic ? 3 : 1 } },
+      axes: [this.axis(kAbscissas[settings.abscissa], { space: 75, size: 34,
+        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds } : {}) }),
+             this.axis(this.spec.format, { size: kAxisWidth, space: 34,
+                                           ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
+      padding: [14, 26, 0, 0],
+      series: [{}, ...styles.map(lineStyle)],
+      bands: max > 0 && min > 0 ? [{ series: [max, min], fill: themed('--band') }] : [],
+      cursor: { sync: { key: 'curves', scales: ['x', null] }, y: false,
+                drag: { x: true, y: false, setScale: false },
+                bind: { dblclick: () => () => this.owner.zoom(null) } },
+      hooks: { setCursor: [() => this.showValues()], setSelect: [(plot) => this.select(plot)] },
+    };
+  }
+
+  select(plot) {
+    const { left, width } = plot.select;
+    if (width < 4) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.owner.zoom({ min: plot.posToVal(left, 'x'), max: plot.posToVal(left + width, 'x') });
+  }
+}
+
+// Of a logarithmic axis: powers of ten, with 2 and 5 times them where there are few; its ends where
+// there is none.
+function decades(plot) {
+  const { min, max } = plot.scales.y;
+  const first = Math.floor(Math.log10(min));
+  const count = Math.ceil(Math.log10(max)) - first;
+  const step = Math.ceil(count / 6);
+  const factors = count > 2 ? [1] : [1, 2, 5];
+  const found = [];
+  for (let k = 0; k <= count; k += step)
+    found.push(...factors.map((factor) => factor * 10 ** (first + k)));
+  const within = found.filter((value) => value >= 0.999 * min && value <= 1.001 * max);
+  return within.length > 1 ? within : [min, max];
+}
+
+function lineStyle(style) {
+  const lines = {
+    raw: { stroke: themed('--own-faint'), width: 1 },
+    own: { stroke: themed('--own'), width: 2 },
+    other: { stroke: themed('--other'), width: 2 },
+    mean: { stroke: themed('--fleet'), width: 2, dash: [6, 4] },
+    max: { stroke: 'transparent', width: 0 },
+    min: { stroke: 'transparent', width: 0 },
+  };
+  return { spanGaps: true, points: { show: false }, ...lines[style] };
+}
+
+export class Charts {
+  constructor(series, fleet) {
+    this.series = series;
+    this.fleet = fleet;
+    this.charts = kCharts.map((spec) => new Chart(byId('charts'), spec, this));
+    this.settings = { abscissa: 'round', smoothing: 0.6, logLoss: true, zoom: null };
+    this.listen();
+    new ResizeObserver(() => this.charts.forEach((chart) => chart.resize())).observe(byId('charts'));
+  }
+
+  listen() {
+    byId('smoothing').value = this.settings.smoothing;
+    byId('log-loss').checked = this.settings.logLoss;
+    const on = (id, event, change) => byId(id).addEventListener(event, () => {
+      change(byId(id));
+      this.show();
+    });
+    on('smoothing', 'input', (input) => { this.settings.smoothing = Number(input.value); });
+    on('log-loss', 'change', (input) => { this.settings.logLoss = input.checked; });
+    on('abscissa', 'change', (input) => {
+      this.settings.abscissa = input.value;
+      this.settings.zoom = null;
+    });
+    byId('zoom-out').addEventListener('click', () => this.zoom(null));
+  }
+
+  // Of the abscissa of all charts; null shows all.
+  zoom(range) {
+    this.settings.zoom = range;
+    this.show();
+  }
+
+  show() {
+    const points = shown(this.series.points);
+    setHidden(byId('no-curves'), points.length > 0);
+    setHidden(byId('zoom-out'), this.settings.zoom === null);
+    setHidden(byId('charts'), points.length === 0);
+    if (points.length === 0) return;
+    const places = points.map((point) => point[this.settings.abscissa]);
+    const settings = { ...this.settings, fleet: this.fleet.points, theme: themed('--page') };
+    for (const chart of this.charts) chart.show(points, places, settings);
+  }
+}

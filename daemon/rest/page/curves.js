@@ -1,0 +1,76 @@
+// From series to curves: a few hundred points of each, smoothed, over a common abscissa.
+
+const kPointsShown = 500;
+
+function mean(values) {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+// One point for each group of rounds that follow each other: means, and the group's bytes a second
+// since the group before.
+function summary(group, before) {
+  const last = group.at(-1);
+  const elapsed_s = last.time_s - before.time_s;
+  const of = (name) => mean(group.map((point) => point[name]));
+  return {
+    round: last.round, time_s: last.time_s, bytes: last.bytes,
+    loss: of('loss'), accuracy: of('accuracy'), rmse: of('rmse'), distance: of('distance'),
+    distance_to_optimum: of('distance_to_optimum'),
+    bytes_per_s: elapsed_s > 0 ? (last.bytes - before.bytes) / elapsed_s : null,
+  };
+}
+
+// Groups begin at the same points while the series grows, so that curves do not flicker.
+export function shown(points) {
+  let size = 1;
+  while (points.length / size > kPointsShown) size *= 2;
+  const summaries = [];
+  let before = { time_s: 0, bytes: 0 };
+  for (let k = 0; k < points.length; k += size) {
+    summaries.push(summary(points.slice(k, k + size), before));
+    before = summaries.at(-1);
+  }
+  return summaries;
+}
+
+// Exponential moving average, corrected for its beginning; what is not known stays unknown. For a
+// logarithmic axis it is that of the logarithms, else a steep fall would seem to come late.
+export function smoothed(values, share, isLogarithmic) {
+  if (!isLogarithmic) return average(values, share);
+  const logarithms = aboveZero(values).map((value) => (value === null ? null : Math.log(value)));
+  return average(logarithms, share).map((value) => (value === null ? null : Math.exp(value)));
+}
+
+// Over the same part of the abscissa, however many points there are: a few evaluations are hardly
+// smoothed.
+function average(values, shareOfMany) {
+  const known = values.filter((value) => value !== null).length;
+  const share = shareOfMany ** (kPointsShown / Math.max(known, 1));
+  let sum = 0;
+  let weight = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    sum = share * sum + (1 - share) * value;
+    weight = share * weight + (1 - share);
+    return sum / weight;
+  });
+}
+
+// The fleet's value at each place of the abscissa, between its polls in a straight line. `pick`
+// takes a document of the fleet and gives a number, or undefined.
+export function fleetCurve(fleet, abscissa, places, pick) {
+  const known = fleet.map(({ place, fleet: said }) => ({ at: place[abscissa], value: pick(said) }))
+    .filter(({ value }) => Number.isFinite(value));
+  let next = 0;
+  return places.map((at) => {
+    while (next < known.length && known[next].at < at) ++next;
+    if (next === known.length) return null;
+    if (next === 0) return known[0].at === at ? known[0].value : null;
+    const [a, b] = [known[next - 1], known[next]];
+    return a.value + (b.value - a.value) * (at - a.at) / (b.at - a.at);
+  });
+}
+
+// For a logarithmic axis: what is not above zero has no place on it.
+export const aboveZero = (values) => values.map((value) => (value > 0 ? value : null));

@@ -1,0 +1,54 @@
+// The nodes as all panels see them: one object a node, made of members, topology and neighbours.
+
+const kFading_s = 600;  // a dead node is shown for ten minutes
+
+const isGone = (member) => member.state === 'dead' || member.state === 'left';
+
+// Between 1, just gone, and 0: not shown any more. Undefined for one that is there.
+export const fading = (member) =>
+  (member && isGone(member) ? Math.max(0, 1 - member.last_heard_s / kFading_s) : undefined);
+
+// Where the node's page is; null where it says no address that could be one.
+export function pageOf(member) {
+  const address = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]+)$/;
+  const http = address.exec(member?.http ?? '');
+  if (!http || http[2] === '0') return null;
+  const isAny = http[1] === '0.0.0.0' || http[1] === '[::]';
+  const host = isAny ? address.exec(member.control ?? '')?.[1] : http[1];
+  return host ? `http://${host}:${http[2]}/` : null;
+}
+
+const collator = new Intl.Collator('en', { numeric: true });
+export const byName = (a, b) => collator.compare(a.name, b.name);
+
+// Vectors of a neighbour say its round sooner than news of it.
+const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
+
+// Rounds behind the furthest; of one that is no neighbour, behind what this node had done when that
+// one was last heard: else old news would seem a slow node.
+function roundsBehind(node, furthest, roundAgo) {
+  if (!node.member || node.fading !== undefined) return undefined;
+  const isSeen = node.edge || node.isSelf;
+  return Math.max(0, (isSeen ? furthest : roundAgo(node.member.last_heard_s)) - node.round);
+}
+
+// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. `roundAgo`
+// gives the round of this node so many seconds ago.
+export function fleetNodes({ status, members, neighbors, topology, roundAgo }) {
+  const known = new Map();
+  for (const { name } of topology?.nodes ?? []) known.set(name, { name });
+  for (const member of members?.members ?? [])
+    known.set(member.name, { ...known.get(member.name), name: member.name, member });
+  for (const edge of neighbors?.neighbors ?? [])
+    if (known.has(edge.name)) known.get(edge.name).edge = edge;
+  const nodes = [...known.values()].sort(byName);
+  for (const node of nodes) {
+    node.isSelf = node.name === status?.node.name;
+    node.fading = fading(node.member);
+    node.round = roundOf(node);
+  }
+  const rounds = nodes.filter((node) => node.fading === undefined).map((node) => node.round);
+  const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
+  for (const node of nodes) node.behind = roundsBehind(node, furthest, roundAgo);
+  return nodes;
+}

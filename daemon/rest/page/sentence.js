@@ -1,0 +1,76 @@
+// The sentence on top: how it goes, in words. What is wrong comes first.
+import { byId, setHidden, setItems, setText } from './dom.js';
+import { decimal, duration, integer, percent, rate } from './format.js';
+
+const kDoing = {
+  starting: 'starts', joining: 'joins the others', training: 'trains', degraded: 'trains, and not as it should',
+  leaving: 'is leaving', finished: 'has finished',
+};
+
+// The values of the keys stop.*, of which zero and nothing mean that there is no such goal.
+const kGoals = {
+  'stop.accuracy': (value) => `accuracy ${percent(value)}`,
+  'stop.loss': (value) => `loss ${decimal(value)}`,
+  'stop.rounds': (value) => `${integer(value)} rounds`,
+  'stop.seconds': (value) => duration(value),
+};
+
+export function goal(config) {
+  const goals = Object.entries(kGoals)
+    .map(([key, text]) => [Number(config?.[key]?.value), text])
+    .filter(([value]) => value > 0)
+    .map(([value, text]) => text(value));
+  return goals.join(' or ');
+}
+
+function progress(run) {
+  const parts = [];
+  if (run.eval?.accuracy !== undefined) parts.push(`accuracy ${percent(run.eval.accuracy)}`);
+  if (run.eval?.rmse !== undefined) parts.push(`held-out error ${decimal(run.eval.rmse)}`);
+  if (run.loss !== undefined) parts.push(`loss ${decimal(run.loss)}`);
+  if (run.round > 0) parts.push(`round ${integer(run.round)}`);
+  return parts.join(', ');
+}
+
+export function statusSentence({ node, run }, config) {
+  const doing = `${node.name} ${kDoing[node.state] ?? node.state}`;
+  const wanted = goal(config);
+  return [doing, progress(run)].filter((part) => part).join(': ') +
+         (wanted ? `; it ends at ${wanted}` : '') + '.';
+}
+
+// What the fleet does in numbers; empty where it is not known.
+function fleetNumbers(fleet) {
+  const counts = ['training', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
+    .map((state) => `${integer(fleet[state])} ${state}`);
+  const parts = [counts.join(', ')];
+  if (fleet.samples_per_s) parts.push(`${integer(fleet.samples_per_s.total)} samples/s`);
+  if (fleet.bytes_per_s) parts.push(rate(fleet.bytes_per_s.total));
+  if (fleet.computing) parts.push(`computing ${percent(fleet.computing.mean)} of the time`);
+  return parts.filter((part) => part).join(' · ');
+}
+
+function showFleet(fleet) {
+  const numbers = fleet ? fleetNumbers(fleet) : '';
+  setText(byId('fleet'), numbers);
+  setHidden(byId('fleet'), numbers === '');
+}
+
+// The fleet's sentence stands above this node's own where there is one.
+export function showSentence({ status, fleet, config }) {
+  if (!status) return;
+  const own = statusSentence(status, config);
+  const reasons = status.node.reasons;
+  const summary = fleet?.summary;
+  const hasReasons = reasons.length > 0;
+  setText(byId('sentence'), summary || (hasReasons ? `${reasons[0]}. ${own}` : own));
+  setItems(byId('reasons'), summary ? reasons.map((reason) => `This node ${reason}`)
+                                    : reasons.slice(1));
+  showFleet(fleet);
+  setText(byId('who'), status.node.name);
+  setText(byId('state'), status.node.state);
+  byId('state').className = `chip is-${status.node.state}`;
+  setHidden(byId('state'), false);
+  setText(byId('version'), `Starling ${status.node.version}, up for ${duration(status.node.uptime_s)}`);
+  document.title = `${status.node.name}: ${status.node.state}`;
+}

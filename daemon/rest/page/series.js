@@ -1,0 +1,86 @@
+// Series of what a node says over hours, in bounded memory: beyond a limit one of every two points
+// is left out, evaluated ones last.
+
+const kPointsLimit = 10000;  // as many as the node keeps itself
+
+const isEvaluated = (point) => point.accuracy !== undefined || point.rmse !== undefined;
+
+// Of every two points one.
+function thinned(points) {
+  const kept = [];
+  for (let k = 0; k + 1 < points.length; k += 2)
+    kept.push(isEvaluated(points[k]) && !isEvaluated(points[k + 1]) ? points[k] : points[k + 1]);
+  if (points.length % 2 === 1) kept.push(points.at(-1));
+  return kept;
+}
+
+// Points with increasing rounds.
+export class Series {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    this.points = [];
+  }
+
+  get lastRound() {
+    return this.points.at(-1)?.round ?? 0;
+  }
+
+  // Whether anything was new.
+  add(points) {
+    const before = this.points.length;
+    for (const point of points)
+      if (point.round > this.lastRound) this.points.push(point);
+    const isLonger = this.points.length > before;
+    while (this.points.length > kPointsLimit) this.points = thinned(this.points);
+    return isLonger;
+  }
+}
+
+// What the fleet said, each with the place of this node's series at that moment.
+export class FleetSeries {
+  constructor() {
+    this.points = [];
+  }
+
+  clear() {
+    this.points = [];
+  }
+
+  add(place, fleet) {
+    const last = this.points.at(-1);
+    if (last && last.place.round === place.round) this.points.pop();
+    this.points.push({ place, fleet });
+    if (this.points.length > kPointsLimit)
+      this.points = this.points.filter((_, k) => k % 2 === 1 || k + 1 === this.points.length);
+  }
+}
+
+// Values of the last minutes, by time: [{at_s, value}].
+export class Window {
+  constructor(span_s) {
+    this.span_s = span_s;
+    this.entries = [];
+  }
+
+  add(at_s, value) {
+    if (this.entries.length > 0 && at_s < this.entries.at(-1).at_s) this.entries = [];
+    this.entries.push({ at_s, value });
+    while (this.entries[0].at_s < at_s - this.span_s) this.entries.shift();
+  }
+
+  get oldest() {
+    return this.entries[0];
+  }
+
+  get newest() {
+    return this.entries.at(-1) ?? { at_s: 0, value: 0 };
+  }
+
+  // The newest that was there then, else the oldest.
+  at(at_s) {
+    return this.entries.findLast((entry) => entry.at_s <= at_s) ?? this.oldest;
+  }
+}

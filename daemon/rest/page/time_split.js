@@ -1,0 +1,54 @@
+// Where a node's time goes, since its start and in the last minute.
+import { byId, element, setText } from './dom.js';
+import { duration, percent } from './format.js';
+import { Window } from './series.js';
+
+const kRecent_s = 60;
+const kParts = [
+  { key: 'compute', label: 'computing', of: (time) => time.compute_s,
+    help: 'Local steps and evaluations: what the node is there for.' },
+  { key: 'network', label: 'waiting for the network', of: (time) => time.network_wait_s,
+    help: 'Waiting while a neighbour’s vector was on its way: a faster network, or more local steps a round, would save it.' },
+  { key: 'wait', label: 'waiting for neighbours', of: (time) => time.wait_s - time.network_wait_s,
+    help: 'Waiting for neighbours that had not sent yet: they are slower than this node.' },
+  { key: 'mix', label: 'mixing', of: (time) => time.mix_s,
+    help: 'Averaging the vectors that came with its own.' },
+];
+
+const amounts = (time) => kParts.map(({ of }) => Math.max(0, of(time)));
+
+class Split {
+  constructor(title) {
+    this.bar = element('div', { class: 'bar', 'aria-hidden': 'true' },
+      ...kParts.map(({ key }) => element('span', { class: `part is-${key}` })));
+    this.list = element('ul', { class: 'parts' }, ...kParts.map(({ key, help }) =>
+      element('li', { title: help }, element('span', { class: `mark is-${key}` }), element('span'))));
+    this.root = element('div', { class: 'split' }, element('h3', {}, title), this.bar, this.list);
+    byId('splits').append(this.root);
+  }
+
+  show(parts) {
+    const total = parts.reduce((sum, part) => sum + part, 0);
+    kParts.forEach(({ label }, k) => {
+      const share = total > 0 ? parts[k] / total : 0;
+      this.bar.children[k].style.width = `${100 * share}%`;
+      setText(this.list.children[k].lastElementChild,
+              `${label} ${percent(Math.round(1000 * share) / 1000)}, ${duration(parts[k])}`);
+    });
+  }
+}
+
+export class TimeSplit {
+  constructor() {
+    this.recent = new Window(kRecent_s);
+    this.splits = [new Split('In the last minute'), new Split('Since the node started')];
+  }
+
+  update({ node, time }) {
+    const all = amounts(time);
+    this.recent.add(node.uptime_s, all);
+    const before = this.recent.oldest.value;
+    this.splits[0].show(all.map((amount, k) => Math.max(0, amount - before[k])));
+    this.splits[1].show(all);
+  }
+}
