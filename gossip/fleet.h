@@ -43,7 +43,7 @@ struct FleetStatus {
   double model_share = 0;        // of the nodes that the estimates reach; 1 once they settle
   double degraded_share = 0;     // of the nodes that train
   std::optional<double> before;  // the mean loss some time ago, to tell whether it falls
-  Duration extremes_age{};       // since the last epoch of the extremes ended
+  Duration extremes_age{};       // since the extremes were taken
 };
 
 }  // namespace starling::gossip

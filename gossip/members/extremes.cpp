@@ -12,10 +12,11 @@ namespace {
 // false number brings the numbers of epochs nearer to their end. Smaller: a node that was cut off
 // for so many epochs never follows again.
 constexpr std::uint64_t kEpochsAhead = 1'000'000;
-// Pings that an epoch lasts at least, and those for each doubling of the members. An exchange with
-// one random member in a period reaches all after log2 n + ln n periods; an epoch lasts twice as
-// long, since members enter it one after the other.
-constexpr int kPeriodsLeast = 6, kPeriodsPerDoubling = 3;
+// Periods that an epoch lasts at least, and those for each doubling of the members. In a period a
+// member meets two others, the one that it pings and one that pings it; by that an extreme reaches
+// all within log2 n periods, and the beginning of an epoch as well. Larger: what people see is
+// older. Smaller: where messages are lost it may lack some members.
+constexpr int kPeriodsLeast = 4, kPeriodsPerDoubling = 2;
 constexpr float kNone = std::numeric_limits<float>::max();
 
 }  // namespace
@@ -28,7 +29,7 @@ void Extremes::tick(Time now, std::size_t members) {
 
 void Extremes::begin(Time now, std::uint64_t epoch) {
   last_ = std::exchange(current_, {epoch, {}, {}});
-  begun_ = finished_ = now;
+  values_of_ = std::exchange(begun_, now);
   for (const std::optional<double>& value : own_) {
     const auto own = static_cast<float>(value.value_or(0));
     current_.least.push_back(value ? own : kNone);

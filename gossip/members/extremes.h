@@ -24,7 +24,7 @@ class Extremes {
   };
 
   // `period`: between two pings of a member.
-  Extremes(Duration period, Time now) : period_(period), begun_(now), finished_(now) {}
+  Extremes(Duration period, Time now) : period_(period), begun_(now), values_of_(now) {}
 
   // This node's values, from the next epoch on.
   void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
@@ -36,15 +36,15 @@ class Extremes {
 
   // Of the last epoch that ended; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
-  // When that epoch ended.
-  Time finished() const { return finished_; }
+  // When that epoch began, and its values were taken.
+  Time values_of() const { return values_of_; }
 
  private:
   void begin(Time now, std::uint64_t epoch);
   void merge(const Ranges& ranges);
 
   Duration period_;
-  Time begun_, finished_;
+  Time begun_, values_of_;
   PerQuantity<std::optional<double>> own_{};
   Ranges current_, last_;
 };

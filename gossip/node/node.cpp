@@ -292,7 +292,7 @@ void Node::Parts::sample(Time now) {
 FleetStatus Node::Parts::fleet(Time now) const {
   FleetStatus fleet = means.status();
   fleet.before = sampler.loss_before();
-  fleet.extremes_age = now - extremes.finished();
+  fleet.extremes_age = now - extremes.values_of();
   for (std::size_t k = 0; k < kQuantities; ++k) {
     const auto range = extremes.range(static_cast<Quantity>(k));
     if (!fleet.spreads[k] || !range) continue;

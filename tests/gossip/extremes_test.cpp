@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "base/prng.h"
@@ -53,7 +54,7 @@ struct Fleet {
 
 // Two epochs: one in which the values were set, one that began with them.
 Duration two_epochs(std::size_t members) {
-  return kPeriod * 2 * (6 + 3 * 10 + static_cast<int>(members) / 100);
+  return kPeriod * 2 * (4 + 2 * static_cast<int>(std::bit_width(members)) + 2);
 }
 
 }  // namespace

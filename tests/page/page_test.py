@@ -47,7 +47,7 @@ def text(selector):
 
 
 def shows_what_nodes_say(browser):
-    browser.wait_for(f"{text('#sentence')}.includes('trains')")
+    browser.wait_for(f"{text('#sentence')}.includes('train')")
     browser.wait_for("document.querySelectorAll('#rows tr').length === 3")
     browser.wait_for("document.querySelectorAll('.chart:not([hidden]) canvas').length >= 3")
     browser.wait_for(f"/[0-9]/.test({text('.curve .value')})")
