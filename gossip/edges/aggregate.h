@@ -22,7 +22,11 @@ class Aggregate {
   void set_value(Vector value);
   // Takes what a neighbour sent. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
-  void forget(NodeId neighbor) { edges_.erase(neighbor); }
+  // Forgets all neighbours but those for which `stays(id)` holds.
+  template <class Stays>
+  void keep(Stays stays) {
+    std::erase_if(edges_, [&](const auto& item) { return !stays(item.first); });
+  }
   // Averages with what each neighbour sent last. Call once a round, before flow().
   void update();
 

@@ -19,11 +19,9 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
     const bool gone = !links.all().contains(item.first);
     return gone;
   });
-  std::erase_if(told_, [&](const auto& item) {
-    const bool gone = !links.all().contains(item.first);
-    if (gone) means_.forget(item.first);
-    return gone;
-  });
+  const auto stays = [&](NodeId peer) { return links.all().contains(peer); };
+  std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
+  means_.keep(stays);
   for (auto& [peer, neighbor] : neighbors_) {
     if (!links.active(peer)) neighbor.offered_edge = 0;
     if (const Member* member = members.find(peer); member && member->phase == Phase::finished)

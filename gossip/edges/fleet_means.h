@@ -2,9 +2,9 @@
 // neighbours (see Aggregate): of a projection of the model, of the quantities of a Sample, and of
 // the squared distance of the models from their mean.
 //
-// The distance follows from exact norms: sum_i ||x_i - mean||^2 / n = sum_i ||x_i||^2 / n -
-// ||mean||^2. A node projects its model on 64 numbers (count sketch), so its own squared distance
-// is off by about one part in six, and the mean of n such squares by 1/sqrt(n) of that.
+// A node projects its model on 64 numbers (count sketch), so its own squared distance is off by
+// about one part in six, and the mean of n such squares by 1/sqrt(n) of that. The norm of the mean
+// follows from exact norms: ||mean||^2 = sum_i ||x_i||^2 / n - sum_i ||x_i - mean||^2 / n.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,11 @@ class FleetMeans {
   void receive(NodeId from, const std::vector<float>& flow, const std::vector<float>& estimate) {
     aggregate_.receive(from, flow, estimate);
   }
-  void forget(NodeId neighbor) { aggregate_.forget(neighbor); }
+  // Forgets all neighbours but those for which `stays(id)` holds.
+  template <class Stays>
+  void keep(Stays stays) {
+    aggregate_.keep(stays);
+  }
   std::vector<float> flow(NodeId to) const { return aggregate_.flow(to); }
   const std::vector<float>& estimate() const { return aggregate_.estimate(); }
 

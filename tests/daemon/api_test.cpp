@@ -50,6 +50,14 @@ Handler settled_api(Board& board, ConfigProvider config, ApiOptions options = {}
              const HttpRequest& request) { return settled(api(request)); };
 }
 
+Result<models::ModelCard> describe_line(const std::string&) {
+  return models::ModelCard{.kind = models::ModelKind::linear,
+                           .shape = {.sizes = {1, 1}},
+                           .source = models::Source::houses,
+                           .classes = 0,
+                           .table = {}};
+}
+
 struct Fixture {
   Board board;
   Handler api = settled_api(board, [] { return std::string(R"({"keys":[]})"); });
@@ -84,13 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept"
   });
   CHECK(made == 0);
   CHECK(code_of(api(get("/v1/model"))) == "not_founded");
-  board.set_describer([](const std::string&) -> Result<models::ModelCard> {
-    return models::ModelCard{.kind = models::ModelKind::linear,
-                             .shape = {.sizes = {1, 1}},
-                             .source = models::Source::houses,
-                             .classes = 0,
-                             .table = {}};
-  });
+  board.set_describer(describe_line);
   for (int asked = 2; asked <= 3; ++asked) {
     const HttpResponse response = api(get("/v1/model"));
     CHECK(made == asked);
@@ -112,13 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "The model is made when it is asked for and not kept"
 
 TEST_CASE_FIXTURE(Fixture, "All who wait for the model get the same copy of it") {
   publish(example_snapshot());
-  board.set_describer([](const std::string&) -> Result<models::ModelCard> {
-    return models::ModelCard{.kind = models::ModelKind::linear,
-                             .shape = {.sizes = {1, 1}},
-                             .source = models::Source::houses,
-                             .classes = 0,
-                             .table = {}};
-  });
+  board.set_describer(describe_line);
   board.set_wake([&] {
     if (board.is_wanted()) publish(example_snapshot());
   });

@@ -36,7 +36,7 @@ struct Ring {
   }
   void bury(std::size_t dead) {
     alive[dead] = false;
-    for (Aggregate& node : nodes) node.forget(id(dead));
+    for (Aggregate& node : nodes) node.keep([&](NodeId other) { return other != id(dead); });
   }
   // The largest distance of a live node's estimate from `mean`.
   double error(double mean) const {

@@ -327,6 +327,24 @@ TEST_CASE("A round does not wait for a newcomer that it has not offered to") {
   CHECK(newcomer.exchange.complete(now, newcomer.links));
 }
 
+TEST_CASE("A neighbour that is gone before it was told an estimate leaves nothing in the means") {
+  constexpr Time now{1s};
+  Trader a(1), b(2);
+  connect(a, b, now);
+  const NodeId peer = b.membership.roster().self();
+  Sample sample;
+  sample.values[0] = 1;
+  a.exchange.means().set(sample);
+  const std::vector<float> zero(a.exchange.means().estimate().size(), 0.0F);
+  a.exchange.means().receive(peer, zero, zero);
+  a.exchange.means().update();
+  CHECK(a.exchange.means().status().spreads[0]->mean == doctest::Approx(1));
+  CHECK(a.exchange.means().flow(peer) != zero);
+  a.links.want(now, {}, a.membership.roster(), a.outbox);
+  a.exchange.links_changed(now, a.links, a.membership.roster(), a.outbox);
+  CHECK(a.exchange.means().flow(peer) == zero);
+}
+
 TEST_CASE("An edge that begins to carry vectors to the peer carries that of the round at once") {
   constexpr Time now{1s};
   Trader a(1, Missing::reuse), b(2, Missing::reuse);
