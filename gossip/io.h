@@ -45,8 +45,12 @@ struct JoinCommand {
   Endpoint seed;
 };
 struct LeaveCommand {};
-using Input =
-    std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand, LeaveCommand>;
+// Begin no more rounds until a ResumeCommand. The round under way ends first. A paused node keeps
+// its place and its edges, answers newcomers, and the rounds of its neighbours do not wait for it.
+struct PauseCommand {};
+struct ResumeCommand {};
+using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand,
+                           LeaveCommand, PauseCommand, ResumeCommand>;
 
 // ---- outputs
 // The driver encodes the message (see transfer.h) and sends or drops it: nothing relies on arrival.
@@ -90,6 +94,8 @@ struct Event {
     edge_closed,
     averaged,  // for the first time with a neighbour
     started,
+    paused,
+    resumed,
     finished,
     data,  // in what this node's data differ from the model
     problem

@@ -10,6 +10,8 @@ std::string_view name(State state) {
       return "joining";
     case State::training:
       return "training";
+    case State::paused:
+      return "paused";
     case State::degraded:
       return "degraded";
     case State::leaving:
@@ -29,6 +31,22 @@ std::string_view name(Liveness liveness) {
     case Liveness::dead:
       return "dead";
     case Liveness::left:
+      return "left";
+  }
+  return "";
+}
+
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::joining:
+      return "joining";
+    case Phase::training:
+      return "training";
+    case Phase::paused:
+      return "paused";
+    case Phase::finished:
+      return "finished";
+    case Phase::left:
       return "left";
   }
   return "";

@@ -18,10 +18,11 @@
 
 namespace starling::gossip {
 
-enum class State { starting, joining, training, degraded, leaving, finished };
+enum class State { starting, joining, training, paused, degraded, leaving, finished };
 std::string_view name(State state);
 
 std::string_view name(Liveness liveness);
+std::string_view name(Phase phase);
 
 struct MemberStatus {
   Member member;

@@ -148,7 +148,9 @@ void Checker::see(std::size_t node, const gossip::Round& round, const Payload& v
 bool Checker::knows_donor(std::size_t node) const {
   return std::ranges::any_of(world_->status(node).members, [](const gossip::MemberStatus& member) {
     return !member.self && member.liveness == gossip::Liveness::alive &&
-           member.member.phase == gossip::Phase::training && member.member.round > 0;
+           (member.member.phase == gossip::Phase::training ||
+            member.member.phase == gossip::Phase::paused) &&
+           member.member.round > 0;
   });
 }
 

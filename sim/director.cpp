@@ -54,6 +54,8 @@ void Director::begin_fault(const Fault& fault) {
       return world_->machine(node).disk.rewind();
     case FaultKind::leave:
       return world_->leave(node);
+    case FaultKind::halt:
+      return world_->halt(node, true);
     case FaultKind::join:
       return start(node);
     default:
@@ -70,6 +72,8 @@ void Director::end_fault(const Fault& fault) {
     case FaultKind::rewind:
     case FaultKind::leave:
       return start(fault.nodes.front());
+    case FaultKind::halt:
+      return world_->halt(fault.nodes.front(), false);
     default:
       return set_weather();
   }

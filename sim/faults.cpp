@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kManyNodes = 10'000;
 constexpr double kSecondsLimit = 1e6;
 
-constexpr std::array<FaultRule, 18> kRules = {{
+constexpr std::array<FaultRule, 19> kRules = {{
     {FaultKind::lose, "lose", 0, 0, 0, 1, true},
     {FaultKind::duplicate, "duplicate", 0, 0, 0, 1, true},
     {FaultKind::reorder, "reorder", 0, 0, 0, 1, true},
@@ -33,6 +33,7 @@ constexpr std::array<FaultRule, 18> kRules = {{
     {FaultKind::join, "join", 1, 1, 0, 0, false},
     {FaultKind::corrupt, "corrupt", 0, 0, 0, 1, true},
     {FaultKind::forge, "forge", 0, 0, 0, 1, true, {}, 0.1},
+    {FaultKind::halt, "halt", 1, 1, 0, 0, true},
 }};
 
 constexpr std::string_view kNodePrefix = "node-";
@@ -173,6 +174,7 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   restarted += other.restarted;
   left += other.left;
   joined += other.joined;
+  halted += other.halted;
   paused += other.paused;
   slowed += other.slowed;
   disk_lost += other.disk_lost;
@@ -180,7 +182,7 @@ FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
   return *this;
 }
 
-std::array<NamedCount, 19> list(const FaultCounts& counts) {
+std::array<NamedCount, 20> list(const FaultCounts& counts) {
   return {{{"lost", counts.lost},
            {"duplicated", counts.duplicated},
            {"reordered", counts.reordered},
@@ -196,6 +198,7 @@ std::array<NamedCount, 19> list(const FaultCounts& counts) {
            {"restarted", counts.restarted},
            {"left", counts.left},
            {"joined", counts.joined},
+           {"halted", counts.halted},
            {"paused", counts.paused},
            {"slowed", counts.slowed},
            {"disk lost", counts.disk_lost},

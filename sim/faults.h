@@ -34,6 +34,7 @@ enum class FaultKind {
   join,       // it was not there from the beginning and starts now
   corrupt,    // one byte of this share of all frames is flipped
   forge,      // one field of this share of all frames is changed, and their checksum is right
+  halt,       // its user pauses its training, and resumes it at the end of the fault
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
 inline constexpr Duration kStraggle = std::chrono::seconds(1);
@@ -73,7 +74,7 @@ struct FaultCounts {
   std::uint64_t cut_one_way = 0, cut_both_ways = 0;
   std::uint64_t retransmitted = 0, limited = 0, corrupted = 0, forged = 0;
   // nodes
-  std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0;
+  std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0, halted = 0;
   std::uint64_t paused = 0;                   // pauses that made an input wait
   std::uint64_t slowed = 0;                   // jobs
   std::uint64_t disk_lost = 0, disk_old = 0;  // starts that found it so
@@ -84,7 +85,7 @@ struct NamedCount {
   std::string_view name;
   std::uint64_t value;
 };
-std::array<NamedCount, 19> list(const FaultCounts& counts);
+std::array<NamedCount, 20> list(const FaultCounts& counts);
 // "412 lost, 3 crashed": those that are not 0.
 std::string to_text(const FaultCounts& counts);
 

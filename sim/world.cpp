@@ -106,6 +106,13 @@ void World::leave(std::size_t node) {
   step(node, gossip::LeaveCommand{});
 }
 
+void World::halt(std::size_t node, bool is_halted) {
+  if (!runs(node)) return;
+  if (!is_halted) return step(node, gossip::ResumeCommand{});
+  ++counts_.halted;
+  step(node, gossip::PauseCommand{});
+}
+
 void World::pause(std::size_t node, Time until) {
   Participant& self = nodes_.at(node);
   if (!self.core) return;

@@ -61,6 +61,8 @@ class World {
   void start(std::size_t node, std::optional<gossip::Options> options = {});
   void crash(std::size_t node);  // ends without a word
   void leave(std::size_t node);  // says goodbye
+  // Its user pauses its training, or resumes it.
+  void halt(std::size_t node, bool is_halted);
   // Until then it handles nothing, as after SIGSTOP; what comes in waits and is handled then.
   void pause(std::size_t node, Time until);
   // What it runs on, and what came of it in this life.

@@ -33,15 +33,17 @@ enum ExitCode { done = 0, refused = 1, misused = 2, unreachable = 4 };
 struct Resource {
   std::string_view command, method, target;
 };
-constexpr std::array<Resource, 9> kResources = {{{"status", "GET", "/v1/status"},
-                                                 {"fleet", "GET", "/v1/fleet"},
-                                                 {"members", "GET", "/v1/members"},
-                                                 {"neighbors", "GET", "/v1/neighbors"},
-                                                 {"topology", "GET", "/v1/topology"},
-                                                 {"convergence", "GET", "/v1/convergence"},
-                                                 {"events", "GET", "/v1/events?follow=0"},
-                                                 {"join", "POST", "/v1/join"},
-                                                 {"leave", "POST", "/v1/leave"}}};
+constexpr std::array<Resource, 11> kResources = {{{"status", "GET", "/v1/status"},
+                                                  {"fleet", "GET", "/v1/fleet"},
+                                                  {"members", "GET", "/v1/members"},
+                                                  {"neighbors", "GET", "/v1/neighbors"},
+                                                  {"topology", "GET", "/v1/topology"},
+                                                  {"convergence", "GET", "/v1/convergence"},
+                                                  {"events", "GET", "/v1/events?follow=0"},
+                                                  {"join", "POST", "/v1/join"},
+                                                  {"leave", "POST", "/v1/leave"},
+                                                  {"pause", "POST", "/v1/pause"},
+                                                  {"resume", "POST", "/v1/resume"}}};
 
 // ---- what is asked
 
@@ -52,13 +54,19 @@ struct Query {
   std::string target = {}, body = {}, token = {};
   bool verbatim = false;  // print the document as it came
   bool watch = false;
+  bool all = false;  // ask every member too
 };
+
+bool is_for_all(std::string_view command) {
+  return command == "pause" || command == "resume";
+}
 
 std::vector<CommandOption> options_of(const Resource& resource) {
   std::vector<CommandOption> options = {
       {"api", ""}, {"token-file", ""}, {"json", "", false}, {"help,h", "", false}};
   if (resource.method == "GET") options.push_back({"watch", "", false});
   if (resource.command == "topology") options.push_back({"dot", "", false});
+  if (is_for_all(resource.command)) options.push_back({"all", "", false});
   return options;
 }
 
@@ -85,7 +93,8 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
               .method = resource.method,
               .target = std::string(resource.target),
               .verbatim = line.has("json") || line.has("dot"),
-              .watch = line.has("watch")};
+              .watch = line.has("watch"),
+              .all = line.has("all")};
   if (!line.keys.empty())
     return fail("--{}: keys belong to starling run and up", line.keys.front().first);
   if (line.has("json") && (line.has("watch") || line.has("dot")))
@@ -123,7 +132,7 @@ Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
   const auto url = to_string(query.node);
   if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
-  if (query.command == "leave") return fmt::format("node at {} is told to leave\n", url);
+  if (query.method == "POST") return fmt::format("node at {} is told to {}\n", url, query.command);
   return present(query.command, json::parse(reply.body, nullptr, false));
 }
 
@@ -162,6 +171,37 @@ int ask_once(Query& query) {
   return done;
 }
 
+// The REST addresses of the members that run, as the node asked knows them.
+Result<std::vector<Endpoint>> members_of(const Query& query) {
+  TRY(const HttpReply reply,
+      http_request(query.node, "GET", "/v1/members", {}, kPatience, query.token));
+  const json document = json::parse(reply.body, nullptr, false);
+  if (reply.status != 200 || !document.is_object() || !document.contains("members"))
+    return fail("http://{} refuses to list its members: {}", to_string(query.node),
+                reason_of(reply));
+  std::vector<Endpoint> members;
+  for (const json& member : document["members"]) {
+    const std::string state = member.value("state", "");
+    if (state != "alive" && state != "suspect") continue;
+    TRY(const Endpoint at, parse_endpoint(member.value("http", "")));
+    members.push_back(at);
+  }
+  return members;
+}
+
+// Every member, the node asked among them. The worst exit code of all.
+int ask_all(const Query& query) {
+  const auto members = members_of(query);
+  if (!members) return complain(query.command, unreachable, members.error().text);
+  int worst = done;
+  for (const Endpoint& at : *members) {
+    Query one = query;
+    one.node = at;
+    worst = std::max(worst, ask_once(one));
+  }
+  return worst;
+}
+
 // Until Ctrl-C, which is waited for rather than handled, so that nothing is cut short.
 int watch(Query& query) {
   sigset_t stop;
@@ -188,6 +228,7 @@ int command_query(std::string_view command, std::span<const std::string> argumen
   }
   auto query = read_query(*resource, *line);
   if (!query) return complain(command, misused, query.error().text);
+  if (query->all) return ask_all(*query);
   return query->watch ? watch(*query) : ask_once(*query);
 }
 

@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 18> kTopics = {{
+constexpr std::array<Topic, 20> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -273,6 +273,28 @@ Example: bring the node of the second terminal to the first
 
 Tells a running node to take leave of the others, who go on without waiting for it, and to stop.
 {asking}  --json             print the node's answer, and nothing else
+{exits})"},
+    {"pause", "tell a node to train no further for now",
+     R"(Usage: starling pause [--all] [--api URL] [--json]
+
+The node ends its round, evaluates its model and begins no other until starling resume. It keeps its
+place and its neighbours, answers newcomers, and nobody's rounds wait for it. A pause ends with the
+process.
+{asking}  --all                tell every member that this node knows
+  --json               print the nodes' answers, and nothing else
+
+Example: let the whole fleet rest, and go on
+
+  starling pause --all
+  starling resume --all
+{exits})"},
+    {"resume", "tell a paused node to train on",
+     R"(Usage: starling resume [--all] [--api URL] [--json]
+
+The node goes on with the round after the one that starling pause ended, or with the round of its
+neighbours if they are far ahead.
+{asking}  --all                tell every member that this node knows
+  --json               print the nodes' answers, and nothing else
 {exits})"},
     {"version", "the version of the program",
      R"(Usage: starling version

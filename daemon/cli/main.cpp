@@ -51,9 +51,9 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"--help", command_help},
                                  {"-h", command_help}};
 // Those that ask a node that runs.
-constexpr std::string_view kQueries[] = {"status",    "fleet",    "members",
-                                         "neighbors", "topology", "convergence",
-                                         "events",    "join",     "leave"};
+constexpr std::string_view kQueries[] = {"status",   "fleet",       "members", "neighbors",
+                                         "topology", "convergence", "events",  "join",
+                                         "leave",    "pause",       "resume"};
 
 int dispatch(std::string_view command, Arguments arguments) {
   const auto found = std::ranges::find(kCommands, command, &Command::name);

@@ -41,8 +41,9 @@ struct Model {
   std::vector<double> parameters;
 };
 
-// JoinCommand and LeaveCommand, as the node takes them.
-using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand>;
+// As the node takes them.
+using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
+                             gossip::ResumeCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {

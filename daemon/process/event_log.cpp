@@ -26,6 +26,10 @@ std::string_view name(gossip::Event::Kind kind) {
       return "averaged";
     case Kind::started:
       return "started";
+    case Kind::paused:
+      return "paused";
+    case Kind::resumed:
+      return "resumed";
     case Kind::finished:
       return "finished";
     case Kind::data:

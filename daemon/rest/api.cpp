@@ -58,8 +58,8 @@ bool is_foreign(const HttpRequest& request) {
 }
 
 bool is_ready(gossip::State state) {
-  return state == gossip::State::training || state == gossip::State::degraded ||
-         state == gossip::State::finished;
+  using enum gossip::State;
+  return state == training || state == paused || state == degraded || state == finished;
 }
 
 // The board's log is the queue of every stream: a client that reads slowly misses the oldest.
@@ -103,7 +103,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 14> kRoutes;
+  static const std::array<Route, 16> kRoutes;
 
   // What `answer` makes of the value, at once or when it is there.
   template <class Asked, class Answer>
@@ -255,12 +255,14 @@ class Api {
     return command(gossip::JoinCommand{*seed});
   }
 
-  HttpResponse leave(const HttpRequest& request) {
-    if (request.body.empty()) return command(gossip::LeaveCommand{});
+  // A command that says all by its path.
+  template <class What>
+  HttpResponse plain_command(const HttpRequest& request) {
+    if (request.body.empty()) return command(What{});
     if (!is_json(request.content_type)) return not_json(request);
     if (!json::parse(request.body, nullptr, false).is_object())
       return bad_request("expected no body, or {}");
-    return command(gossip::LeaveCommand{});
+    return command(What{});
   }
 
   HttpResponse not_json(const HttpRequest& request) const {
@@ -298,7 +300,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 14> Api::kRoutes = {{
+constexpr std::array<Api::Route, 16> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
@@ -312,7 +314,9 @@ constexpr std::array<Api::Route, 14> Api::kRoutes = {{
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
-    {"/v1/leave", "POST", Access::changes, false, &Api::leave},
+    {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
+    {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
+    {"/v1/resume", "POST", Access::changes, false, &Api::plain_command<gossip::ResumeCommand>},
 }};
 
 }  // namespace

@@ -44,21 +44,23 @@ json fleet_json(const Snapshot& snapshot) {
     return count([phase](gossip::Phase other) { return other == phase; });
   };
   const std::size_t training = in(gossip::Phase::training), finished = in(gossip::Phase::finished);
-  const double degraded = fleet.degraded_share * static_cast<double>(training + finished);
+  const std::size_t paused = in(gossip::Phase::paused), running = training + paused + finished;
+  const double degraded = fleet.degraded_share * static_cast<double>(running);
   json distance = nullptr;
   if (fleet.distance && std::isfinite(*fleet.distance))
     distance = {{"value", *fleet.distance}, {"error", fleet.distance_error}};
   return {{"summary", gossip::sentence(status)},
           {"nodes", count([](gossip::Phase) { return true; })},
           {"training", training},
+          {"paused", paused},
           {"finished", finished},
           {"joining", in(gossip::Phase::joining)},
           {"degraded", static_cast<std::size_t>(std::lround(degraded))},
           {"loss", spread_json(fleet, Quantity::loss)},
           {"accuracy", spread_json(fleet, Quantity::accuracy)},
           {"round", spread_json(fleet, Quantity::round)},
-          {"samples_per_s", rate_json(fleet, Quantity::sample_rate, training + finished)},
-          {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, training + finished)},
+          {"samples_per_s", rate_json(fleet, Quantity::sample_rate, running)},
+          {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, running)},
           {"computing", spread_json(fleet, Quantity::compute_share)},
           {"consensus_distance", distance},
           {"age_s", seconds(fleet.extremes_age)}};

@@ -150,6 +150,7 @@ json members_json(const Snapshot& snapshot) {
                    {"control", to_string(member.control)},
                    {"http", to_string(member.http)},
                    {"state", gossip::name(status.liveness)},
+                   {"phase", gossip::name(member.phase)},
                    {"incarnation", member.incarnation},
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};

@@ -22,6 +22,10 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   const auto stays = [&](NodeId peer) { return links.all().contains(peer); };
   std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
   means_.keep(stays);
+  paused_.clear();
+  for (const auto& [peer, link] : links.all())
+    if (const Member* member = members.find(peer); member && member->phase == Phase::paused)
+      paused_.insert(peer);
   for (auto& [peer, neighbor] : neighbors_) {
     if (!links.active(peer)) neighbor.offered_edge = 0;
     if (const Member* member = members.find(peer); member && member->phase == Phase::finished)

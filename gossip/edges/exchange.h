@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,8 +69,8 @@ class Exchange {
   // of the neighbour furthest ahead if this node fell out of step.
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
 
-  // This node offers no more vectors.
-  void rest() { is_resting_ = true; }
+  // Whether this node offers no more vectors for now. REQUIRES that the round has ended.
+  void rest(bool is_resting) { is_resting_ = is_resting; }
   // Closes all edges. take_pairs() still returns the pairs that both ends have offered; once both
   // ends have averaged all of them, they have averaged the same.
   void close(Time now, Outbox& out);
@@ -129,6 +130,7 @@ class Exchange {
   Recent pair_times_;  // from an offer to its answer
   NodeId slowest_{};   // the neighbour whose vector came last in the last round
   std::map<NodeId, Neighbor> neighbors_;
+  std::set<NodeId> paused_;                           // neighbours, by the members' records
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   Time next_ask_ = kNever, next_doubt_ = kNever, next_tell_ = kNever;
   std::map<NodeId, Time> told_;  // when an estimate was last sent to each neighbour

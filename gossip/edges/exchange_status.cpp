@@ -35,10 +35,10 @@ std::vector<EdgeStatus> Exchange::edge_statuses(const Links& links) const {
     EdgeStatus edge;
     edge.id = peer;
     edge.name = link.name;
-    edge.state = !link.refusal.empty() ? EdgeState::refused
-                 : !link.active        ? EdgeState::opening
-                 : neighbor.late       ? EdgeState::late
-                                       : EdgeState::active;
+    edge.state = !link.refusal.empty()                     ? EdgeState::refused
+                 : !link.active                            ? EdgeState::opening
+                 : neighbor.late || paused_.contains(peer) ? EdgeState::late
+                                                           : EdgeState::active;
     edge.refusal = link.refusal;
     edge.weight = link.active ? neighbor.weight : 0;
     edge.round = neighbor.round;
@@ -81,6 +81,10 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
       scheduler_->is_far_ahead(turn(), views(links)) ? "far ahead of" : "going on without";
   for (const EdgeStatus& edge : status.edges) {
     if (edge.state != EdgeState::late) continue;
+    if (paused_.contains(edge.id)) {
+      status.reasons.push_back(fmt::format("{} is paused", edge.name));
+      continue;
+    }
     const Neighbor& neighbor = neighbors_.at(edge.id);
     status.reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
                                          without, edge.name, seconds(now - neighbor.heard),

@@ -14,6 +14,7 @@ StreamView Exchange::view_of(const Link& link) const {
   const auto found = neighbors_.find(link.wanted.peer);
   const Neighbor& neighbor = found == neighbors_.end() ? kNobody : found->second;
   const Duration least = options_.timing.patience_least;
+  const bool is_paused = paused_.contains(link.wanted.peer);
   StreamView view{.peer = link.wanted.peer,
                   .in = link.wanted.in,
                   .out = link.wanted.out,
@@ -21,8 +22,8 @@ StreamView Exchange::view_of(const Link& link) const {
                                  (neighbor.offered_out || !link.wanted.out),
                   .round = neighbor.round,
                   .has_news = neighbor.newest.has_news(),
-                  .is_late = neighbor.late,
-                  .rests = neighbor.rests,
+                  .is_late = neighbor.late || is_paused,
+                  .rests = neighbor.rests || is_paused,
                   .heard = neighbor.heard,
                   .offered = neighbor.offered,
                   .patience = neighbor.patience.value(least, least)};

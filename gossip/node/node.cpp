@@ -75,6 +75,8 @@ struct Node::Parts {
   void on(Time now, const Resolved& name) { membership.resolved(now, name); }
   void on(Time now, const JoinCommand& command) { membership.seeds().add(command.seed, true, now); }
   void on(Time now, const LeaveCommand&);
+  void on(Time, const PauseCommand&) { training.pause(); }
+  void on(Time, const ResumeCommand&) { training.resume(); }
 
   // ---- messages
   void hear(Time now, const Envelope& from, OfMembers auto& body, Payload&) {
@@ -331,13 +333,15 @@ void Node::Parts::reassign_data() {
 
 Phase Node::Parts::phase() const {
   if (!startup.is_ready()) return Phase::joining;
-  return training.finished() ? Phase::finished : Phase::training;
+  if (training.finished()) return Phase::finished;
+  return training.is_paused() ? Phase::paused : Phase::training;
 }
 
 State Node::Parts::state() const {
   if (leave_by) return State::leaving;
   if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
   if (training.finished()) return State::finished;
+  if (training.is_paused()) return State::paused;
   const bool is_well = !training.problem() && !membership.identity().namesake();
   return is_well ? State::training : State::degraded;
 }
@@ -372,6 +376,8 @@ Status Node::status(Time now) const {
   Status status;
   status.state = parts.state();
   if (!parts.startup.done()) status.reasons.push_back(parts.startup.reason());
+  if (status.state == State::paused)
+    status.reasons.push_back(fmt::format("paused after round {}", parts.training.run().round));
   const auto add = [&status](std::string reason) {
     const bool is_new = std::ranges::find(status.reasons, reason) == status.reasons.end();
     if (is_new && !reason.empty()) status.reasons.push_back(std::move(reason));

@@ -21,10 +21,13 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Li
 
 void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out) {
   if (started_ && donor.claim()) snapshot_wanted_ = true;
-  if (!finished_ || !std::exchange(snapshot_wanted_, false)) return;
+  const bool is_idle = (finished_ || is_paused_) && jobs_in_flight_ == 0;
+  if (!is_idle || !std::exchange(snapshot_wanted_, false)) return;
   optim::Job job;
   job.round = exchange.round();
   job.snapshot = true;
+  snapshots_ = true;
+  jobs_in_flight_ = 1;
   out.train(std::move(job));
 }
 
@@ -44,17 +47,19 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
   last_round_ = (options_.goal.rounds > 0 && completed >= options_.goal.rounds) ||
-                (options_.goal.seconds > 0 && seconds(now - started_at_) >= options_.goal.seconds);
-  job.evaluate =
-      last_round_ || !evaluated_round_ || completed >= *evaluated_round_ + options_.evaluate_every;
+                (options_.goal.seconds > 0 && elapsed_s(now) >= options_.goal.seconds);
+  pauses_ = pause_wanted_ && !last_round_;
+  const bool goes_on = !last_round_ && !pauses_;
+  const std::uint64_t due = evaluated_round_.value_or(0) + (goes_on ? options_.evaluate_every : 1);
+  job.evaluate = last_round_ || !evaluated_round_ || completed >= due;
   if (job.evaluate) evaluated_round_ = completed;
-  job.offer = !last_round_;
-  job.local = !last_round_ && !options_.needs.overlaps;
+  job.offer = goes_on;
+  job.local = goes_on && !options_.needs.overlaps;
   offered_ = false;
   jobs_in_flight_ = 1;
   const std::uint64_t round = job.round;
   out.train(std::move(job));
-  if (last_round_ || !options_.needs.overlaps) return;
+  if (!goes_on || !options_.needs.overlaps) return;
   optim::Job step;
   step.round = round;
   step.local = true;
@@ -78,6 +83,7 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
                        Outbox& out) {
   if (jobs_in_flight_ == 0) return;
   --jobs_in_flight_;
+  if (std::exchange(snapshots_, false)) return;
   if (done.workload) set_workload(*done.workload);
   exchange.note(done);
   const bool was_well = !problem_;
@@ -91,13 +97,22 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   }
   if (jobs_in_flight_ > 0) return;
   report(out);
+  end_round(now, exchange, out);
+}
+
+void Training::end_round(Time now, Exchange& exchange, Outbox& out) {
   if (last_round_ || goal_reached()) {
     finished_ = true;
     run_.shortfall = shortfall();
     run_.goal_reached = run_.shortfall.empty();
-    exchange.rest();
+    exchange.rest(true);
     const std::string but = run_.goal_reached ? "" : ", short of the goal: " + run_.shortfall;
     out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run_.round, but));
+  } else if (pauses_) {
+    is_paused_ = true;
+    paused_at_ = now;
+    exchange.rest(true);
+    out.event(Event::Kind::paused, fmt::format("paused after round {}", run_.round));
   }
 }
 
@@ -123,7 +138,7 @@ void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
     distance_ = exchange.means().own_distance();
   }
   progress_.round = run_.round;
-  progress_.time_s = seconds(now - started_at_);
+  progress_.time_s = elapsed_s(now);
   if (done.evaluation) {
     progress_.accuracy = done.evaluation->accuracy;
     progress_.rmse = done.evaluation->rmse;
@@ -165,10 +180,25 @@ std::string Training::shortfall() const {
 }
 
 void Training::advance(Time now, Exchange& exchange, const Links& links, Outbox& out) {
-  if (!started_ || finished_ || jobs_in_flight_ > 0 || !offered_) return;
+  if (!started_ || finished_ || jobs_in_flight_ > 0) return;
+  if (is_paused_ && !pause_wanted_) return go_on(now, exchange, links, out);
+  if (is_paused_ || !offered_) return;
   if (exchange.is_asked(links)) return begin_answer(exchange, links, out);
   if (!exchange.complete(now, links)) return;
   begin_round(now, exchange.finish_round(now, links, out), true, exchange, links, out);
+}
+
+// The round that the pause ended has been absorbed: what is left of the next one's job is to offer.
+void Training::go_on(Time now, Exchange& exchange, const Links& links, Outbox& out) {
+  is_paused_ = false;
+  paused_ += now - paused_at_;
+  exchange.rest(false);
+  out.event(Event::Kind::resumed, fmt::format("resumed after round {}", run_.round));
+  begin_round(now, {}, false, exchange, links, out);
+}
+
+double Training::elapsed_s(Time now) const {
+  return seconds((is_paused_ ? paused_at_ : now) - started_at_ - paused_);
 }
 
 bool Training::wind_up(Exchange& exchange, Outbox& out) {
@@ -185,10 +215,10 @@ bool Training::wind_up(Exchange& exchange, Outbox& out) {
 }
 
 std::optional<double> Training::remaining_s(Time now) const {
-  const double elapsed = seconds(now - started_at_);
+  const double elapsed = elapsed_s(now);
   const auto rounds = static_cast<double>(run_.round - std::min(run_.round, started_round_));
   std::optional<double> remaining;
-  if (!started_ || finished_) return remaining;
+  if (!started_ || finished_ || is_paused_) return remaining;
   if (options_.goal.seconds > 0) remaining = std::max(0.0, options_.goal.seconds - elapsed);
   if (options_.goal.rounds > run_.round && rounds > 0) {
     const double left = static_cast<double>(options_.goal.rounds - run_.round) * elapsed / rounds;
@@ -198,7 +228,7 @@ std::optional<double> Training::remaining_s(Time now) const {
 }
 
 Time Training::deadline(const Exchange& exchange, const Links& links) const {
-  const bool waiting = started_ && !finished_ && jobs_in_flight_ == 0 && offered_;
+  const bool waiting = started_ && !finished_ && !is_paused_ && jobs_in_flight_ == 0 && offered_;
   return waiting ? exchange.deadline(links) : kNever;
 }
 

@@ -32,8 +32,12 @@ class Training {
   // to do.
   bool wind_up(Exchange& exchange, Outbox& out);
 
-  // If the donor lacks a snapshot, the next job makes one too; after the last round a job of its
-  // own does.
+  // Ends with the round under way, and begins no more until resume(). Both may be repeated.
+  void pause() { pause_wanted_ = true; }
+  void resume() { pause_wanted_ = false; }
+
+  // If the donor lacks a snapshot, the next job makes one too; after the last round, and in a
+  // pause, a job of its own does.
   void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
@@ -43,6 +47,7 @@ class Training {
   std::optional<double> remaining_s(Time now) const;
   bool started() const { return started_; }
   bool finished() const { return finished_; }
+  bool is_paused() const { return is_paused_; }
   const std::optional<std::string>& problem() const { return problem_; }
   const RunStatus& run() const { return run_; }  // without RunStatus::problem
   std::optional<double> consensus_distance() const { return distance_; }
@@ -52,9 +57,13 @@ class Training {
  private:
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Exchange& exchange,
                    const Links& links, Outbox& out);
+  void go_on(Time now, Exchange& exchange, const Links& links, Outbox& out);
   void begin_answer(Exchange& exchange, const Links& links, Outbox& out);
   void record(Time now, const optim::Done& done, Exchange& exchange);
   void report(Outbox& out);
+  void end_round(Time now, Exchange& exchange, Outbox& out);
+  // Of training, without pauses.
+  double elapsed_s(Time now) const;
   bool goal_reached() const;
   std::string shortfall() const;
 
@@ -64,7 +73,12 @@ class Training {
   bool offered_ = false;  // the offer of this round was made
   bool answers_ = false;  // the job in flight makes an answer to a neighbour
   bool last_round_ = false;
+  bool pause_wanted_ = false, pauses_ = false;  // the second: the job in flight ends in a pause
+  bool is_paused_ = false;
+  Time paused_at_{};
+  Duration paused_{};  // all pauses before
   bool snapshot_wanted_ = false;
+  bool snapshots_ = false;  // the job in flight makes a snapshot, and is no part of a round
   Time started_at_{};
   std::uint64_t started_round_ = 0;
   std::optional<std::uint64_t> evaluated_round_;

@@ -27,16 +27,23 @@ std::size_t count_present(const Status& status) {
       status.members, [](const auto& member) { return member.liveness <= Liveness::suspect; }));
 }
 
+std::string whole(std::size_t all, std::string_view one, std::string_view many) {
+  return all == 1 ? fmt::format("the only node {}", one)
+                  : fmt::format("all {} nodes {}", all, many);
+}
+
 // "16 nodes train", "14 of 16 nodes train, 2 have finished"
 std::string who(const Status& status) {
   const std::size_t all = count_present(status), train = count_of(status, Phase::training),
+                    paused = count_of(status, Phase::paused),
                     finished = count_of(status, Phase::finished),
                     join = count_of(status, Phase::joining);
-  if (finished == all && all > 0)
-    return all == 1 ? "the only node has finished" : fmt::format("all {} nodes have finished", all);
+  if (finished == all && all > 0) return whole(all, "has finished", "have finished");
+  if (paused == all && all > 0) return whole(all, "is paused", "are paused");
   std::string text = train == all
                          ? fmt::format("{} train{}", counted(all, "node"), all == 1 ? "s" : "")
                          : fmt::format("{} of {} train", train, counted(all, "node"));
+  if (paused > 0) text += fmt::format(", {} {} paused", paused, paused == 1 ? "is" : "are");
   if (finished > 0)
     text += fmt::format(", {} {} finished", finished, finished == 1 ? "has" : "have");
   if (join > 0) text += fmt::format(", {} join{}", join, join == 1 ? "s" : "");

@@ -27,7 +27,7 @@ struct MessageKind {
   Plane plane;
 };
 
-enum class Phase : std::uint8_t { joining, training, finished, left };
+enum class Phase : std::uint8_t { joining, training, paused, finished, left };
 
 // A node's record of itself. Other nodes pass it on unchanged.
 struct Member {

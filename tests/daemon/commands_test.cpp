@@ -200,7 +200,12 @@ TEST_CASE("Commands tell their outcome by the exit code") {
   CHECK(command_query("topology", Words{"--api", url, "--dot"}) == 0);
   CHECK(command_query("join", Words{"10.0.0.7:7600", "--api", url}) == 0);
   CHECK(command_query("leave", Words{"--api", url}) == 0);
-  CHECK(board.take_commands().size() == 2);
+  CHECK(command_query("pause", Words{"--api", url}) == 0);
+  CHECK(command_query("resume", Words{"--api", url}) == 0);
+  const auto commands = board.take_commands();
+  REQUIRE(commands.size() == 4);
+  CHECK(std::holds_alternative<gossip::PauseCommand>(commands[2]));
+  CHECK(std::holds_alternative<gossip::ResumeCommand>(commands[3]));
   for (std::size_t k = 0; k < kCommandsLimit; ++k) board.leave_command(gossip::LeaveCommand{});
   CHECK(command_query("leave", Words{"--api", url}) == 1);
   server->reset();
@@ -219,6 +224,7 @@ TEST_CASE("Wrong usage asks nobody") {
   CHECK(command_query("join", Words{}) == 2);
   CHECK(command_query("join", Words{"nowhere"}) == 2);
   CHECK(command_query("leave", Words{"--watch"}) == 2);
+  CHECK(command_query("leave", Words{"--all"}) == 2);
   CHECK(command_query("status", Words{"--help"}) == 0);
 }
 
@@ -310,7 +316,7 @@ TEST_CASE("An answer of another shape is an error and no crash") {
 TEST_CASE("Every command that exists has a help with its usage") {
   for (const std::string_view command :
        {"run", "up", "status", "members", "neighbors", "topology", "convergence", "events", "plan",
-        "simulate", "config", "version", "join", "leave"}) {
+        "simulate", "config", "version", "join", "leave", "pause", "resume"}) {
     const std::string help = help_for(command);
     CHECK(help.starts_with(fmt::format("Usage: starling {}", command)));
     CHECK(holds(help_for(""), fmt::format("\n  {} ", command)));

@@ -112,7 +112,7 @@ TEST_CASE("Every member has the names of the interface") {
   REQUIRE(members.size() == 4);
   for (const json& member : members)
     CHECK(names_of(member) == Names{"control", "http", "id", "incarnation", "last_heard_s", "loss",
-                                    "name", "round", "state"});
+                                    "name", "phase", "round", "state"});
   CHECK(members[0]["last_heard_s"] == 0.0);
   CHECK(members[2]["last_heard_s"] == 10.0);
   CHECK(members[2]["state"] == "suspect");

@@ -154,6 +154,10 @@ bool Conversation::command(const Words& words) {
     nodes_.kill(words[1]);
   } else if (verb == "leave" && count == 2) {
     nodes_.step(words[1], gossip::LeaveCommand{});
+  } else if (verb == "pause" && count == 2) {
+    nodes_.step(words[1], gossip::PauseCommand{});
+  } else if (verb == "resume" && count == 2) {
+    nodes_.step(words[1], gossip::ResumeCommand{});
   } else if (verb == "join" && count == 3) {
     nodes_.step(words[1], gossip::JoinCommand{FewNodes::control_of(words[2])});
   } else if (verb == "status" && count == 1) {

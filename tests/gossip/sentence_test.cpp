@@ -13,7 +13,8 @@ using namespace starling::test;
 
 namespace {
 
-Status fleet_of(std::size_t training, std::size_t finished = 0, std::size_t joining = 0) {
+Status fleet_of(std::size_t training, std::size_t finished = 0, std::size_t joining = 0,
+                std::size_t paused = 0) {
   Status status;
   status.state = State::training;
   const auto add = [&status](std::size_t count, Phase phase) {
@@ -26,6 +27,7 @@ Status fleet_of(std::size_t training, std::size_t finished = 0, std::size_t join
   add(training, Phase::training);
   add(finished, Phase::finished);
   add(joining, Phase::joining);
+  add(paused, Phase::paused);
   return status;
 }
 
@@ -56,6 +58,8 @@ TEST_CASE("Reasons come first") {
 TEST_CASE("The sentence counts who trains and has finished and joins") {
   CHECK(sentence(fleet_of(1)) == "1 node trains");
   CHECK(sentence(fleet_of(13, 2, 1)) == "13 of 16 nodes train, 2 have finished, 1 joins");
+  CHECK(sentence(fleet_of(1, 0, 0, 2)) == "1 of 3 nodes train, 2 are paused");
+  CHECK(sentence(fleet_of(0, 0, 0, 2)) == "all 2 nodes are paused");
   CHECK(sentence(fleet_of(0, 4)) == "all 4 nodes have finished");
   CHECK(sentence(fleet_of(0, 1)) == "the only node has finished");
   Status status = fleet_of(3);

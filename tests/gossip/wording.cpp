@@ -17,11 +17,6 @@ const std::byte* lies_at(const Payload& payload) {
   return payload.empty() ? nullptr : payload.pieces().front().bytes.data();
 }
 
-std::string_view name_of(Phase phase) {
-  constexpr std::string_view kNames[] = {"joining", "training", "finished", "left"};
-  return kNames[static_cast<std::size_t>(phase)];
-}
-
 std::string_view name_of(Probe::Kind kind) {
   constexpr std::string_view kNames[] = {"ping", "ack", "request", "nack"};
   return kNames[static_cast<std::size_t>(kind)];
@@ -35,7 +30,8 @@ std::string field(std::string_view label, std::uint64_t value) {
 // "node-2 alive training"
 std::string text_of(const Rumor& rumor) {
   std::string text = fmt::format("{} {}", rumor.member.name, gossip::name(rumor.liveness));
-  if (rumor.liveness == Liveness::alive) text += fmt::format(" {}", name_of(rumor.member.phase));
+  if (rumor.liveness == Liveness::alive)
+    text += fmt::format(" {}", gossip::name(rumor.member.phase));
   return text;
 }
 

@@ -4,7 +4,7 @@ import { decimal, duration, integer, percent, rate } from './format.js';
 
 const kDoing = {
   starting: 'starts', joining: 'joins the others', training: 'trains', degraded: 'trains, and not as it should',
-  leaving: 'is leaving', finished: 'has finished',
+  paused: 'is paused', leaving: 'is leaving', finished: 'has finished',
 };
 
 // The values of the keys stop.*, of which zero and nothing mean that there is no such goal.
@@ -41,7 +41,7 @@ export function statusSentence({ node, run }, config) {
 
 // What the fleet does in numbers; empty where it is not known.
 function fleetNumbers(fleet) {
-  const counts = ['training', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
+  const counts = ['training', 'paused', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
     .map((state) => `${integer(fleet[state])} ${state}`);
   const parts = [counts.join(', ')];
   if (fleet.samples_per_s) parts.push(`${integer(fleet.samples_per_s.total)} samples/s`);
