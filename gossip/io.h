@@ -82,6 +82,18 @@ struct Progress {
   std::optional<double> distance_to_optimum;  // ||x_i - x*||
   std::uint64_t bytes = 0;                    // payload bytes sent since the start
 };
+// What took time at this node, for a trace of the last rounds.
+struct Span {
+  enum class Kind {
+    wait,     // the round waited for vectors; `neighbor` sent the one that came last, if one came
+    receive,  // a vector of `neighbor` was under way
+  };
+  Kind kind;
+  Time from{}, to{};
+  std::string neighbor = {};
+  std::uint64_t round = 0;
+  std::size_t bytes = 0;  // of the vector
+};
 // A message for people.
 struct Event {
   enum class Kind {
@@ -107,7 +119,7 @@ struct Event {
 struct Stopped {
   std::string error = {};
 };
-using Output = std::variant<Send, Hangup, ConnectProbe, Train, Progress, Event, Stopped>;
+using Output = std::variant<Send, Hangup, ConnectProbe, Train, Progress, Span, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

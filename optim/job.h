@@ -99,6 +99,16 @@ struct NeighborDistance {
   double distance = 0;  // ||x_j - x_i||, of the offered vectors
 };
 
+// When the parts of a job ended, by the trainer's clock; a part that was not asked for ends with
+// the one before it.
+struct Laps {
+  Time begun{};
+  Time mixed{};      // adopt, absorb, copy, snapshot
+  Time evaluated{};  // evaluate
+  Time stepped{};    // local
+  Time encoded{};    // offer
+};
+
 struct Stats {
   std::uint64_t steps = 0;    // local steps taken by this job
   std::uint64_t samples = 0;  // samples seen by them
@@ -111,6 +121,7 @@ struct Stats {
   std::vector<float> sketch;  // linear random projection of x; empty when not asked for
   Duration compute{};         // local steps and evaluation
   Duration mix{};             // adopt, absorb, encode
+  Laps laps{};
 };
 
 // What the node must know of the training to run the protocol.

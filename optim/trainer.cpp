@@ -80,19 +80,22 @@ class TypedTrainer final : public Trainer {
 
   // What it asks of the model, in the order of job.h.
   void use_model(const Job& job, Done& done) {
-    const Time started = clock_();
+    Laps& laps = done.stats.laps;
+    laps.begun = clock_();
     if (job.adopt) adopt(*job.adopt, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     take_in(job, done);
-    const Time mixed = clock_();
+    laps.mixed = clock_();
     describe_model(job, done);
     if (job.evaluate) evaluate(job, done);
+    laps.evaluated = clock_();
     if (job.local) local(job, done);
-    const Time computed = clock_();
+    laps.stepped = clock_();
     if (job.offer) offer(done);
-    done.stats.compute = computed - mixed;
-    done.stats.mix = (mixed - started) + (clock_() - computed);
+    laps.encoded = clock_();
+    done.stats.compute = laps.stepped - laps.mixed;
+    done.stats.mix = (laps.mixed - laps.begun) + (laps.encoded - laps.stepped);
   }
 
   // What the rounds before this one made of the model, and copies of that.

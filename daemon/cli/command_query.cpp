@@ -33,13 +33,14 @@ enum ExitCode { done = 0, refused = 1, misused = 2, unreachable = 4 };
 struct Resource {
   std::string_view command, method, target;
 };
-constexpr std::array<Resource, 11> kResources = {{{"status", "GET", "/v1/status"},
+constexpr std::array<Resource, 12> kResources = {{{"status", "GET", "/v1/status"},
                                                   {"fleet", "GET", "/v1/fleet"},
                                                   {"members", "GET", "/v1/members"},
                                                   {"neighbors", "GET", "/v1/neighbors"},
                                                   {"topology", "GET", "/v1/topology"},
                                                   {"convergence", "GET", "/v1/convergence"},
                                                   {"events", "GET", "/v1/events?follow=0"},
+                                                  {"trace", "GET", "/v1/trace"},
                                                   {"join", "POST", "/v1/join"},
                                                   {"leave", "POST", "/v1/leave"},
                                                   {"pause", "POST", "/v1/pause"},
@@ -64,7 +65,8 @@ bool is_for_all(std::string_view command) {
 std::vector<CommandOption> options_of(const Resource& resource) {
   std::vector<CommandOption> options = {
       {"api", ""}, {"token-file", ""}, {"json", "", false}, {"help,h", "", false}};
-  if (resource.method == "GET") options.push_back({"watch", "", false});
+  if (resource.method == "GET" && resource.command != "trace")
+    options.push_back({"watch", "", false});
   if (resource.command == "topology") options.push_back({"dot", "", false});
   if (is_for_all(resource.command)) options.push_back({"all", "", false});
   return options;
@@ -92,7 +94,7 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
   Query query{.command = resource.command,
               .method = resource.method,
               .target = std::string(resource.target),
-              .verbatim = line.has("json") || line.has("dot"),
+              .verbatim = line.has("json") || line.has("dot") || resource.command == "trace",
               .watch = line.has("watch"),
               .all = line.has("all")};
   if (!line.keys.empty())

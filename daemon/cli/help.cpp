@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 20> kTopics = {{
+constexpr std::array<Topic, 21> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -257,6 +257,17 @@ nodes that train together; nodes that differ in one have no edge, and say in whi
 {configuring}
 Exit codes: 0 done, 2 wrong usage or configuration.
 )"},
+    {"trace", "what a node spent its last rounds on, for chrome://tracing",
+     R"(Usage: starling trace [--api URL]
+
+Prints the last 16,384 spans of a node as trace events: mixing, evaluating, computing and encoding
+of the training thread, sending, waiting for a neighbour, and vectors on their way. Put it in a file
+and open that in chrome://tracing or in Perfetto; files of several nodes open beside each other.
+{asking}
+Example:
+
+  starling trace > trace.json
+{exits})"},
     {"join", "tell a node to join a cluster",
      R"(Usage: starling join HOST:PORT [--api URL] [--json]
 

@@ -52,8 +52,8 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"-h", command_help}};
 // Those that ask a node that runs.
 constexpr std::string_view kQueries[] = {"status",   "fleet",       "members", "neighbors",
-                                         "topology", "convergence", "events",  "join",
-                                         "leave",    "pause",       "resume"};
+                                         "topology", "convergence", "events",  "trace",
+                                         "join",     "leave",       "pause",   "resume"};
 
 int dispatch(std::string_view command, Arguments arguments) {
   const auto found = std::ranges::find(kCommands, command, &Command::name);

@@ -15,6 +15,7 @@
 #include "daemon/process/event_log.h"
 #include "daemon/process/history.h"
 #include "daemon/process/on_demand.h"
+#include "daemon/process/trace_log.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
 #include "models/nets/model_card.h"
@@ -82,6 +83,8 @@ class Board {
   std::vector<LoggedEvent> events_since(std::uint64_t sequence,
                                         std::size_t limit = EventLog::kEventsLimit) const;
 
+  TraceLog& trace() { return trace_; }
+
   // False when too many commands wait already.
   bool leave_command(Command command);
   std::vector<Command> take_commands();
@@ -97,6 +100,7 @@ class Board {
   OnDemand<Model> model_{false};
   History history_;
   EventLog events_;
+  TraceLog trace_;
   std::vector<Command> commands_;
 };
 

@@ -19,11 +19,6 @@ constexpr Duration kFarewell = std::chrono::seconds(1);
 
 }  // namespace
 
-Time now() {
-  static const auto start = std::chrono::steady_clock::now();
-  return Time(std::chrono::steady_clock::now() - start);
-}
-
 Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
            Board& board)
     : identity_(std::move(identity)),
@@ -68,6 +63,7 @@ void Loop::take_trained() {
   for (optim::Done& done : training_.take_done()) {
     if (done.workload && !done.workload->foundation.empty())
       board_.set_foundation(done.workload->foundation);
+    board_.trace().add(done);
     feed(gossip::Trained{std::move(done)});
   }
   if (auto parameters = training_.take_model())
@@ -96,8 +92,18 @@ void Loop::perform(gossip::Outputs& outputs) {
 // What is for a host whose address is not known yet is dropped: nothing relies on arrival.
 void Loop::act(gossip::Send& send) {
   const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
-  if (const auto to = names_.find(send.to))
-    transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
+  const auto to = names_.find(send.to);
+  if (!to) return;
+  const auto* vector = std::get_if<gossip::Round>(&send.message.body);
+  TraceSpan span{.kind = TraceSpan::Kind::send,
+                 .from = now(),
+                 .round = vector ? vector->round : 0,
+                 .neighbor = vector ? to_string(send.to) : std::string(),
+                 .bytes = send.message.payload.size() - send.from};
+  transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
+  if (!vector || span.bytes == 0) return;
+  span.to = now();
+  board_.trace().add(std::move(span));
 }
 
 void Loop::act(gossip::Hangup& hangup) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/process/board.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/notices.h"
@@ -19,9 +20,6 @@
 #include "gossip/node/node.h"
 
 namespace starling::daemon {
-
-// Steady time since the process started.
-Time now();
 
 class Loop {
  public:
@@ -49,6 +47,7 @@ class Loop {
   void act(gossip::ConnectProbe& probe);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
+  void act(gossip::Span& span) { board_.trace().add(span); }
   void act(gossip::Event& event);
   void tell(const gossip::Event& event);
   void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }

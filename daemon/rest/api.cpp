@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/worker.h"
 #include "daemon/rest/fleet_json.h"
@@ -15,6 +17,7 @@
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
 #include "daemon/rest/status_json.h"
+#include "daemon/rest/trace_json.h"
 
 namespace starling::daemon {
 namespace {
@@ -103,7 +106,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 16> kRoutes;
+  static const std::array<Route, 17> kRoutes;
 
   // What `answer` makes of the value, at once or when it is there.
   template <class Asked, class Answer>
@@ -120,7 +123,7 @@ class Api {
     auto task = std::make_shared<std::packaged_task<HttpResponse()>>(std::move(make));
     auto made = std::make_shared<std::future<HttpResponse>>(task->get_future());
     if (!worker_.submit([task] { (*task)(); }))
-      return error_response(503, "busy", "too many models are asked for; try again");
+      return error_response(503, "busy", "too many large documents are asked for; try again");
     return {.later = [made]() -> std::optional<HttpResponse> {
       if (made->wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
       return made->get();
@@ -241,6 +244,12 @@ class Api {
     });
   }
 
+  HttpResponse trace(const HttpRequest&) {
+    return from_worker([board = board_, node = snapshot_->identity.name] {
+      return document(trace_json(node, board->trace().spans(), started_at()));
+    });
+  }
+
   HttpResponse configuration(const HttpRequest&) { return {.body = config_()}; }
 
   HttpResponse join(const HttpRequest& request) {
@@ -300,7 +309,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 16> Api::kRoutes = {{
+constexpr std::array<Api::Route, 17> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
@@ -311,6 +320,7 @@ constexpr std::array<Api::Route, 16> Api::kRoutes = {{
     {"/v1/convergence", "GET", Access::reads, false, &Api::convergence},
     {"/v1/events", "GET", Access::reads, false, &Api::events},
     {"/v1/model", "GET", Access::reads, true, &Api::model},
+    {"/v1/trace", "GET", Access::reads, true, &Api::trace},
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},

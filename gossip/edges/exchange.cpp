@@ -91,7 +91,7 @@ Time Exchange::deadline(const Links& links) const {
 }
 
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
-  end_wait(now, links);
+  end_wait(now, links, out);
   for (auto& [peer, neighbor] : neighbors_)
     if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.weight = 0;
   const std::vector<StreamView> streams = views(links);
@@ -106,7 +106,8 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
 
 // The part of the wait in which the last vector to come was under way counts as waiting for the
 // network.
-void Exchange::end_wait(Time now, const Links& links) {
+void Exchange::end_wait(Time now, const Links& links, Outbox& out) {
+  static const std::string kNobody;
   const Neighbor* last = nullptr;
   for (const auto& [peer, neighbor] : neighbors_) {
     if (!links.active(peer) || neighbor.came < waits_.since()) continue;
@@ -114,6 +115,8 @@ void Exchange::end_wait(Time now, const Links& links) {
     last = &neighbor;
     slowest_ = peer;
   }
+  const std::string& name = last ? links.all().at(slowest_).name : kNobody;
+  out.put(Span{Span::Kind::wait, waits_.since(), now, name, offered_round_});
   waits_.end(now, last ? last->meter.transit() : Duration{});
 }
 

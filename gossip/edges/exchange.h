@@ -90,7 +90,7 @@ class Exchange {
   StreamView view_of(const Link& link) const;
   std::vector<StreamView> views(const Links& links) const;
   const Link* asker(const Links& links) const;
-  void end_wait(Time now, const Links& links);
+  void end_wait(Time now, const Links& links, Outbox& out);
   void mark_late(Time now, const std::vector<StreamView>& streams);
   void tell(Time now, const Links& links, Outbox& out);
   void doubt(Time now, const Links& links, std::vector<NodeId>& doubted);
@@ -109,7 +109,7 @@ class Exchange {
                              const Links& links, Outbox& out);
   void hear_round(Time now, Neighbor& neighbor, const Round& message);
   void measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
-               std::size_t bytes);
+               std::size_t bytes, Outbox& out);
   bool is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const;
   bool believes(Time now, const Round& message, NodeId peer, const Roster& members);
   // ---- for people

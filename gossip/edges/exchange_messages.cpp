@@ -155,7 +155,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     if (heard == Sessions::Heard::foreign || message.echo == 0) ++neighbor.rejected["closed edge"];
     return;
   }
-  measure(now, link, neighbor, message, bytes);
+  measure(now, link, neighbor, message, bytes, out);
   if (message.echo == 0 && link.active)
     neighbor.sent_bytes += neighbor.newest.hear(now, link, message, out);
   if (message.round == 0) return;  // only acknowledges or asks
@@ -193,12 +193,15 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
 }
 
 void Exchange::measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
-                       std::size_t bytes) {
+                       std::size_t bytes, Outbox& out) {
   if (message.rate > 0) neighbor.send_rate = message.rate;
   const auto transit = link.clock.since(now, message.sent);
   if (bytes == 0 || !transit) return;
   neighbor.came = now;
   neighbor.meter.came(bytes, *transit - link.clock.round_trip().value_or(Duration{}) / 2);
+  // A false stamp may claim that the vector left before this node's clock began.
+  const Time left = now - std::min(*transit, now - Time{});
+  out.put(Span{Span::Kind::receive, left, now, link.name, message.round, bytes});
 }
 
 }  // namespace starling::gossip

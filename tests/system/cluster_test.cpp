@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <memory>
 
 #include "base/ids.h"
@@ -54,6 +55,44 @@ bool go_on(Cluster& cluster) {
 }
 
 }  // namespace
+
+TEST_CASE("The trace of a pipelined run shows computing while vectors are sent") {
+  const std::vector<std::string> arguments = {"--optim.algorithm=dpsgd-pipelined",
+                                              "--model.kind=mlp",
+                                              "--model.hidden=128",
+                                              "--data.samples=2000",
+                                              "--optim.batch-size=256",
+                                              "--topology.kind=ring",
+                                              "--cluster.expect=2"};
+  testing::Daemon first("node-1", arguments);
+  testing::Daemon second("node-2", with(arguments, "--join=" + to_string(first.control())));
+  REQUIRE(eventually([&] { return second.round() > 20; }));
+  const json trace = first.get("/v1/trace");
+  REQUIRE(trace.is_object());
+  std::map<std::string, std::vector<std::pair<double, double>>> spans;
+  std::map<int, double> ends;  // of the last span of each track
+  int open = 0;
+  for (const json& event : trace["traceEvents"]) {
+    open += (event["ph"] == "b") - (event["ph"] == "e");
+    if (event["ph"] != "X") continue;
+    const double from = event["ts"], to = from + event["dur"].get<double>();
+    // A microsecond is what rounding the times since 1970 may take.
+    CHECK(from >= ends[event["tid"]] - 1);
+    ends[event["tid"]] = to;
+    spans[event["name"]].emplace_back(from, to);
+  }
+  CHECK(open == 0);
+  for (const char* name : {"mix", "compute", "encode", "send", "wait"}) {
+    CAPTURE(name);
+    CHECK(spans[name].size() > 0);
+  }
+  const auto while_computing = std::ranges::count_if(spans["send"], [&](const auto& send) {
+    return std::ranges::any_of(spans["compute"], [&](const auto& step) {
+      return send.first > step.first && send.second < step.second;
+    });
+  });
+  CHECK(while_computing > 0);
+}
 
 TEST_CASE("One node alone trains and so do two") {
   for (const char* nodes : {"1", "2"}) {
