@@ -12,7 +12,6 @@
 
 #include "base/time.h"
 #include "gossip/io.h"
-#include "optim/job.h"
 
 namespace starling::daemon {
 
