@@ -36,9 +36,9 @@ void Board::add(const gossip::Progress& point) {
   history_.add(point);
 }
 
-std::vector<gossip::Progress> Board::series_since(std::uint64_t round) const {
+std::vector<gossip::Progress> Board::series_from(std::uint64_t round) const {
   const std::lock_guard lock(mutex_);
-  return history_.since(round);
+  return history_.from(round);
 }
 
 void Board::add(Time now, const gossip::Event& event) {

@@ -76,7 +76,7 @@ class Board {
   Result<models::ModelCard> card() const;
 
   void add(const gossip::Progress& point);
-  std::vector<gossip::Progress> series_since(std::uint64_t round) const;
+  std::vector<gossip::Progress> series_from(std::uint64_t round) const;
 
   void add(Time now, const gossip::Event& event);
   // See EventLog.

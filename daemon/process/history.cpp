@@ -32,11 +32,11 @@ void History::put(std::vector<gossip::Progress>& points, const gossip::Progress&
     points.back() = point;
 }
 
-std::vector<gossip::Progress> History::since(std::uint64_t round) const {
+std::vector<gossip::Progress> History::from(std::uint64_t round) const {
   std::vector<gossip::Progress> points;
   std::ranges::copy_if(points_, std::back_inserter(points),
-                       [round](const auto& point) { return point.round > round; });
-  if (any_ && newest_.round > round && (points.empty() || points.back().round != newest_.round))
+                       [round](const auto& point) { return point.round >= round; });
+  if (any_ && newest_.round >= round && (points.empty() || points.back().round != newest_.round))
     points.push_back(newest_);
   return points;
 }

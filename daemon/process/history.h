@@ -16,8 +16,8 @@ class History {
   static constexpr std::size_t kPointsLimit = 10'000;
 
   void add(const gossip::Progress& point);
-  // Points of rounds above `round`, oldest first; the newest point is always among them.
-  std::vector<gossip::Progress> since(std::uint64_t round) const;
+  // Points of `round` and later ones, oldest first; the newest point is always among them.
+  std::vector<gossip::Progress> from(std::uint64_t round) const;
 
  private:
   void put(std::vector<gossip::Progress>& points, const gossip::Progress& point) const;

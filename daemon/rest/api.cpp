@@ -13,6 +13,7 @@
 #include "daemon/process/model_file.h"
 #include "daemon/process/worker.h"
 #include "daemon/rest/fleet_json.h"
+#include "daemon/rest/http_cache.h"
 #include "daemon/rest/page.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
@@ -201,11 +202,12 @@ class Api {
   }
 
   HttpResponse convergence(const HttpRequest& request) {
-    const std::string since = parameter(request.query, "since").value_or("0");
-    const auto round = parse_integer(since);
-    if (!round || *round < 0)
-      return bad_request(fmt::format("since={}: expected a round from 0", since));
-    return document(convergence_json(board_->series_since(static_cast<std::uint64_t>(*round))));
+    const auto since = parameter(request.query, "since");
+    const auto round = since ? parse_integer(*since) : std::optional<std::int64_t>(-1);
+    if (!round || (since && *round < 0))
+      return bad_request(fmt::format("since={}: expected a round from 0", *since));
+    const auto first = static_cast<std::uint64_t>(*round + 1);
+    return with_etag(request, document(convergence_json(board_->series_from(first))));
   }
 
   // A stream of server-sent events, or the list of those there are.
@@ -221,7 +223,7 @@ class Api {
       return bad_request(fmt::format("follow={}: expected 0 or 1", *follow));
     const auto since = static_cast<std::uint64_t>(*number);
     if (follow ? follow == "0" : is_json(request.accept))
-      return document(events_json(board_->events_since(since)));
+      return with_etag(request, document(events_json(board_->events_since(since))));
     return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
   }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "daemon/rest/http_cache.h"
 
 namespace starling::daemon {
 namespace {
@@ -12,16 +12,6 @@ namespace {
 constexpr std::string_view kFolder = "/page/";
 constexpr std::string_view kPolicy =
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-// Whether a field If-None-Match names the file. A proxy may have made the tag a weak one: W/"…".
-bool names(std::string_view if_none_match, std::string_view etag) {
-  for (const std::string& part : split(if_none_match, ',')) {
-    std::string_view tag = trim(part);
-    if (tag.starts_with("W/")) tag.remove_prefix(2);
-    if (tag == "*" || tag == etag) return true;
-  }
-  return false;
-}
 
 HttpResponse wrong_method(const HttpRequest& request) {
   HttpResponse response =
@@ -48,13 +38,11 @@ std::optional<HttpResponse> page_response(const HttpRequest& request) {
   const auto file = page_file(request.target);
   if (!file) return std::nullopt;
   if (request.method != "GET") return wrong_method(request);
-  const bool is_known = names(request.if_none_match, file->etag);
-  return HttpResponse{.status = is_known ? 304 : 200,
-                      .content_type = std::string(file->content_type),
-                      .body = is_known ? "" : std::string(file->bytes),
-                      .fields = {{"Cache-Control", "no-cache"},
-                                 {"ETag", std::string(file->etag)},
-                                 {"Content-Security-Policy", std::string(kPolicy)}}};
+  HttpResponse response{
+      .content_type = std::string(file->content_type),
+      .body = std::string(file->bytes),
+      .fields = {{"Cache-Control", "no-cache"}, {"Content-Security-Policy", std::string(kPolicy)}}};
+  return with_etag(request, std::move(response), file->etag);
 }
 
 }  // namespace starling::daemon

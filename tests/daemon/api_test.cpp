@@ -182,9 +182,28 @@ TEST_CASE_FIXTURE(Fixture, "The topology comes as JSON or DOT") {
   CHECK(api(get("/v1/topology", "format=png")).status == 400);
 }
 
+TEST_CASE_FIXTURE(Fixture, "A series that has not grown is not sent again") {
+  board.add(example_point(1));
+  const HttpResponse first = api(get("/v1/convergence"));
+  const auto etag =
+      std::ranges::find(first.fields, "ETag", &std::pair<std::string, std::string>::first);
+  REQUIRE(etag != first.fields.end());
+  HttpRequest again = get("/v1/convergence");
+  again.if_none_match = "\"0\", " + etag->second;
+  CHECK(api(again).status == 304);
+  CHECK(api(again).body.empty());
+  board.add(example_point(2));
+  CHECK(api(again).status == 200);
+  HttpRequest wrong = get("/v1/convergence", "since=x");
+  wrong.if_none_match = "*";
+  CHECK(api(wrong).status == 400);
+}
+
 TEST_CASE_FIXTURE(Fixture, "The series begins above the round asked for") {
-  for (std::uint64_t round = 1; round <= 10; ++round) board.add(example_point(round));
-  CHECK(parsed(api(get("/v1/convergence")))["series"].size() == 10);
+  for (std::uint64_t round = 0; round <= 10; ++round) board.add(example_point(round));
+  CHECK(parsed(api(get("/v1/convergence")))["series"].size() == 11);
+  CHECK(parsed(api(get("/v1/convergence")))["series"][0]["round"] == 0);
+  CHECK(parsed(api(get("/v1/convergence", "since=0")))["series"].size() == 10);
   const json late = parsed(api(get("/v1/convergence", "x=1&since=7")))["series"];
   REQUIRE(late.size() == 3);
   CHECK(late[0]["round"] == 8);

@@ -18,14 +18,14 @@ History history_of(std::uint64_t rounds) {
 }  // namespace
 
 TEST_CASE("A history holds every round up to its limit") {
-  const auto points = history_of(History::kPointsLimit).since(0);
+  const auto points = history_of(History::kPointsLimit).from(0);
   REQUIRE(points.size() == History::kPointsLimit);
   CHECK(points.front().round == 1);
   CHECK(points.back().round == History::kPointsLimit);
 }
 
 TEST_CASE("A longer history is thinned evenly and keeps its newest round") {
-  const auto points = history_of(54'321).since(0);
+  const auto points = history_of(54'321).from(0);
   REQUIRE(points.size() > History::kPointsLimit / 2);
   CHECK(points.size() <= History::kPointsLimit + 1);
   CHECK(points.back().round == 54'321);
@@ -42,14 +42,14 @@ TEST_CASE("A history that is thinned keeps what was evaluated") {
     history.add(point);
   }
   std::uint64_t evaluated = 0;
-  for (const gossip::Progress& point : history.since(0)) evaluated += point.accuracy ? 1 : 0;
+  for (const gossip::Progress& point : history.from(0)) evaluated += point.accuracy ? 1 : 0;
   CHECK(evaluated == 54'321 / 50);
 }
 
 TEST_CASE("A history since a round begins above it") {
   const History history = history_of(100);
-  CHECK(history.since(90).size() == 10);
-  CHECK(history.since(90).front().round == 91);
-  CHECK(history.since(100).empty());
-  CHECK(History().since(0).empty());
+  CHECK(history.from(91).size() == 10);
+  CHECK(history.from(91).front().round == 91);
+  CHECK(history.from(101).empty());
+  CHECK(History().from(0).empty());
 }
