@@ -1,0 +1,104 @@
+#include "daemon/cli/fleet_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace starling::daemon {
+namespace {
+
+double mean_round(const std::vector<NodeView>& nodes) {
+  double total = 0;
+  for (const NodeView& node : nodes) total += static_cast<double>(node.round);
+  return nodes.empty() ? 0 : total / static_cast<double>(nodes.size());
+}
+
+std::uint64_t least_round_of(const std::vector<NodeView>& nodes) {
+  const auto least = std::ranges::min_element(nodes, {}, &NodeView::round);
+  return least == nodes.end() ? 0 : least->round;
+}
+
+double share(double part, double whole) {
+  return std::clamp(part / whole, 0.0, 1.0);
+}
+
+bool has_reached(const NodeView& node, const gossip::Goal& goal) {
+  return (goal.accuracy && node.accuracy && *node.accuracy >= *goal.accuracy) ||
+         (goal.loss && node.loss && *node.loss <= *goal.loss);
+}
+
+std::string wanted(const gossip::Goal& goal) {
+  return goal.accuracy ? fmt::format("an accuracy of {:g} %", 100 * *goal.accuracy)
+                       : fmt::format("a loss of {:g}", *goal.loss);
+}
+
+// The goal that comes first ends the run.
+void take_sooner(FleetView& view, double done, double remaining_s) {
+  view.done = std::max(view.done.value_or(0), done);
+  if (std::isfinite(remaining_s))
+    view.remaining_s = std::min(view.remaining_s.value_or(remaining_s), remaining_s);
+}
+
+}  // namespace
+
+void Course::extend(Curve& curve, const NodeView& node) {
+  if (!node.loss || !std::isfinite(*node.loss)) return;
+  if (curve.last && curve.round == node.round) return;
+  curve.round = node.round;
+  curve.last = node.loss;
+  if (++curve.skipped < curve.every) return;
+  curve.skipped = 0;
+  curve.losses.push_back(*node.loss);
+  if (curve.losses.size() < kLossesLimit) return;
+  for (std::size_t k = 0; k < kLossesLimit / 2; ++k) curve.losses[k] = curve.losses[2 * k];
+  curve.losses.resize(kLossesLimit / 2);
+  curve.every *= 2;
+}
+
+void Course::add(double time_s, std::vector<NodeView>& nodes, std::optional<double> samples) {
+  for (NodeView& node : nodes) {
+    Curve& curve = curves_[node.name];
+    extend(curve, node);
+    node.losses = curve.losses;
+    // The newest stands at the end, whether it is kept or not.
+    if (curve.last && curve.skipped > 0) node.losses.push_back(*curve.last);
+  }
+  recent_.push_back({time_s, mean_round(nodes), samples});
+  while (recent_.size() > 2 && time_s - recent_[1].time_s >= kWindow_s) recent_.pop_front();
+}
+
+std::optional<double> Course::rounds_per_s() const {
+  if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
+  return std::max(0.0, recent_.back().round - recent_.front().round) /
+         (recent_.back().time_s - recent_.front().time_s);
+}
+
+std::optional<double> Course::samples_per_s() const {
+  if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
+  if (!recent_.front().samples || !recent_.back().samples) return std::nullopt;
+  return std::max(0.0, *recent_.back().samples - *recent_.front().samples) /
+         (recent_.back().time_s - recent_.front().time_s);
+}
+
+void measure_goal(FleetView& view, const gossip::Goal& goal, double training_s) {
+  const std::uint64_t round = least_round_of(view.nodes);
+  view.progress = fmt::format("round {}", round);
+  if (goal.rounds > 0) {
+    const auto all = static_cast<double>(goal.rounds), past = static_cast<double>(round);
+    view.progress += fmt::format(" of {}", goal.rounds);
+    take_sooner(view, share(past, all), std::max(0.0, all - past) / view.rounds_per_s.value_or(0));
+  }
+  if (goal.seconds > 0) {
+    view.progress += fmt::format(", {:.0f} s of {:g} s", training_s, goal.seconds);
+    take_sooner(view, share(training_s, goal.seconds), std::max(0.0, goal.seconds - training_s));
+  }
+  if (!goal.accuracy && !goal.loss) return;
+  const auto there = static_cast<std::size_t>(std::ranges::count_if(
+      view.nodes, [&goal](const NodeView& node) { return has_reached(node, goal); }));
+  view.progress += fmt::format(", {} of {} nodes have {}", there, view.nodes.size(), wanted(goal));
+  if (!view.done && !view.nodes.empty())
+    view.done = share(static_cast<double>(there), static_cast<double>(view.nodes.size()));
+}
+
+}  // namespace starling::daemon
