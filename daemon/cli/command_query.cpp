@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "daemon/cli/present.h"
 #include "daemon/cli/screen.h"
 #include "daemon/cli/table.h"
+#include "daemon/cli/token_file.h"
 #include "daemon/rest/http_client.h"
 
 namespace starling::daemon {
@@ -62,14 +62,6 @@ std::vector<CommandOption> options_of(const Resource& resource) {
   if (resource.method == "GET") options.push_back({"watch", "", false});
   if (resource.command == "topology") options.push_back({"dot", "", false});
   return options;
-}
-
-Result<std::string> read_token_file(const std::string& path) {
-  std::ifstream stream(path);
-  std::string token;
-  if (!std::getline(stream, token) || token.empty())
-    return fail("--token-file {}: expected a file with a token in its first line", path);
-  return token;
 }
 
 // The body of a join.

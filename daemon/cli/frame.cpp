@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 
-#include "base/text.h"
 #include "daemon/cli/table.h"
 #include "daemon/cli/text_width.h"
 
@@ -197,7 +198,8 @@ std::string bar(double done, std::size_t columns, Style style) {
 
 std::string count_text(double value) {
   if (value >= 1e6) return fmt::format("{:.3g} M", value / 1e6);
-  return value >= 1e4 ? fmt::format("{:.3g} k", value / 1e3) : fmt::format("{:.3g}", value);
+  if (value >= 1e4) return fmt::format("{:.3g} k", value / 1e3);
+  return value >= 1e3 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
 // Whole seconds: tenths would only flicker.
@@ -256,8 +258,10 @@ Frame draw(const FleetView& view, Size size, Style style) {
 }
 
 Frame draw_text(const std::string& text, Size size, Style style) {
-  Frame frame = split(text, '\n');
-  if (!frame.empty() && frame.back().empty()) frame.pop_back();
+  Frame frame;
+  // Blanks at the beginning of a line stay.
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) frame.push_back(line);
   const std::size_t room = std::max<std::size_t>(size.rows, 2) - 1;
   if (frame.size() > room) {
     const std::size_t left_out = frame.size() - room + 1;

@@ -238,6 +238,7 @@ TEST_CASE("What is drawn of a fleet comes from the documents of one node") {
   REQUIRE(status.has_value());
   CHECK(text_of(*status).find("round 42 of 84") != std::string::npos);
   CHECK(text_of(*status).find("consensus  distance 0.02") != std::string::npos);
+  CHECK(text_of(*status).find("\n           learning rate 0.1\n") != std::string::npos);
   CHECK(widest(*status) <= 60);
   CHECK_FALSE(own.frame("status", json::parse(R"({"run":{"round":"x"}})"), 2, {60, 40}, kAscii)
                   .has_value());
