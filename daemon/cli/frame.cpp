@@ -209,6 +209,9 @@ std::string time_left(double seconds) {
 
 std::string rates(const FleetView& view) {
   std::vector<std::string> parts;
+  // Before the first round the rates are zeros that say nothing.
+  if (std::ranges::all_of(view.nodes, [](const NodeView& node) { return node.round == 0; }))
+    return {};
   if (view.rounds_per_s) parts.push_back(count_text(*view.rounds_per_s) + " rounds/s");
   if (view.samples_per_s) parts.push_back(count_text(*view.samples_per_s) + " samples/s");
   if (view.remaining_s && *view.remaining_s > 0)
