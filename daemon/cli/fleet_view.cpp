@@ -8,15 +8,13 @@
 namespace starling::daemon {
 namespace {
 
-double mean_round(const std::vector<NodeView>& nodes) {
-  double total = 0;
-  for (const NodeView& node : nodes) total += static_cast<double>(node.round);
-  return nodes.empty() ? 0 : total / static_cast<double>(nodes.size());
-}
-
+// Of the nodes that are there, or of all where none is.
 std::uint64_t least_round_of(const std::vector<NodeView>& nodes) {
-  const auto least = std::ranges::min_element(nodes, {}, &NodeView::round);
-  return least == nodes.end() ? 0 : least->round;
+  std::optional<std::uint64_t> least;
+  const bool has_some = !std::ranges::all_of(nodes, is_gone);
+  for (const NodeView& node : nodes)
+    if (!has_some || !is_gone(node)) least = std::min(least.value_or(node.round), node.round);
+  return least.value_or(0);
 }
 
 double share(double part, double whole) {
@@ -42,6 +40,10 @@ void take_sooner(FleetView& view, double done, double remaining_s) {
 
 }  // namespace
 
+bool is_gone(const NodeView& node) {
+  return node.state == "ended" || node.state == "dead" || node.state == "left";
+}
+
 void Course::extend(Curve& curve, const NodeView& node) {
   if (!node.loss || !std::isfinite(*node.loss)) return;
   if (curve.last && curve.round == node.round) return;
@@ -64,14 +66,25 @@ void Course::add(double time_s, std::vector<NodeView>& nodes, std::optional<doub
     // The newest stands at the end, whether it is kept or not.
     if (curve.last && curve.skipped > 0) node.losses.push_back(*curve.last);
   }
-  recent_.push_back({time_s, mean_round(nodes), samples});
+  Sample sample{.time_s = time_s, .samples = samples};
+  for (const NodeView& node : nodes)
+    if (!is_gone(node)) sample.rounds[node.name] = node.round;
+  recent_.push_back(std::move(sample));
   while (recent_.size() > 2 && time_s - recent_[1].time_s >= kWindow_s) recent_.pop_front();
 }
 
+// The mean over the nodes that were there at both ends.
 std::optional<double> Course::rounds_per_s() const {
   if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
-  return std::max(0.0, recent_.back().round - recent_.front().round) /
-         (recent_.back().time_s - recent_.front().time_s);
+  double rounds = 0, count = 0;
+  for (const auto& [name, round] : recent_.back().rounds) {
+    const auto before = recent_.front().rounds.find(name);
+    if (before == recent_.front().rounds.end()) continue;
+    rounds += static_cast<double>(round) - static_cast<double>(before->second);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return std::max(0.0, rounds / count) / (recent_.back().time_s - recent_.front().time_s);
 }
 
 std::optional<double> Course::samples_per_s() const {

@@ -22,6 +22,9 @@ struct NodeView {
   std::vector<double> losses = {};      // the oldest first
 };
 
+// Whether the node is there no more, so that nobody waits for its rounds.
+bool is_gone(const NodeView& node);
+
 struct FleetView {
   std::string summary = {};         // one sentence; reasons, if any, begin it
   bool has_reasons = false;         // the sentence begins with what is wrong
@@ -55,8 +58,9 @@ class Course {
     std::optional<double> last;
   };
   struct Sample {
-    double time_s = 0, round = 0;  // the mean over all nodes
-    std::optional<double> samples;
+    double time_s = 0;
+    std::map<std::string, std::uint64_t> rounds = {};  // of nodes that are there
+    std::optional<double> samples = {};
   };
 
   static void extend(Curve& curve, const NodeView& node);

@@ -209,6 +209,22 @@ TEST_CASE("A course gives rates over the last seconds and curves of all") {
   CHECK(std::ranges::is_sorted(nodes[1].losses, std::greater{}));
 }
 
+TEST_CASE("A node that is gone holds neither the bar nor the rate back") {
+  Course course;
+  FleetView view = example_view(3, false);
+  for (int k = 0; k <= 5; ++k) {
+    if (k == 3) view.nodes[0].state = "ended";
+    for (NodeView& node : view.nodes)
+      if (!is_gone(node)) node.round += 4;
+    course.add(k, view.nodes, std::nullopt);
+  }
+  CHECK(*course.rounds_per_s() == doctest::Approx(4));
+  CHECK_FALSE(course.samples_per_s().has_value());
+  measure_goal(view, {.rounds = 250}, 5);
+  CHECK(view.progress == "round 125 of 250");
+  CHECK(*view.done == doctest::Approx(0.5));
+}
+
 TEST_CASE("The sooner goal makes the bar and the time left") {
   FleetView view = example_view(4, false);
   measure_goal(view, {.rounds = 200, .seconds = 10}, 8);
