@@ -65,7 +65,7 @@ class Looks {
     if (seen_.status.status != 200) return seen_;
     seen_.members = ask("/v1/members");
     seen_.neighbors = ask("/v1/neighbors");
-    is_local_ = is_of_this_machine();
+    seen_.is_local = is_of_this_machine();
     look_at_machine();
     look_at_ports();
     std::this_thread::sleep_until(first + kBetweenLooks);
@@ -102,7 +102,7 @@ class Looks {
   }
 
   void look_at_machine() {
-    if (!is_local_) return;
+    if (!seen_.is_local) return;
     const Answer config = ask("/v1/config");
     const json::json_pointer folder("/node.data-dir/value");
     if (config.document.is_object() && config.document.contains(folder) &&
@@ -153,7 +153,7 @@ class Looks {
   void add_port(const json& member, const char* plane) {
     const auto at = parse_endpoint(member.value(plane, ""));
     // A loopback address of another machine is not this one's.
-    if (!at || at->port == 0 || (is_loopback(*at) && !is_local_)) return;
+    if (!at || at->port == 0 || (is_loopback(*at) && !seen_.is_local)) return;
     seen_.ports.push_back({.node = member.value("name", ""), .plane = plane, .at = *at});
   }
 
@@ -172,7 +172,6 @@ class Looks {
 
   SeenNode seen_;
   std::string token_;
-  bool is_local_ = false;
 };
 
 // ---- looking at a peer

@@ -279,10 +279,13 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
       ++open;
       continue;
     }
-    findings.push_back({Severity::fail, "ports",
+    // From another machine than the node's a port may be closed that is open to the node.
+    const bool is_sure = seen.is_local || port.state == PortState::refused;
+    findings.push_back({is_sure ? Severity::fail : Severity::warn, "ports",
                         fmt::format("the {} port of {}, {}, {}", port.plane, printable(port.node),
                                     to_string(port.at), in_words(port.state)),
-                        port_advice(port.state)});
+                        port_advice(port.state) +
+                            (is_sure ? "" : "; starling doctor on the node's machine sees more")});
   }
   if (open > 0)
     findings.push_back(

@@ -54,13 +54,14 @@ struct SeenNode {
   Endpoint at = {};
   PortState port = PortState::silent;
   bool has_token = false;  // one was given
+  bool is_local = false;   // the node is on this machine
   Answer health = {}, status = {}, members = {}, neighbors = {};
   Answer later = {};                         // /v1/status once more
   double between_s = 1;                      // from one to the other
   std::optional<double> clock_ahead_s = {};  // of the node, beside this machine
   std::vector<SeenPort> ports = {};          // of neighbours, and of members that are not well
-  std::optional<Folder> folder = {};         // where one is set and the node is on this machine
-  std::optional<Space> memory = {};          // where the node is on this machine
+  std::optional<Folder> folder = {};         // where one is set and the node is local
+  std::optional<Space> memory = {};          // where the node is local
 };
 
 // The control port of a peer, and the port behind it, which is its bulk port unless listen.bulk

@@ -41,7 +41,7 @@ Answer answer(json document, int status = 200) {
 
 // A node with which nothing is wrong.
 SeenNode well() {
-  SeenNode seen{.at = {"127.0.0.1", 7680}};
+  SeenNode seen{.at = {"127.0.0.1", 7680}, .is_local = true};
   seen.health = answer({{"reasons", json::array()}});
   seen.status = answer(status_of("training", 100));
   seen.later = answer(status_of("training", 112));
@@ -219,6 +219,15 @@ TEST_CASE("A port of another node that is not open is found with what to do") {
     finds(diagnose(seen), Severity::fail, "ports", "the bulk port of node-1, 127.0.0.1:7611");
     CHECK(trouble_of(diagnose(seen)).advice.find(advice) != std::string::npos);
   }
+}
+
+TEST_CASE("What another machine cannot reach is only warned of") {
+  SeenNode seen = well();
+  seen.is_local = false;
+  seen.ports[0].state = PortState::unanswered;
+  finds(diagnose(seen), Severity::warn, "ports", "the control port of node-1");
+  seen.ports[0].state = PortState::refused;
+  finds(diagnose(seen), Severity::fail, "ports", "the control port of node-1");
 }
 
 TEST_CASE("Messages that were refused are warned of unless that is normal") {
