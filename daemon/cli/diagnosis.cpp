@@ -119,7 +119,7 @@ Finding look_at_api(const SeenNode& seen) {
   if (seen.health.status == 0)
     return {
         Severity::fail, "api",
-        fmt::format("{} is open, and gives no answer: {}", url, printable(seen.health.problem)),
+        "the port is open, and gives no answer: " + printable(seen.health.problem),
         "is this the listen.http of a node, and not its control or bulk port? A process that is "
         "stopped answers nothing either"};
   if (seen.health.status == 403)
