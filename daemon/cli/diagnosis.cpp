@@ -142,28 +142,33 @@ std::optional<Finding> look_at_token(const SeenNode& seen) {
 
 // ---- what the node says of itself
 
-bool holds(const std::vector<std::string>& list, const std::string& text) {
-  return std::ranges::find(list, text) != list.end();
-}
-
-std::string cause_advice(const std::string& reason) {
-  struct Advice {
+// What to do about a warning of a node that keeps it from training with others.
+std::optional<std::string> remedy(const std::string& warning) {
+  struct Remedy {
     std::string_view part, text;
   };
-  static constexpr Advice kAdvice[] = {
+  static constexpr Remedy kRemedies[] = {
       {" is of cluster ", "give both the same cluster.id, or take the seed away"},
       {"of the protocol", "run the same version of the program on every node"},
-      {"runs under this name", "give this node another node.name, or stop the other one"},
+      {"under this name", "give this node another node.name, or stop the other one"},
+      {"under this node's name", "give this node another node.name, or stop the other one"},
       {"does not fit", "give both the same configuration, and data of the same columns"},
       {"no edge to ", "give both the same value; starling config shows the agreed keys"},
       {"cluster.join", "correct cluster.join, or start that node; starling doctor HOST:PORT looks"},
       {"expected members", "start the missing nodes, or correct cluster.expect"},
-      {"http.", "correct the configuration of the node"}};
-  const auto found = std::ranges::find_if(kAdvice, [&reason](const Advice& advice) {
-    return reason.find(advice.part) != std::string::npos;
+      {"nobody listens at",
+       "correct listen.control or listen.advertise of the node that it names"}};
+  const auto found = std::ranges::find_if(kRemedies, [&warning](const Remedy& remedy) {
+    return warning.find(remedy.part) != std::string::npos;
   });
-  return found == std::end(kAdvice) ? "docs/operating.md, \"When something is wrong\", has more"
-                                    : std::string(found->text);
+  if (found == std::end(kRemedies)) return std::nullopt;
+  return std::string(found->text);
+}
+
+// The rest of the reasons, and of the warnings that are advice.
+Finding doubt(const std::string& text) {
+  return {Severity::warn, "cause", text,
+          "nothing, if it passes or is meant; docs/operating.md has a table of causes"};
 }
 
 void look_at_state(const SeenNode& seen, Findings& findings) {
@@ -176,13 +181,17 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
   findings.push_back({is_well ? Severity::ok : Severity::warn, "state", text,
                       is_well ? "" : "the reasons follow, if there are any; ask again in a while"});
   const auto reasons = list_of(node, "reasons"), warnings = list_of(node, "warnings");
-  for (const std::string& warning : warnings)
-    findings.push_back({holds(reasons, warning) ? Severity::fail : Severity::warn, "cause", warning,
-                        cause_advice(warning)});
+  // Said by look_at_run().
+  const std::string problem = words_of(member_of(seen.status.document, "run"), "problem");
+  for (const std::string& warning : warnings) {
+    if (warning == problem) continue;
+    const auto advice = remedy(warning);
+    findings.push_back(advice ? Finding{Severity::fail, "cause", warning, *advice}
+                              : doubt(warning));
+  }
   for (const std::string& reason : reasons)
-    if (!holds(warnings, reason))
-      findings.push_back({Severity::warn, "cause", reason,
-                          "nothing, if it passes; else look at the node that it names"});
+    if (reason != problem && std::ranges::find(warnings, reason) == warnings.end())
+      findings.push_back(doubt(reason));
 }
 
 void look_at_run(const SeenNode& seen, Findings& findings) {

@@ -240,12 +240,18 @@ std::optional<double> Fleet::samples() const {
   return total;
 }
 
+// Warnings are lines of their own.
 Fleet::Sentence Fleet::sentence() {
   Sentence first;
   for (Node& node : nodes_) {
     if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
-    const std::string text = node.status.value("summary", "");
-    if (!node.status.at("node").value("reasons", json::array()).empty())
+    const json& own = node.status.at("node");
+    std::string text = node.status.value("summary", "");
+    for (const std::string& warning : own.value("warnings", std::vector<std::string>()))
+      if (const std::size_t place = text.find(warning + "; "); place != std::string::npos)
+        text.erase(place, warning.size() + 2);
+    const std::size_t reasons = own.value("reasons", std::vector<std::string>()).size();
+    if (reasons > own.value("warnings", std::vector<std::string>()).size())
       return {fmt::format("{}: {}", node.name, text), true};
     if (first.text.empty()) first.text = text;
   }

@@ -55,7 +55,7 @@ class Fleet {
   // Of all nodes together, since they began; nothing before all have said.
   std::optional<double> samples() const;
   // The sentence of the first node that answers and has reasons, behind its name, or else of the
-  // first that answers; empty before one does.
+  // first that answers; without its warnings, and empty before one answers.
   struct Sentence {
     std::string text = {};
     bool has_reasons = false;

@@ -162,15 +162,18 @@ TEST_CASE("What a person can mend fails and other reasons are warned of") {
     CHECK(trouble_of(diagnose(seen)).advice.find(advice) != std::string::npos);
     seen.status.document["node"]["warnings"] = json::array();
     finds(diagnose(seen), Severity::warn, "cause", reason);
-    seen.status.document["node"]["warnings"] = {reason};
-    seen.status.document["node"]["reasons"] = json::array();
-    finds(diagnose(seen), Severity::warn, "cause", reason);
   }
+  SeenNode seen = well();
+  const std::string advice = "optim.algorithm = dpsgd is biased, for data differ by node";
+  seen.status.document["node"]["reasons"] = {advice};
+  seen.status.document["node"]["warnings"] = {advice};
+  finds(diagnose(seen), Severity::warn, "cause", advice);
 }
 
 TEST_CASE("Training that is refused or ended early is found") {
   SeenNode seen = well();
   seen.status.document["run"]["problem"] = "the loss is not finite";
+  seen.status.document["node"]["warnings"] = {"the loss is not finite"};
   finds(diagnose(seen), Severity::fail, "training", "not finite");
   seen = well();
   seen.status.document["run"]["shortfall"] = "its goal was missed";
