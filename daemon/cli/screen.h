@@ -23,12 +23,10 @@ class Screen {
   // Asked anew each time, for a window may change.
   Size size() const;
 
-  // In place of the frame before.
+  // In place of the frame before. The last frame stays; what is printed then stands below it.
   void draw(const Frame& frame);
   // Removes the frame, so that what follows takes its place.
   void clear();
-  // Leaves the frame where it is; what follows stands below it.
-  void keep() { drawn_.clear(); }
 
  private:
   std::size_t rows_above() const;
