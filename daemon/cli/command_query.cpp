@@ -8,15 +8,17 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/check.h"
 #include "base/command_line.h"
 #include "daemon/cli/help.h"
+#include "daemon/cli/live_query.h"
 #include "daemon/cli/present.h"
+#include "daemon/cli/screen.h"
 #include "daemon/cli/table.h"
+#include "daemon/cli/token_file.h"
 #include "daemon/rest/http_client.h"
 
 namespace starling::daemon {
@@ -70,14 +72,6 @@ std::vector<CommandOption> options_of(const Resource& resource) {
   if (resource.command == "topology") options.push_back({"dot", "", false});
   if (is_for_all(resource.command)) options.push_back({"all", "", false});
   return options;
-}
-
-Result<std::string> read_token_file(const std::string& path) {
-  std::ifstream stream(path);
-  std::string token;
-  if (!std::getline(stream, token) || token.empty())
-    return fail("--token-file {}: expected a file with a token in its first line", path);
-  return token;
 }
 
 // The body of a join.
@@ -149,9 +143,53 @@ void move_on(Query& query, const HttpReply& reply) {
         fmt::format("/v1/events?follow=0&since={}", last["sequence"].get<std::uint64_t>());
 }
 
-int ask_once(Query& query) {
-  const auto reply =
-      http_request(query.node, query.method, query.target, query.body, kPatience, query.token);
+Result<HttpReply> ask(const Query& query, std::string_view target) {
+  return http_request(query.node, query.method, target, query.body, kPatience, query.token);
+}
+
+// A further document for what --watch draws; null where there is none.
+json document_of(const Query& query, const std::string& target) {
+  const auto reply = ask(query, target);
+  if (!reply || reply->status != 200) return nullptr;
+  json document = json::parse(reply->body, nullptr, false);
+  return document.is_discarded() ? json(nullptr) : document;
+}
+
+// Where the text goes: a screen, or standard output as it is.
+class Output {
+ public:
+  explicit Output(const Query& query)
+      : query_(&query),
+        live_([&query](const std::string& target) { return document_of(query, target); }) {}
+
+  // Events are lines that follow each other.
+  bool draws() const { return query_->watch && query_->command != "events" && screen_.is_live(); }
+
+  Result<void> show(const HttpReply& reply) {
+    if (!draws()) {
+      TRY(const std::string text, text_of(*query_, reply));
+      fmt::print("{}", text);
+      std::fflush(stdout);
+      return {};
+    }
+    const double time_s = std::chrono::duration<double>(Clock::now() - started_).count();
+    TRY(const Frame frame, live_.frame(query_->command, json::parse(reply.body, nullptr, false),
+                                       time_s, screen_.size(), screen_.style()));
+    screen_.draw(frame);
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Query* query_;
+  LiveQuery live_;
+  Screen screen_{STDOUT_FILENO};
+  Clock::time_point started_ = Clock::now();
+};
+
+int ask_once(Query& query, Output& output) {
+  const auto reply = ask(query, query.target);
   if (!reply)
     return complain(query.command, unreachable,
                     fmt::format("{}; expected a running node there: start one with starling run, "
@@ -160,16 +198,10 @@ int ask_once(Query& query) {
   if (reply->status >= 300)
     return complain(query.command, refused,
                     fmt::format("http://{} refuses: {}", to_string(query.node), reason_of(*reply)));
-  const auto text = text_of(query, *reply);
-  if (!text)
+  if (const auto shown = output.show(*reply); !shown)
     return complain(query.command, refused,
-                    fmt::format("http://{}: {}", to_string(query.node), text.error().text));
-  if (query.command == "events")
-    move_on(query, *reply);
-  else if (query.watch && isatty(STDOUT_FILENO))
-    fmt::print("\x1b[H\x1b[2J");
-  fmt::print("{}", *text);
-  std::fflush(stdout);
+                    fmt::format("http://{}: {}", to_string(query.node), shown.error().text));
+  if (query.command == "events") move_on(query, *reply);
   return done;
 }
 
@@ -199,20 +231,21 @@ int ask_all(const Query& query) {
   for (const Endpoint& at : *members) {
     Query one = query;
     one.node = at;
-    worst = std::max(worst, ask_once(one));
+    Output output(one);
+    worst = std::max(worst, ask_once(one, output));
   }
   return worst;
 }
 
 // Until Ctrl-C, which is waited for rather than handled, so that nothing is cut short.
-int watch(Query& query) {
+int watch(Query& query, Output& output) {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   for (;;) {
-    if (const int code = ask_once(query); code != done) return code;
+    if (const int code = ask_once(query, output); code != done) return code;
     if (sigtimedwait(&stop, nullptr, &kWatchInterval) > 0) return done;
   }
 }
@@ -231,7 +264,8 @@ int command_query(std::string_view command, std::span<const std::string> argumen
   auto query = read_query(*resource, *line);
   if (!query) return complain(command, misused, query.error().text);
   if (query->all) return ask_all(*query);
-  return query->watch ? watch(*query) : ask_once(*query);
+  Output output(*query);
+  return query->watch ? watch(*query, output) : ask_once(*query, output);
 }
 
 }  // namespace starling::daemon

@@ -15,11 +15,15 @@
 #include "daemon/cli/display.h"
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/fleet.h"
+#include "daemon/cli/fleet_view.h"
+#include "daemon/cli/frame.h"
+#include "daemon/cli/screen.h"
 #include "daemon/cli/setting_sources.h"
 #include "daemon/cli/sites.h"
 #include "daemon/cli/summary_json.h"
 #include "daemon/cli/table.h"
 #include "daemon/cli/table_recipe.h"
+#include "daemon/cli/text_width.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
@@ -116,6 +120,17 @@ Result<Plan> make_plan(const CommandLine& line) {
   plan.fleet.parts = deals_fixed_parts(plan.config);
   for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   return plan;
+}
+
+// A line; on a terminal in several where it does not fit.
+template <class... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) {
+  const std::string text = fmt::format(format, std::forward<Values>(values)...);
+  const bool is_read = ::isatty(STDOUT_FILENO) == 1;
+  for (const std::string& line : split(text, '\n'))
+    for (const std::string& part :
+         is_read ? wrap_words(line, display_width()) : std::vector<std::string>{line})
+      fmt::print("{}\n", part);
 }
 
 double seconds_since(steady_clock::time_point start) {
@@ -227,47 +242,89 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
 }
 
 // What nodes warn of, each once whichever of them says it.
-void pass_on_warnings(Fleet& fleet, Notices& notices, LiveBlock& block, bool quiet) {
+void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, bool quiet) {
   const Time now(steady_clock::now().time_since_epoch());
   for (const Fleet::Node& node : fleet.nodes()) {
     if (!node.status.is_object()) continue;
     const auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
     for (const std::string& text : notices.take_new(now, warnings)) {
-      if (!quiet) block.clear();
+      if (!quiet) screen.clear();
       fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
       std::fflush(stdout);
     }
   }
 }
 
-// Watches until the goal is reached, or nothing is left to wait for.
+// What is seen of a fleet on a terminal: a frame over the one before. Elsewhere: a line now and
+// then, and the sentence of the fleet when it says something else than before.
+class Progress {
+ public:
+  explicit Progress(const gossip::Goal& goal) : goal_(&goal) {}
+
+  Screen& screen() { return screen_; }
+
+  void show(Fleet& fleet, double time_s, double training_s) {
+    if (screen_.is_live())
+      screen_.draw(draw(view(fleet, time_s, training_s), screen_.size(), screen_.style()));
+    else if (time_s - last_line_s_ >= kLineEvery_s)
+      print(fleet, time_s);
+  }
+
+ private:
+  // Shorter: more to read in a log.
+  static constexpr double kLineEvery_s = 2;
+
+  FleetView view(Fleet& fleet, double time_s, double training_s) {
+    const Fleet::Sentence sentence = fleet.sentence();
+    FleetView view{.summary = sentence.text, .has_reasons = sentence.has_reasons};
+    view.nodes = fleet.node_views();
+    course_.add(time_s, view.nodes, fleet.samples());
+    view.rounds_per_s = course_.rounds_per_s();
+    view.samples_per_s = course_.samples_per_s();
+    measure_goal(view, *goal_, training_s);
+    return view;
+  }
+
+  void print(Fleet& fleet, double time_s) {
+    last_line_s_ = time_s;
+    fmt::print("{}\n", progress_line(fleet.node_summaries(), time_s, fleet.running()));
+    const Fleet::Sentence sentence = fleet.sentence();
+    // The loss, and what stands behind it, are in the lines. Without a loss nobody trains yet.
+    const std::size_t loss = sentence.text.find(", loss ");
+    const std::vector<std::string> told{sentence.text.substr(0, loss)};
+    const Time now(steady_clock::now().time_since_epoch());
+    if (loss != std::string::npos && !told_.take_new(now, told).empty())
+      fmt::print("{}\n", printable(sentence.text));
+    std::fflush(stdout);
+  }
+
+  const gossip::Goal* goal_;
+  Screen screen_{STDOUT_FILENO};
+  Course course_;
+  Notices told_;
+  double last_line_s_ = -1e9;
+};
+
+// Watches until the goal is reached, or nothing is left to wait for. What was drawn last stays.
 Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   const gossip::Goal& goal = config.node.goal;
-  LiveBlock block;
+  Progress progress(goal);
   Notices notices;
   // Said before the nodes were started.
   notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
-  std::vector<double> losses;
   const auto started = steady_clock::now();
   std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
-    pass_on_warnings(fleet, notices, block, quiet);
-    const std::vector<gossip::NodeSummary> nodes = fleet.node_summaries();
-    if (!training_since && least_round(nodes) > 0) training_since = steady_clock::now();
-    if (const auto loss = mean(nodes, &gossip::NodeSummary::loss)) losses.push_back(*loss);
-    const std::size_t running = fleet.running();
-    const std::string line = progress_line(nodes, seconds_since(started), running);
-    if (!quiet)
-      block.draw(fmt::format("{}\nloss {}\n\n{}", line, sparkline(losses, 55), node_table(nodes)),
-                 line, seconds_since(started));
-    Verdict verdict = judge(fleet, goal, training_since ? seconds_since(*training_since) : 0);
+    pass_on_warnings(fleet, notices, progress.screen(), quiet);
+    if (!training_since && least_round(fleet.node_summaries()) > 0)
+      training_since = steady_clock::now();
+    const double training_s = training_since ? seconds_since(*training_since) : 0;
+    if (!quiet) progress.show(fleet, seconds_since(started), training_s);
+    Verdict verdict = judge(fleet, goal, training_s);
     if (interrupted) verdict.text = "interrupted";
-    if (running == 0) verdict.text = "no node runs any more";
-    if (!verdict.text.empty()) {
-      block.clear();
-      return verdict;
-    }
+    if (fleet.running() == 0) verdict.text = "no node runs any more";
+    if (!verdict.text.empty()) return verdict;
     std::this_thread::sleep_for(kLookEvery);
   }
 }
@@ -299,7 +356,9 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
   if (as_json)
     fmt::print("{}\n", summary_json(summary).dump(2));
   else
-    fmt::print("{}", summary_text(summary));
+    fmt::print("\n{}", summary_text(summary));
+  const std::string sentence = as_json ? "" : fleet.sentence().text;
+  if (!sentence.empty()) say("The fleet at the end: {}.", printable(sentence));
   if (fleet.running() == 0) return kExitFailed;
   return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
 }
@@ -311,19 +370,19 @@ int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool 
     return end_with(kExitFailed, "--output: " + written.error().text);
   const std::string use =
       predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
-  if (!quiet) fmt::print("Model in {}{}\n", path, use);
+  if (!quiet) say("Model in {}{}", path, use);
   return code;
 }
 
 // What is about to be trained, and how.
 void introduce(const Plan& plan) {
   const std::size_t n = plan.fleet.nodes;
-  fmt::print("{} node{} ({}) learn{} {}\n", n, n == 1 ? "" : "s", kind_of(plan.config, n),
-             n == 1 ? "s" : "", plan.sites.description);
-  for (const std::string& note : plan.sites.notes) fmt::print("- {}\n", printable(note));
+  say("{} node{} ({}) learn{} {}", n, n == 1 ? "" : "s", kind_of(plan.config, n), n == 1 ? "s" : "",
+      plan.sites.description);
+  for (const std::string& note : plan.sites.notes) say("- {}", printable(note));
   if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
-    fmt::print("Algorithm {}: {}\n", plan.config.node.algorithm, reason);
-  if (!plan.recipe.empty()) fmt::print("No goal is given: {}\n", plan.recipe);
+    say("Algorithm {}: {}", plan.config.node.algorithm, reason);
+  if (!plan.recipe.empty()) say("No goal is given: {}", plan.recipe);
   std::fflush(stdout);
 }
 
@@ -334,14 +393,14 @@ int run_fleet(const CommandLine& line, const Plan& plan) {
   auto fleet = Fleet::start(plan.fleet);
   if (!fleet) return end_with(kExitFailed, fleet.error().text);
   if (!as_json && !interrupted)
-    fmt::print("Watch any of them: {}\nCtrl-C stops.\n\n", how_to_ask(*fleet));
+    say("Watch any of them: {}\nCtrl-C stops.", how_to_ask(*fleet)), fmt::print("\n");
   std::fflush(stdout);
   const Verdict verdict = watch(*fleet, plan.config, as_json);
   const int code = report(*fleet, plan.config.node.goal, verdict, seconds_since(started), as_json);
   if (line.has("keep") && !interrupted)
     keep_until_interrupted(*fleet);
   else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
-    fmt::print("The nodes end; with --keep they stay for a look from a second terminal.\n");
+    say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   const bool predicts = plan.config.learner.data.source == models::Source::csv;
   return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);

@@ -1,19 +1,17 @@
 #include "daemon/cli/display.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
+#include <optional>
+#include <vector>
 
 #include "daemon/cli/table.h"
 
 namespace starling::daemon {
 namespace {
 
-constexpr double kLineEvery_s = 2;
 constexpr std::size_t kRowsLimit = 64;  // of a table that somebody reads
 constexpr std::size_t kNameWidth = 8;
 constexpr double kLarge = 1000;  // from here on six digits count, not a number of decimals
@@ -97,27 +95,6 @@ std::string summary_text(const gossip::Summary& summary) {
     text += fmt::format("VIOLATION {}, at {:.6f} s, {}: {}\n", breach.law, breach.time_s,
                         breach.node, breach.text);
   return text;
-}
-
-LiveBlock::LiveBlock() : terminal_(::isatty(STDOUT_FILENO) == 1) {}
-
-void LiveBlock::draw(const std::string& block, const std::string& line, double time_s) {
-  if (!terminal_) {
-    if (time_s - last_line_s_ < kLineEvery_s) return;
-    last_line_s_ = time_s;
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
-    return;
-  }
-  clear();
-  fmt::print("{}", block);
-  drawn_lines_ = static_cast<std::size_t>(std::ranges::count(block, '\n'));
-  std::fflush(stdout);
-}
-
-void LiveBlock::clear() {
-  if (drawn_lines_ > 0) fmt::print("\x1b[{}A\x1b[J", drawn_lines_);
-  drawn_lines_ = 0;
 }
 
 }  // namespace starling::daemon

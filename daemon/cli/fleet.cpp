@@ -210,6 +210,54 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
   return summaries;
 }
 
+std::vector<NodeView> Fleet::node_views() {
+  std::vector<NodeView> views;
+  const std::vector<gossip::NodeSummary> summaries = node_summaries();
+  for (std::size_t k = 0; k < nodes_.size(); ++k) {
+    Node& node = nodes_[k];
+    const gossip::NodeSummary& summary = summaries[k];
+    NodeView view{.name = node.name,
+                  .state = "starting",
+                  .round = summary.round,
+                  .loss = summary.loss,
+                  .accuracy = summary.accuracy,
+                  .rmse = summary.rmse,
+                  .distance = summary.distance};
+    if (node.status.is_object()) view.state = node.status.at("node").value("state", "-");
+    if (node.is_silent) view.state = "silent";
+    if (!node.process.running()) view.state = "ended";
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+std::optional<double> Fleet::samples() const {
+  double total = 0;
+  for (const Node& node : nodes_) {
+    if (!node.status.is_object()) return std::nullopt;
+    total += number_at(node.status.at("run"), "samples").value_or(0);
+  }
+  return total;
+}
+
+// Warnings are lines of their own.
+Fleet::Sentence Fleet::sentence() {
+  Sentence first;
+  for (Node& node : nodes_) {
+    if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
+    const json& own = node.status.at("node");
+    std::string text = node.status.value("summary", "");
+    for (const std::string& warning : own.value("warnings", std::vector<std::string>()))
+      if (const std::size_t place = text.find(warning + "; "); place != std::string::npos)
+        text.erase(place, warning.size() + 2);
+    const std::size_t reasons = own.value("reasons", std::vector<std::string>()).size();
+    if (reasons > own.value("warnings", std::vector<std::string>()).size())
+      return {fmt::format("{}: {}", node.name, text), true};
+    if (first.text.empty()) first.text = text;
+  }
+  return first;
+}
+
 std::vector<gossip::SeriesPoint> Fleet::series() {
   gossip::Series series;
   const Patience patience;

@@ -11,6 +11,7 @@
 
 #include "base/endpoint.h"
 #include "base/result.h"
+#include "daemon/cli/fleet_view.h"
 #include "daemon/process/child_process.h"
 #include "gossip/report/summary.h"
 
@@ -49,6 +50,17 @@ class Fleet {
   std::size_t running();
   std::vector<gossip::NodeSummary> node_summaries() const;
   std::vector<gossip::SeriesPoint> series();
+  // What a person is shown of each node, without its curve.
+  std::vector<NodeView> node_views();
+  // Of all nodes together, since they began; nothing before all have said.
+  std::optional<double> samples() const;
+  // The sentence of the first node that answers and has reasons, behind its name, or else of the
+  // first that answers; without its warnings, and empty before one answers.
+  struct Sentence {
+    std::string text = {};
+    bool has_reasons = false;
+  };
+  Sentence sentence();
   // As the first node that answered sees them.
   gossip::MembersSummary members() const;
   // Asks all to leave, waits for all together, and kills who does not. Their logs go with them, but

@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 21> kTopics = {{
+constexpr std::array<Topic, 22> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -268,6 +268,24 @@ Example:
 
   starling trace > trace.json
 {exits})"},
+    {"doctor", "what is wrong with a node, and what to do",
+     R"(Usage: starling doctor [--api URL] [--token-file FILE] [--json]
+       starling doctor HOST:PORT [--json]
+
+Asks a node how it is, looks at it once more a second later, and connects from this machine to the
+ports of its neighbours. Prints a line a check: ok, warn or FAIL, what was seen, and what to do.
+With HOST:PORT it looks from this machine at the control port of a peer, such as one that
+cluster.join names, and at the bulk port behind it. Nothing is changed, and each look takes 2 s at
+most.
+{asking}  --json             print one JSON document, and nothing else
+
+Examples: this node; why does it not come to the node that it shall join?
+
+  starling doctor
+  starling doctor 10.0.0.2:7600
+
+Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 4 no node answers.
+)"},
     {"join", "tell a node to join a cluster",
      R"(Usage: starling join HOST:PORT [--api URL] [--json]
 

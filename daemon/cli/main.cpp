@@ -7,6 +7,7 @@
 
 #include "daemon/cli/command_config.h"
 #include "daemon/cli/command_data.h"
+#include "daemon/cli/command_doctor.h"
 #include "daemon/cli/command_plan.h"
 #include "daemon/cli/command_predict.h"
 #include "daemon/cli/command_query.h"
@@ -45,6 +46,7 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"predict", command_predict},
                                  {"evaluate", command_evaluate},
                                  {"config", command_config},
+                                 {"doctor", command_doctor},
                                  {"version", command_version},
                                  {"--version", command_version},
                                  {"help", command_help},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/cli/table.h"
+#include "daemon/cli/text_width.h"
 
 namespace starling::daemon {
 namespace {
@@ -146,8 +147,17 @@ std::string traffic_lines(const json& status) {
          line("rejected", rejected.text());
 }
 
+std::string sentence_lines(const json& status) {
+  if (!status.contains("summary")) return {};
+  std::string text;
+  for (const std::string& words :
+       wrap_words(word(status, "summary"), display_width() - kTitleWidth))
+    text += line("", words);
+  return text;
+}
+
 std::string status_text(const json& status) {
-  return node_lines(part(status, "node")) + line("", word(status, "summary")) +
+  return node_lines(part(status, "node")) + sentence_lines(status) +
          run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status);
 }
 
@@ -180,7 +190,8 @@ std::string fleet_text(const json& fleet) {
     consensus.add("+- ", number(distance, "error"), human_number);
   }
   const auto age = number(fleet, "age_s");
-  return word(fleet, "summary") + "\n" + table.text(display_width()) +
+  const auto sentence = wrap_words(word(fleet, "summary"), display_width());
+  return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
          line("consensus", consensus.text()) +
          (age ? fmt::format("smallest and largest are of {} ago\n", human_duration(*age)) : "");
 }

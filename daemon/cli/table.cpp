@@ -10,18 +10,13 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "daemon/cli/text_width.h"
 
 namespace starling::daemon {
 namespace {
 
 constexpr double kLogarithmicSpan = 100;
 constexpr std::size_t kGap = 2;  // blanks between columns
-
-// Bytes of UTF-8 that start a character.
-std::size_t width_of(std::string_view cell) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(cell, [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 }  // namespace
 
@@ -48,7 +43,7 @@ std::vector<Table::Column> Table::columns_within(std::size_t width) const {
   for (std::size_t k = 0; k < columns.size(); ++k) {
     bool is_empty = rows_.size() > 1;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      columns[k].width = std::max(columns[k].width, width_of(rows_[row][k]));
+      columns[k].width = std::max(columns[k].width, columns_of(rows_[row][k]));
       is_empty &= row == 0 || rows_[row][k] == "-";
     }
     columns[k].is_shown = !(columns[k].is_optional && is_empty);
@@ -69,7 +64,7 @@ std::string Table::text(std::size_t width) const {
     std::string line;
     for (std::size_t k = 0; k < row.size(); ++k) {
       if (!columns[k].is_shown) continue;
-      const std::string blanks(columns[k].width - width_of(row[k]), ' ');
+      const std::string blanks(columns[k].width - columns_of(row[k]), ' ');
       if (!line.empty()) line.append(kGap, ' ');
       if (columns[k].is_flush_right) line += blanks;
       line += row[k];
@@ -128,8 +123,10 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
-std::string sparkline(std::span<const double> values, std::size_t width) {
+std::string sparkline(std::span<const double> values, std::size_t width, Spark spark) {
   constexpr std::array kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};
+  const auto& marks = spark == Spark::ascii ? kAscii : kBlocks;
   if (values.empty() || width == 0) return {};
   const auto [least, most] = std::ranges::minmax(values);
   const bool logarithmic = least > 0 && most / least >= kLogarithmicSpan;
@@ -142,7 +139,8 @@ std::string sparkline(std::span<const double> values, std::size_t width) {
     const std::size_t place =
         blocks == 1 ? values.size() - 1 : k * (values.size() - 1) / (blocks - 1);
     const double height = span > 0 ? (scale(values[place]) - scale(least)) / span : 0;
-    line += kBlocks[static_cast<std::size_t>(std::lround(height * (kBlocks.size() - 1)))];
+    line += marks[static_cast<std::size_t>(
+        std::lround(height * static_cast<double>(marks.size() - 1)))];
   }
   return line;
 }

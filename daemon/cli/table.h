@@ -45,8 +45,11 @@ std::string human_number(double value);
 // Control characters become '?': a name that came over the network shall not steer a terminal.
 std::string printable(std::string_view text);
 
+enum class Spark { blocks, ascii };
+
 // The course of the values in one line of blocks, at most `width` of them, from their least to
 // their largest; on a logarithmic scale where they span two decades. Empty without values.
-std::string sparkline(std::span<const double> values, std::size_t width);
+std::string sparkline(std::span<const double> values, std::size_t width,
+                      Spark spark = Spark::blocks);
 
 }  // namespace starling::daemon

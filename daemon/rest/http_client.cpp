@@ -59,9 +59,11 @@ class Exchange {
     if (*outcome_) return fail("http://{}: {}", to_string(endpoint_), outcome_->message());
     auto reply = parser_.release();
     const auto type = reply[http::field::content_type];
+    const auto date = reply[http::field::date];
     return HttpReply{.status = static_cast<int>(reply.result_int()),
                      .content_type = {type.data(), type.size()},
-                     .body = std::move(reply.body())};
+                     .body = std::move(reply.body()),
+                     .date = {date.data(), date.size()}};
   }
 
  private:

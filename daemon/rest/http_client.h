@@ -17,6 +17,7 @@ struct HttpReply {
   int status = 0;
   std::string content_type;
   std::string body;
+  std::string date;  // the field of that name; empty: there is none
 };
 
 // `body` is JSON, or empty for none; `token` goes into the Authorization field, if any. The timeout

@@ -1,6 +1,7 @@
 // HttpRequest, HttpResponse: what the HTTP server and those who answer have in common.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,6 +39,11 @@ struct HttpResponse {
 };
 
 using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+// "Sun, 06 Nov 1994 08:49:37 GMT": a time as the Date field has it (RFC 9110, 5.6.7).
+std::string http_date(std::time_t time);
+// Nothing for what http_date() does not give.
+std::optional<std::time_t> parse_http_date(const std::string& text);
 
 // {"error":{"code":…,"message":…}}
 HttpResponse error_response(int status, std::string_view code, std::string_view message);

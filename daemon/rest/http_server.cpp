@@ -74,6 +74,8 @@ WireResponse to_wire(HttpResponse&& response, Framing framing) {
   wire.result(static_cast<unsigned>(response.status));
   wire.set(http::field::content_type, response.content_type);
   wire.set(http::field::cache_control, "no-store");
+  // Clients compare their clocks with it.
+  wire.set(http::field::date, http_date(std::time(nullptr)));
   wire.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.fields) wire.set(name, value);
   wire.keep_alive(framing.keep_alive);

@@ -148,6 +148,7 @@ json members_json(const Snapshot& snapshot) {
     json object = {{"id", to_string(member.id)},
                    {"name", member.name},
                    {"control", to_string(member.control)},
+                   {"bulk", to_string(member.bulk)},
                    {"http", to_string(member.http)},
                    {"state", gossip::name(status.liveness)},
                    {"phase", gossip::name(member.phase)},

@@ -316,7 +316,7 @@ TEST_CASE("An answer of another shape is an error and no crash") {
 TEST_CASE("Every command that exists has a help with its usage") {
   for (const std::string_view command :
        {"run", "up", "status", "members", "neighbors", "topology", "convergence", "events", "plan",
-        "simulate", "config", "version", "join", "leave", "pause", "resume"}) {
+        "simulate", "config", "version", "doctor", "trace", "join", "leave", "pause", "resume"}) {
     const std::string help = help_for(command);
     CHECK(help.starts_with(fmt::format("Usage: starling {}", command)));
     CHECK(holds(help_for(""), fmt::format("\n  {} ", command)));

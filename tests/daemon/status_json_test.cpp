@@ -111,8 +111,8 @@ TEST_CASE("Every member has the names of the interface") {
   const json members = members_json(example_snapshot())["members"];
   REQUIRE(members.size() == 4);
   for (const json& member : members)
-    CHECK(names_of(member) == Names{"control", "http", "id", "incarnation", "last_heard_s", "loss",
-                                    "name", "phase", "round", "state"});
+    CHECK(names_of(member) == Names{"bulk", "control", "http", "id", "incarnation", "last_heard_s",
+                                    "loss", "name", "phase", "round", "state"});
   CHECK(members[0]["last_heard_s"] == 0.0);
   CHECK(members[2]["last_heard_s"] == 10.0);
   CHECK(members[2]["state"] == "suspect");

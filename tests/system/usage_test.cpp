@@ -167,8 +167,9 @@ TEST_CASE("The commands that the README shows run as written") {
 }
 
 TEST_CASE("Every command explains itself") {
-  for (const char* command : {"run", "up", "status", "members", "neighbors", "topology",
-                              "convergence", "plan", "simulate", "config", "join", "leave"}) {
+  for (const char* command :
+       {"run", "up", "status", "members", "neighbors", "topology", "convergence", "plan",
+        "simulate", "config", "doctor", "join", "leave"}) {
     CAPTURE(command);
     const testing::Outcome outcome = run(std::string(command) + " --help");
     CHECK(outcome.exit_code == 0);

@@ -1,0 +1,92 @@
+// Diagnosis: what is wrong with a node, or with the port of a peer, and what to do about it, from
+// what was seen of them. Pure; command_doctor looks.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "daemon/process/port_probe.h"
+
+namespace starling::daemon {
+
+enum class Severity { ok, warn, fail };
+std::string_view name(Severity severity);  // "ok", "warn", "FAIL"
+
+struct Finding {
+  Severity severity = Severity::ok;
+  std::string check = {};   // what was looked at: one word
+  std::string seen = {};    // in words
+  std::string advice = {};  // what to do; empty where all is well
+
+  bool operator==(const Finding&) const = default;
+};
+
+// An answer of the REST interface.
+struct Answer {
+  int status = 0;                     // 0: none came
+  std::string problem = {};           // why none came
+  nlohmann::json document = nullptr;  // null: not JSON
+};
+
+// A port of another node, as it looks from here.
+struct SeenPort {
+  std::string node = {}, plane = {};  // "node-2", "control"
+  Endpoint at = {};
+  PortState state = PortState::silent;
+};
+
+struct Space {
+  double free_bytes = 0, total_bytes = 0;
+};
+
+struct Folder {
+  std::string path = {};     // node.data-dir
+  std::string problem = {};  // why it could not be looked at
+  std::optional<Space> space = {};
+};
+
+// Everything that was seen of a node, as far as the looks came.
+struct SeenNode {
+  Endpoint at = {};
+  PortState port = PortState::silent;
+  bool has_token = false;  // one was given
+  bool is_local = false;   // the node is on this machine
+  Answer health = {}, status = {}, members = {}, neighbors = {};
+  Answer later = {};                         // /v1/status once more
+  double between_s = 1;                      // from one to the other
+  std::optional<double> clock_ahead_s = {};  // of the node, beside this machine
+  std::vector<SeenPort> ports = {};          // of neighbours, and of members that are not well
+  std::optional<Folder> folder = {};         // where one is set and the node is local
+  std::optional<Space> memory = {};          // where the node is local
+};
+
+// The control port of a peer, and the port behind it, which is its bulk port unless listen.bulk
+// names another.
+struct SeenPeer {
+  Endpoint at = {};
+  PortState control = PortState::silent;
+  std::optional<PortState> bulk = {};  // where there is such a port
+  bool is_rest = false;                // it answers HTTP as a node does
+};
+
+// At least one finding; where the node cannot be asked that is the last.
+std::vector<Finding> diagnose(const SeenNode& seen);
+std::vector<Finding> diagnose(const SeenPeer& seen);
+
+// The port behind that of `control`. REQUIRES a port below 65535.
+inline std::uint16_t bulk_port(const Endpoint& control) {
+  return static_cast<std::uint16_t>(control.port + 1);
+}
+
+// Clocks that are further apart are said. Smaller: a slow answer looks like a wrong clock.
+inline constexpr double kClockApart_s = 5;
+// Less free space than this is said, and less than the other has failed: a node keeps a few kB.
+inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
+// The share of the memory below which the system may end processes.
+inline constexpr double kMemoryLow = 0.05;
+
+}  // namespace starling::daemon

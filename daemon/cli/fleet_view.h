@@ -1,0 +1,76 @@
+// FleetView: what a person is shown of a fleet that trains, and the Course from which its rates and
+// curves come. Plain values; nothing here asks a node or a clock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossip/options.h"
+
+namespace starling::daemon {
+
+struct NodeView {
+  std::string name = {};
+  std::string state = {};  // that the node gives or others give it; "silent", "ended"
+  std::uint64_t round = 0;
+  std::optional<double> loss = {}, accuracy = {}, rmse = {};
+  std::optional<double> distance = {};  // ||x_i - mean|| / ||mean||
+  std::vector<double> losses = {};      // the oldest first
+};
+
+// Whether the node is there no more, so that nobody waits for its rounds.
+bool is_gone(const NodeView& node);
+
+struct FleetView {
+  std::string summary = {};         // one sentence; reasons, if any, begin it
+  bool has_reasons = false;         // the sentence begins with what is wrong
+  std::string progress = {};        // "round 120 of 2000"
+  std::optional<double> done = {};  // share of the goal, 0 to 1; nothing without a goal
+  std::optional<double> rounds_per_s = {}, samples_per_s = {}, remaining_s = {};
+  std::vector<NodeView> nodes = {};
+};
+
+// Remembers what was seen of each node: a curve of its loss, and how fast rounds and samples come.
+class Course {
+ public:
+  // Adds what is seen at `time_s`, and gives each node its curve. `samples` are those of all nodes
+  // together; nothing: not known. REQUIRES times that do not fall.
+  void add(double time_s, std::vector<NodeView>& nodes, std::optional<double> samples);
+  // Over the last kWindow_s; nothing before there is something to compare.
+  std::optional<double> rounds_per_s() const;
+  std::optional<double> samples_per_s() const;
+
+  // Longer: steadier rates that follow a change later.
+  static constexpr double kWindow_s = 10;
+  // Of a node's curve; from there on every second one is forgotten. More: finer curves, more
+  // memory.
+  static constexpr std::size_t kLossesLimit = 128;
+
+ private:
+  struct Curve {
+    std::vector<double> losses;
+    std::uint64_t every = 1, skipped = 0;  // one of so many changes is kept
+    std::uint64_t round = 0;
+    std::optional<double> last;
+  };
+  struct Sample {
+    double time_s = 0;
+    std::map<std::string, std::uint64_t> rounds = {};  // of nodes that are there
+    std::optional<double> samples = {};
+  };
+
+  static void extend(Curve& curve, const NodeView& node);
+
+  std::map<std::string, Curve> curves_;
+  std::deque<Sample> recent_;
+};
+
+// Fills `progress`, `done` and `remaining_s` from the view's nodes and rate. `training_s` is how
+// long the nodes have trained.
+void measure_goal(FleetView& view, const gossip::Goal& goal, double training_s);
+
+}  // namespace starling::daemon
