@@ -51,6 +51,7 @@ heavy=(
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'
   'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
+  'prometheus/'           '^daemon/rest/metrics_text\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/([a-z_]+\.cpp|matrix\.h)$)'
 )
 
