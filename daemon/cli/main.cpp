@@ -7,6 +7,7 @@
 
 #include "daemon/cli/command_config.h"
 #include "daemon/cli/command_data.h"
+#include "daemon/cli/command_export.h"
 #include "daemon/cli/command_plan.h"
 #include "daemon/cli/command_predict.h"
 #include "daemon/cli/command_query.h"
@@ -44,6 +45,7 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"data", command_data},
                                  {"predict", command_predict},
                                  {"evaluate", command_evaluate},
+                                 {"export", command_export},
                                  {"config", command_config},
                                  {"version", command_version},
                                  {"--version", command_version},
