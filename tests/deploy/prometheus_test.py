@@ -70,8 +70,14 @@ def expressions():
     panels = [(panel["title"], target["expr"]) for panel in dashboard["panels"]
               for target in panel["targets"]]
     assert len(panels) > 15
+    cells = set()
     for panel in dashboard["panels"]:
         assert panel["description"] and panel["datasource"]["uid"] == "${datasource}", panel["title"]
+        place = panel["gridPos"]
+        own = {(x, y) for x in range(place["x"], place["x"] + place["w"])
+               for y in range(place["y"], place["y"] + place["h"])}
+        assert not own & cells and max(own)[0] < 24, f"{panel['title']} lies on another"
+        cells |= own
     return panels, (DEPLOY / "alerts.yml").read_text()
 
 
@@ -166,7 +172,24 @@ def every_name_is_a_metric(metrics):
     named = {name for text in [*(text for _, text in panels), alerts] for name in METRIC.findall(text)}
     named |= {name for name in re.findall(r"`(starling_[a-z_]+)[`{]", page)}
     assert len(named) > 20, named
+    for alert in re.findall(r"alert: (\w+)", alerts):
+        assert f"`{alert}`" in page, f"docs/operating.md does not name {alert}"
     assert not named - known, f"not in /metrics: {sorted(named - known)}"
+
+
+def counters(metrics):
+    """Those of the node; those of an edge begin with the edge, and it closes while others join."""
+    names = set(re.findall(r"^# TYPE (?!starling_neighbor_)(\S+) counter", metrics, re.MULTILINE))
+    series = (line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
+    return {key: float(value) for key, value in series if key.split("{")[0] in names}
+
+
+def no_counter_goes_back(before, after):
+    before, after = counters(before), counters(after)
+    assert len(before) > 15 and before.keys() <= after.keys(), before.keys() - after.keys()
+    for key, value in before.items():
+        assert after[key] >= value, f"{key} went from {value} to {after[key]}"
+    assert after["starling_steps_total"] > before["starling_steps_total"]
 
 
 def prometheus_sees_all(prometheus):
@@ -210,7 +233,9 @@ def main():
                      for member in members]
             prometheus = Prometheus(folder, tools, nodes)
             running.append(prometheus)
+            before = running[0].metrics()
             prometheus_sees_all(prometheus)
+            no_counter_goes_back(before, running[0].metrics())
             the_linter_is_content(tools, running[0].metrics())
             every_name_is_a_metric(running[0].metrics())
             prometheus_misses_who_leaves(prometheus, members[-1])
