@@ -133,6 +133,18 @@ TEST_CASE("Values are told in base units") {
   CHECK(families["starling_fleet_extremes_age_seconds"].samples.at("") == 4);
 }
 
+TEST_CASE("A node is in one state at a time and every state has its series") {
+  Snapshot snapshot = full_snapshot();
+  for (int k = 0; k <= static_cast<int>(gossip::State::finished); ++k) {
+    snapshot.status.state = static_cast<gossip::State>(k);
+    const auto families = parsed(metrics_text(snapshot, {}));
+    const auto& samples = families.at("starling_state").samples;
+    CHECK(samples.size() == static_cast<std::size_t>(gossip::State::finished) + 1);
+    for (const auto& [label, value] : samples)
+      CHECK((value == 1) == label.ends_with(fmt::format("\"{}\"", name(snapshot.status.state))));
+  }
+}
+
 TEST_CASE("What is not known is absent from the metrics and never a zero") {
   Snapshot snapshot;
   const auto before = parsed(metrics_text(snapshot, {}));
