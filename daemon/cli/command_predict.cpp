@@ -6,6 +6,7 @@
 
 #include "base/command_line.h"
 #include "daemon/cli/config.h"
+#include "daemon/cli/csv_field.h"
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/scores_text.h"
 #include "daemon/cli/setting_sources.h"
@@ -53,18 +54,10 @@ Result<Job> look(const CommandLine& line, bool with_target) {
   return Job{*std::move(predictor), std::move(rows), std::move(predictions)};
 }
 
-// As a field of a file: in quotes where it needs them.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char character : text) quoted += character == '"' ? "\"\"" : std::string(1, character);
-  return quoted + "\"";
-}
-
 std::string predictions_csv(const Job& job) {
   const std::vector<std::string>& classes = job.predictor.classes();
   std::string text = "prediction";
-  for (const std::string& name : classes) text.append(",").append(field("probability " + name));
+  for (const std::string& name : classes) text.append(",").append(csv_field("probability " + name));
   text += "\n";
   auto out = std::back_inserter(text);
   for (std::size_t row = 0; row < job.predictions.rows; ++row) {
@@ -72,7 +65,7 @@ std::string predictions_csv(const Job& job) {
       fmt::format_to(out, "{}\n", job.predictions.amounts[row]);
       continue;
     }
-    text += field(classes[job.predictions.likeliest[row]]);
+    text += csv_field(classes[job.predictions.likeliest[row]]);
     for (std::size_t c = 0; c < classes.size(); ++c)
       fmt::format_to(out, ",{}", job.predictions.probabilities[row * classes.size() + c]);
     text += "\n";

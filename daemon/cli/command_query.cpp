@@ -15,10 +15,10 @@
 #include "base/command_line.h"
 #include "daemon/cli/help.h"
 #include "daemon/cli/live_query.h"
+#include "daemon/cli/node_access.h"
 #include "daemon/cli/present.h"
 #include "daemon/cli/screen.h"
 #include "daemon/cli/table.h"
-#include "daemon/cli/token_file.h"
 #include "daemon/rest/http_client.h"
 
 namespace starling::daemon {
@@ -26,7 +26,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kDefaultUrl = "http://127.0.0.1:7680";
 constexpr std::chrono::seconds kPatience{5};
 constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
 
@@ -52,9 +51,9 @@ constexpr std::array<Resource, 12> kResources = {{{"status", "GET", "/v1/status"
 
 struct Query {
   std::string_view command;
-  Endpoint node = {};
+  NodeAccess access = {};
   std::string_view method;
-  std::string target = {}, body = {}, token = {};
+  std::string target = {}, body = {};
   bool verbatim = false;  // print the document as it came
   bool watch = false;
   bool all = false;  // ask every member too
@@ -95,11 +94,8 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
     return fail("--{}: keys belong to starling run and up", line.keys.front().first);
   if (line.has("json") && (line.has("watch") || line.has("dot")))
     return fail("--json prints one document; expected no --watch or --dot with it");
-  TRY(query.node, parse_url(line.value("api").value_or(std::string(kDefaultUrl))));
+  TRY(query.access, read_node_access(line));
   if (line.has("dot")) query.target += "?format=dot";
-  if (const auto path = line.value("token-file")) {
-    TRY(query.token, read_token_file(*path));
-  }
   if (resource.command == "join") {
     TRY(query.body, join_body(line));
   } else if (!line.positional.empty()) {
@@ -115,18 +111,9 @@ int complain(std::string_view command, ExitCode code, std::string_view problem) 
   return code;
 }
 
-// The message of {"error":{…}}, or the status alone.
-std::string reason_of(const HttpReply& reply) {
-  const json document = json::parse(reply.body, nullptr, false);
-  const json::json_pointer path("/error/message");
-  if (document.is_object() && document.contains(path) && document[path].is_string())
-    return document[path].get<std::string>();
-  return fmt::format("HTTP status {}", reply.status);
-}
-
 Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
-  const auto url = to_string(query.node);
+  const auto url = to_string(query.access.node);
   if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
   if (query.method == "POST") return fmt::format("node at {} is told to {}\n", url, query.command);
   return present(query.command, json::parse(reply.body, nullptr, false));
@@ -144,7 +131,8 @@ void move_on(Query& query, const HttpReply& reply) {
 }
 
 Result<HttpReply> ask(const Query& query, std::string_view target) {
-  return http_request(query.node, query.method, target, query.body, kPatience, query.token);
+  return http_request(query.access.node, query.method, target, query.body, kPatience,
+                      query.access.token);
 }
 
 // A further document for what --watch draws; null where there is none.
@@ -196,31 +184,23 @@ int ask_once(Query& query, Output& output) {
                                 "or name another with --api URL",
                                 reply.error().text));
   if (reply->status >= 300)
-    return complain(query.command, refused,
-                    fmt::format("http://{} refuses: {}", to_string(query.node), reason_of(*reply)));
+    return complain(
+        query.command, refused,
+        fmt::format("http://{} refuses: {}", to_string(query.access.node), refusal_of(*reply)));
   if (const auto shown = output.show(*reply); !shown)
     return complain(query.command, refused,
-                    fmt::format("http://{}: {}", to_string(query.node), shown.error().text));
+                    fmt::format("http://{}: {}", to_string(query.access.node), shown.error().text));
   if (query.command == "events") move_on(query, *reply);
   return done;
 }
 
-// The REST addresses of the members that run, as the node asked knows them.
-Result<std::vector<Endpoint>> members_of(const Query& query) {
+Result<std::vector<LivingMember>> members_of(const Query& query) {
   TRY(const HttpReply reply,
-      http_request(query.node, "GET", "/v1/members", {}, kPatience, query.token));
-  const json document = json::parse(reply.body, nullptr, false);
-  if (reply.status != 200 || !document.is_object() || !document.contains("members"))
-    return fail("http://{} refuses to list its members: {}", to_string(query.node),
-                reason_of(reply));
-  std::vector<Endpoint> members;
-  for (const json& member : document["members"]) {
-    const std::string state = member.value("state", "");
-    if (state != "alive" && state != "suspect") continue;
-    TRY(const Endpoint at, parse_endpoint(member.value("http", "")));
-    members.push_back(at);
-  }
-  return members;
+      http_request(query.access.node, "GET", "/v1/members", {}, kPatience, query.access.token));
+  if (reply.status != 200)
+    return fail("http://{} refuses to list its members: {}", to_string(query.access.node),
+                refusal_of(reply));
+  return living_members(json::parse(reply.body, nullptr, false));
 }
 
 // Every member, the node asked among them. The worst exit code of all.
@@ -228,9 +208,9 @@ int ask_all(const Query& query) {
   const auto members = members_of(query);
   if (!members) return complain(query.command, unreachable, members.error().text);
   int worst = done;
-  for (const Endpoint& at : *members) {
+  for (const LivingMember& member : *members) {
     Query one = query;
-    one.node = at;
+    one.access.node = member.http;
     Output output(one);
     worst = std::max(worst, ask_once(one, output));
   }

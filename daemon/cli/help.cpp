@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 22> kTopics = {{
+constexpr std::array<Topic, 23> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -246,6 +246,28 @@ root mean square and mean absolute error and R2 of amounts.
   --json             print one JSON document, and nothing else
 
 Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.
+)"},
+    {"export", "series and events of nodes, for other programs",
+     R"(Usage: starling export [--api URL] [--format csv|jsonl] [--what convergence|events|all]
+                       [--all] [--output FILE]
+       starling export [--api URL] --format tensorboard --output DIR [--all]
+
+Writes what a node remembers of its course, to standard output or a file: the convergence series
+(every round of a run of up to 10,000, an evenly thinned set above) and its last 1,000 events.
+
+  --format FORMAT    csv (the default; RFC 4180, one header), jsonl (one object a line) or
+                     tensorboard (an event file for each node, in a folder of its name)
+  --what WHAT        convergence (the default), events, or all, which is for jsonl
+  --all              of every member that lives, at the address of its listen.http; the token goes
+                     to each of them
+  --output PATH      the file, or for tensorboard the folder, that gets it{asking}
+Examples: the loss of eight nodes in a spreadsheet, and in TensorBoard
+
+  starling export --all --output course.csv
+  starling export --all --format tensorboard --output runs && tensorboard --logdir runs
+
+Exit codes: 0 done, 1 refused by a node or not written, 2 wrong usage, 4 a node does not answer;
+with --all what the others gave is written then.
 )"},
     {"config", "every key, its value and where that comes from",
      R"(Usage: starling config [-c FILE] [--SECTION.KEY=VALUE ...]

@@ -8,6 +8,7 @@
 #include "daemon/cli/command_config.h"
 #include "daemon/cli/command_data.h"
 #include "daemon/cli/command_doctor.h"
+#include "daemon/cli/command_export.h"
 #include "daemon/cli/command_plan.h"
 #include "daemon/cli/command_predict.h"
 #include "daemon/cli/command_query.h"
@@ -45,6 +46,7 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"data", command_data},
                                  {"predict", command_predict},
                                  {"evaluate", command_evaluate},
+                                 {"export", command_export},
                                  {"config", command_config},
                                  {"doctor", command_doctor},
                                  {"version", command_version},

@@ -51,6 +51,11 @@ std::vector<LoggedEvent> Board::events_since(std::uint64_t sequence, std::size_t
   return events_.since(sequence, limit);
 }
 
+EventCounts Board::event_counts() const {
+  const std::lock_guard lock(mutex_);
+  return events_.counts();
+}
+
 bool Board::leave_command(Command command) {
   std::function<void()> wake;
   {

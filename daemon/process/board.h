@@ -82,6 +82,7 @@ class Board {
   // See EventLog.
   std::vector<LoggedEvent> events_since(std::uint64_t sequence,
                                         std::size_t limit = EventLog::kEventsLimit) const;
+  EventCounts event_counts() const;
 
   TraceLog& trace() { return trace_; }
 

@@ -53,6 +53,7 @@ std::string local_time() {
 }  // namespace
 
 void EventLog::add(Time now, const gossip::Event& event) {
+  ++counts_.at(static_cast<std::size_t>(event.kind));
   if (events_.size() >= kEventsLimit) events_.pop_front();
   events_.push_back({++newest_, seconds(now), local_time(), event});
 }

@@ -2,6 +2,7 @@
 // reads too slowly finds the oldest gone and sees that by a gap in the numbers.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +16,11 @@ namespace starling::daemon {
 
 // "edge_opened"
 std::string_view name(gossip::Event::Kind kind);
+
+// How many events of each kind there were, by the number of the kind.
+inline constexpr std::size_t kEventKinds =
+    static_cast<std::size_t>(gossip::Event::Kind::problem) + 1;
+using EventCounts = std::array<std::uint64_t, kEventKinds>;
 
 struct LoggedEvent {
   std::uint64_t sequence = 0;
@@ -31,10 +37,13 @@ class EventLog {
   // The oldest `limit` of those numbered above `sequence`, in order. A number that was never given
   // comes from an earlier life of the node: then from the first that is left.
   std::vector<LoggedEvent> since(std::uint64_t sequence, std::size_t limit = kEventsLimit) const;
+  // Since the start, with those that are gone from the log.
+  const EventCounts& counts() const { return counts_; }
 
  private:
   std::deque<LoggedEvent> events_;
   std::uint64_t newest_ = 0;
+  EventCounts counts_{};
 };
 
 }  // namespace starling::daemon

@@ -14,6 +14,7 @@
 #include "daemon/process/worker.h"
 #include "daemon/rest/fleet_json.h"
 #include "daemon/rest/http_cache.h"
+#include "daemon/rest/metrics_text.h"
 #include "daemon/rest/page.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/spectrum_cache.h"
@@ -107,7 +108,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 17> kRoutes;
+  static const std::array<Route, 18> kRoutes;
 
   // What `answer` makes of the value, at once or when it is there.
   template <class Asked, class Answer>
@@ -186,6 +187,9 @@ class Api {
 
   HttpResponse status(const HttpRequest&) {
     return document(status_json(*snapshot_, second_modulus()));
+  }
+  HttpResponse metrics(const HttpRequest&) {
+    return {.content_type = kMetricsType, .body = metrics_text(*snapshot_, board_->event_counts())};
   }
   HttpResponse fleet(const HttpRequest&) { return document(fleet_json(*snapshot_)); }
   HttpResponse members(const HttpRequest&) { return document(members_json(*snapshot_)); }
@@ -311,9 +315,10 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 17> Api::kRoutes = {{
+constexpr std::array<Api::Route, 18> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
+    {"/metrics", "GET", Access::reads, true, &Api::metrics},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
     {"/v1/fleet", "GET", Access::reads, true, &Api::fleet},
     {"/v1/members", "GET", Access::reads, true, &Api::members},

@@ -147,6 +147,18 @@ TEST_CASE_FIXTURE(Fixture, "Every resource answers its own method and no other")
   CHECK(api(get("/v1/leave")).fields.front().second == "POST");
 }
 
+TEST_CASE_FIXTURE(Fixture, "The metrics are text and count the events of the board") {
+  CHECK(api(get("/metrics")).status == 503);
+  publish(example_snapshot());
+  board.add(Time(), {gossip::Event::Kind::died, "node-3 is dead"});
+  const HttpResponse response = api(get("/metrics"));
+  CHECK(response.status == 200);
+  CHECK(response.content_type == "text/plain; version=0.0.4; charset=utf-8");
+  CHECK(response.body.find("\nstarling_round 42\n") != std::string::npos);
+  CHECK(response.body.find("\nstarling_events_total{kind=\"died\"} 1\n") != std::string::npos);
+  CHECK(api(post("/metrics", "{}")).status == 405);
+}
+
 TEST_CASE_FIXTURE(Fixture, "A node that has not started is healthy and not ready") {
   CHECK(api(get("/healthz")).status == 200);
   CHECK(api(get("/readyz")).status == 503);
@@ -278,5 +290,6 @@ TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for")
   CHECK(api(get("/v1/status")).status == 200);
   api = settled_api(board, config, {.token = "secret", .guard_reads = true});
   CHECK(api(get("/v1/status")).status == 401);
+  CHECK(api(get("/metrics")).status == 401);
   CHECK(api(get("/healthz")).status == 200);
 }

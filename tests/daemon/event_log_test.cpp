@@ -42,6 +42,14 @@ TEST_CASE("A log holds the newest events and drops the oldest") {
   CHECK(events.back().sequence == 2500);
 }
 
+TEST_CASE("Events that are gone from the log still count") {
+  EventLog log = log_of(2500);
+  log.add(Time(), {Event::Kind::problem, ""});
+  CHECK(log.counts()[static_cast<std::size_t>(Event::Kind::joined)] == 2500);
+  CHECK(log.counts()[static_cast<std::size_t>(Event::Kind::problem)] == 1);
+  CHECK(log.counts()[static_cast<std::size_t>(Event::Kind::died)] == 0);
+}
+
 TEST_CASE("A number of an earlier life starts from the first event") {
   CHECK(log_of(3).since(4).size() == 3);
   CHECK(log_of(0).since(4).empty());

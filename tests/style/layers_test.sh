@@ -50,7 +50,9 @@ heavy=(
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'
+  'boost/crc'             '^daemon/cli/event_file\.cpp$'
   'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
+  'prometheus/'           '^daemon/rest/metrics_text\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/([a-z_]+\.cpp|matrix\.h)$)'
 )
 
