@@ -27,6 +27,8 @@ std::optional<PageFile> page_file(std::string_view target) {
   std::string_view path = "index.html";
   if (target.starts_with(kFolder))
     path = target.substr(kFolder.size());
+  else if (target == "/openapi.json")
+    path = target.substr(1);
   else if (target != "/")
     return std::nullopt;
   const auto files = page_files();

@@ -21,7 +21,8 @@ struct PageFile {
 // All of them, by path. Defined in the source that daemon/rest/embed_page.cmake writes.
 std::span<const PageFile> page_files();
 
-// The file that a path of a request names: "/" is index.html, "/page/page.js" page.js.
+// The file that a path of a request names: "/" is index.html, "/page/page.js" page.js,
+// "/openapi.json" the description of the REST interface.
 std::optional<PageFile> page_file(std::string_view target);
 
 // The answer where the request's path names a file: 200, 304 where the client has these bytes, 405

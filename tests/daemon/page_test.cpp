@@ -49,6 +49,7 @@ std::string type_of(const std::string& path) {
   static const std::map<std::string, std::string> kTypes = {{".html", "text/html"},
                                                             {".css", "text/css"},
                                                             {".js", "text/javascript"},
+                                                            {".json", "application/json"},
                                                             {".svg", "image/svg+xml"},
                                                             {".txt", "text/plain"}};
   return kTypes.at(std::filesystem::path(path).extension()) + "; charset=utf-8";

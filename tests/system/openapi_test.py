@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""/openapi.json beside the live answers of nodes in every state.
+
+    openapi_test.py STARLING REPOSITORY
+
+Starts nodes that are starting, joining, training, paused, degraded, leaving and finished, asks each for
+every resource of the document, and validates each answer by JSON Schema (2020-12, the dialect of
+OpenAPI 3.1). No object has fields that the document does not know, and what the document knows is seen.
+Exit code 77, and a word, where there is no python3-jsonschema.
+"""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+try:
+    from jsonschema import Draft202012Validator, RefResolver
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+DEADLINE_S = 60
+METHODS = ("get", "post")
+SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
+         "--topology.kind=ring", "--eval.every=5"]
+# Not brought about here: a regression, a known optimum, an end short of the goal, and the first epoch
+# of the extremes, which ends after more than ten seconds.
+RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.distance_to_optimum",
+        "Run.shortfall", "Spread.min", "Spread.max", "Rate.min", "Rate.max"}
+
+
+class Node:
+    def __init__(self, program, name, *arguments):
+        ready, tell = os.pipe()
+        self.name = name
+        self.process = subprocess.Popen(
+            [program, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
+             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
+             f"--ready-file=/dev/fd/{tell}", "--node.log=warning", *SMALL, *arguments],
+            pass_fds=[tell], stdout=subprocess.DEVNULL)
+        os.close(tell)
+        with os.fdopen(ready) as pipe:
+            line = pipe.readline()
+        assert line, f"{name} does not start"
+        self.addresses = json.loads(line)
+
+    def ask(self, method, target, body=None, **fields):
+        connection = http.client.HTTPConnection(self.addresses["http"], timeout=30)
+        headers = {name.replace("_", "-"): value for name, value in fields.items()}
+        connection.request(method.upper(), target, body, headers)
+        answer = connection.getresponse()
+        kind = answer.headers.get_content_type()
+        # A stream of events has no end.
+        return answer.status, kind, b"" if kind == "text/event-stream" else answer.read(), answer.headers
+
+    def state(self):
+        status, _, body, _ = self.ask("GET", "/v1/status")
+        return json.loads(body)["node"]["state"] if status == 200 else None
+
+    def wait_for(self, state):
+        end = time.monotonic() + DEADLINE_S
+        while (seen := self.state()) != state:
+            assert time.monotonic() < end, f"{self.name} is {seen}, not {state}"
+            time.sleep(0.02)
+
+    def end(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+
+class Document:
+    def __init__(self, content):
+        self.content = content
+        self.resolver = RefResolver.from_schema(content)
+        self.seen = set()
+
+    def resolve(self, part):
+        while "$ref" in part:
+            part = self.resolver.resolve(part["$ref"])[1]
+        return part
+
+    def validate(self, schema, value, where):
+        errors = list(Draft202012Validator(schema, resolver=self.resolver).iter_errors(value))
+        assert not errors, f"{where}: {errors[0].message} at {list(errors[0].absolute_path)}"
+
+    def check_itself(self):
+        assert self.content["openapi"].startswith("3.1."), self.content["openapi"]
+        for name, schema in self.content["components"]["schemas"].items():
+            Draft202012Validator.check_schema(schema)
+        for path, item in self.content["paths"].items():
+            for method, operation in item.items():
+                assert method in METHODS, f"{path}: {method}"
+                contents = [operation.get("requestBody", {}).get("content", {})]
+                contents += [self.resolve(r).get("content", {}) for r in operation["responses"].values()]
+                for content in contents:
+                    for kind, media in content.items():
+                        if "example" in media:
+                            self.validate(media["schema"], media["example"], f"example of {path}")
+
+    def note(self, schema, value):
+        """Which fields of which schema were seen."""
+        name = schema.get("$ref", "").rsplit("/", 1)[-1]
+        schema = self.resolve(schema)
+        for choice in schema.get("oneOf", ()):
+            if Draft202012Validator(choice, resolver=self.resolver).is_valid(value):
+                self.note(choice, value)
+        if isinstance(value, list) and "items" in schema:
+            for item in value:
+                self.note(schema["items"], item)
+        elif isinstance(value, dict):
+            for key, part in schema.get("properties", {}).items():
+                if key in value:
+                    self.seen.add(f"{name}.{key}")
+                    self.note(part, value[key])
+
+    def check(self, node, method, path, answer):
+        status, kind, body, _ = answer
+        where = f"{method} {path} of {node.name}: {status}"
+        operation = self.content["paths"][path][method]
+        assert str(status) in operation["responses"], f"{where}: not in the document"
+        content = self.resolve(operation["responses"][str(status)]).get("content", {})
+        if not content:
+            assert body == b"", where
+            return status
+        known = {media.split(";")[0]: part for media, part in content.items()}
+        assert kind in known, f"{where}: {kind}, expected one of {list(known)}"
+        if kind == "application/json":
+            schema, value = known[kind]["schema"], json.loads(body)
+            self.validate(schema, value, where)
+            self.note(schema, value)
+        return status
+
+    def ask_all(self, node):
+        """Every resource that can be read."""
+        for path, item in self.content["paths"].items():
+            if "get" in item:
+                self.check(node, "get", path, node.ask("get", path))
+        for path in ("/v1/topology?format=dot", "/v1/topology?format=moon", "/v1/convergence?since=3",
+                     "/v1/convergence?since=x", "/v1/events?follow=0", "/v1/events?since=x"):
+            self.check(node, "get", path.split("?")[0], node.ask("get", path))
+        tag = node.ask("get", "/v1/events?follow=0")[3]["ETag"]
+        answer = node.ask("get", "/v1/events?follow=0", If_None_Match=tag)
+        self.check(node, "get", "/v1/events", answer)
+
+    def fields(self):
+        for name, schema in self.content["components"]["schemas"].items():
+            for key in schema.get("properties", {}):
+                yield f"{name}.{key}"
+
+
+def document_of(node, repository, program):
+    status, kind, body, _ = node.ask("GET", "/openapi.json")
+    assert (status, kind) == (200, "application/json"), (status, kind)
+    document = Document(json.loads(body))
+    document.check_itself()
+    version = subprocess.run([program, "version"], capture_output=True, text=True, check=True).stdout
+    assert document.content["info"]["version"] in version, version
+    source = (repository / "daemon/rest/api.cpp").read_text()
+    routes = {(path, method.lower()) for path, method in
+              re.findall(r'^    \{"(/[^"]*)", "([A-Z]+)",', source, re.M)}
+    assert len(routes) > 15, routes
+    known = {(path, method) for path, item in document.content["paths"].items() for method in item}
+    assert known - routes == {("/", "get"), ("/openapi.json", "get")}, known ^ routes
+    assert routes <= known, routes - known
+    return document
+
+
+def refuses(document, node):
+    """What is wrong is refused as the document says."""
+    for path in ("/v1/join", "/v1/leave", "/v1/pause", "/v1/resume", "/v1/predict"):
+        for answer, expected in (
+                (node.ask("post", path, "[", Content_Type="application/json"), 400),
+                (node.ask("post", path, "x", Content_Type="text/plain"), 415),
+                (node.ask("post", path, "{}", Content_Type="application/json",
+                          Origin="http://elsewhere"), 403)):
+            if path == "/v1/predict" and expected == 403:
+                continue
+            assert document.check(node, "post", path, answer) == expected, (path, answer[:3])
+
+
+def predicts(document, program, folder, nodes):
+    table = Path(folder) / "table.csv"
+    rows = "".join(f"{k % 7},{'ab'[k % 2]},{'yes' if k % 7 > 3 else 'no'}\n" for k in range(400))
+    table.write_text("age,job,y\n" + rows)
+    node = Node(program, "table", "--data.source=csv", f"--data.path={table}", "--data.target=y")
+    nodes.append(node)
+    node.wait_for("training")
+    body = json.dumps({"rows": [{"age": 5, "job": "a"}, {"age": None, "job": "new"}]})
+    answer = node.ask("post", "/v1/predict", body, Content_Type="application/json")
+    assert document.check(node, "post", "/v1/predict", answer) == 200, answer[2]
+
+
+def every_state(program, document, first, nodes):
+    def start(name, *arguments):
+        nodes.append(Node(program, name, *arguments))
+        return nodes[-1]
+
+    first.wait_for("starting")
+    document.ask_all(first)
+    lost = start("joining", "--join=127.0.0.1:9")
+    lost.wait_for("joining")
+    document.ask_all(lost)
+    second = start("node-2", "--cluster.expect=2", "--stop.rounds=100000000",
+                   f"--join={first.addresses['control']}")
+    for node in (first, second):
+        node.wait_for("training")
+    end = time.monotonic() + DEADLINE_S
+    while json.loads(first.ask("get", "/v1/fleet")[2])["age_s"] <= 0 or \
+            len(json.loads(first.ask("get", "/v1/convergence")[2])["series"]) < 10:
+        assert time.monotonic() < end, "the fleet does not become known"
+        time.sleep(0.05)
+    document.ask_all(first)
+    refuses(document, first)
+    assert document.check(first, "post", "/v1/pause", first.ask("post", "/v1/pause")) == 202
+    first.wait_for("paused")
+    document.ask_all(first)
+    document.ask_all(second)
+    assert document.check(first, "post", "/v1/resume", first.ask("post", "/v1/resume")) == 202
+    first.wait_for("training")
+    broken = start("degraded", "--optim.learning-rate=1000", "--model.l2=1")
+    broken.wait_for("degraded")
+    document.ask_all(broken)
+    limited = start("finished", "--stop.rounds=30", "--stop.stay=true")
+    limited.wait_for("finished")
+    document.ask_all(limited)
+    # The goodbye waits for the neighbour, whose process is stopped.
+    second.process.send_signal(signal.SIGSTOP)
+    assert document.check(first, "post", "/v1/leave", first.ask("post", "/v1/leave")) == 202
+    first.wait_for("leaving")
+    for path in ("/v1/status", "/healthz", "/readyz", "/metrics", "/v1/members", "/v1/neighbors",
+                 "/v1/fleet", "/v1/topology", "/v1/config"):
+        document.check(first, "get", path, first.ask("get", path))
+    try:
+        document.ask_all(first)
+    except (ConnectionError, http.client.HTTPException):
+        pass  # it has left meanwhile
+
+
+def main():
+    program, repository = sys.argv[1], Path(sys.argv[2])
+    nodes = [Node(program, "node-1", "--cluster.expect=2")]
+    try:
+        document = document_of(nodes[0], repository, program)
+        with tempfile.TemporaryDirectory() as folder:
+            every_state(program, document, nodes[0], nodes)
+            predicts(document, program, folder, nodes)
+        unseen = {field for field in document.fields() if field not in document.seen} - RARE
+        unseen = {field for field in unseen if not field.startswith(("Rows.", "Address.", "Nothing."))}
+        assert not unseen, f"never seen in an answer: {sorted(unseen)}"
+    finally:
+        for node in nodes:
+            node.end()
+    print("every answer is as /openapi.json says")
+
+
+if __name__ == "__main__":
+    main()
