@@ -37,10 +37,13 @@ bool Exchange::is_likely(Time now, const Round& message, NodeId peer, const Rost
 
 // One unlikely round may be a false number. If the peer's next unlikely round is the same or a
 // little later, it is believed: a node whose steps take longer than all patience cannot predict how
-// far its neighbours went on meanwhile.
+// far its neighbours went on meanwhile. A likely round in between shows that the first was false.
 bool Exchange::believes(Time now, const Round& message, NodeId peer, const Roster& members) {
-  if (is_likely(now, message, peer, members)) return true;
   const auto found = neighbors_.find(peer);
+  if (is_likely(now, message, peer, members)) {
+    if (found != neighbors_.end() && message.round > 0) found->second.unlikely_round = 0;
+    return true;
+  }
   if (found == neighbors_.end()) return false;
   const std::uint64_t before = std::exchange(found->second.unlikely_round, message.round);
   if (before > 0 && message.round >= before && message.round <= before + kRoundsAhead) return true;

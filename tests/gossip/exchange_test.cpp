@@ -227,6 +227,23 @@ TEST_CASE("An unlikely round is believed when the next message confirms it") {
   CHECK(b.exchange.round() == 100'067);
 }
 
+TEST_CASE("The same false round twice is not believed with an honest one in between") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.take(now, pair.begin(7));
+  const auto hear = [&](std::uint64_t round) {
+    a.offer(8, now);
+    std::vector<Send> sends = a.said();
+    for (Send& send : sends) std::get<Round>(send.message.body).round = round;
+    b.take(now, std::move(sends));
+  };
+  hear(2'097'151);
+  hear(9);
+  hear(2'097'151);
+  CHECK(b.edge().rejected["round"] == 2);
+  CHECK(b.edge().round == 9);
+}
+
 TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
