@@ -208,10 +208,13 @@ std::string http_cell(const json& member) {
 
 std::string members_text(const json& document) {
   Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS"});
-  for (const json& member : part(document, "members"))
-    table.add({word(member, "name"), word(member, "state"), cell(member, "round", count),
-               cell(member, "last_heard_s", human_duration), word(member, "control"),
-               http_cell(member), cell(member, "loss", human_number)});
+  for (const json& member : part(document, "members")) {
+    // Of one that lives it is news what it does.
+    const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
+    table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
+               cell(member, "round", count), cell(member, "last_heard_s", human_duration),
+               word(member, "control"), http_cell(member), cell(member, "loss", human_number)});
+  }
   return table.text(display_width());
 }
 

@@ -82,7 +82,7 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
   for (const EdgeStatus& edge : status.edges) {
     if (edge.state != EdgeState::late) continue;
     if (paused_.contains(edge.id)) {
-      status.reasons.push_back(fmt::format("{} is paused", edge.name));
+      if (!is_resting_) status.reasons.push_back(fmt::format("{} is paused", edge.name));
       continue;
     }
     const Neighbor& neighbor = neighbors_.at(edge.id);

@@ -73,8 +73,10 @@ const std::optional<Spread>& spread(const Status& status, Quantity quantity) {
 std::vector<std::string> clauses(const Status& status) {
   std::vector<std::string> clauses = {who(status)};
   if (const auto& loss = spread(status, Quantity::loss))
-    clauses.push_back(
-        fmt::format("loss {:.4g}{}", loss->mean, trend(loss->mean, status.fleet.before)));
+    clauses.push_back(fmt::format("loss {:.4g}{}", loss->mean,
+                                  count_of(status, Phase::training) > 0
+                                      ? trend(loss->mean, status.fleet.before)
+                                      : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
   if (status.fleet.distance && count_present(status) > 1)

@@ -71,6 +71,9 @@ TEST_CASE("The trend of the loss follows from its change") {
   Status status = fleet_of(2);
   set_loss(status, 1.0, 1.0001);
   CHECK(sentence(status) == "2 nodes train, loss 1 level");
+  Status paused = fleet_of(0, 0, 0, 2);
+  set_loss(paused, 1.0, 2.0);
+  CHECK(sentence(paused) == "all 2 nodes are paused, loss 1");
   set_loss(status, 1.0, 0.9);
   CHECK(sentence(status) == "2 nodes train, loss 1 rising");
   set_loss(status, 1.0);
