@@ -86,6 +86,8 @@ struct Status {
   RunStatus run;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
+  // What a round of averaging lately left of a disagreement; see MixingMeter.
+  std::optional<double> mixing_rate;
   FleetStatus fleet;
   // Closing edges with a pair that one end may have averaged and the other not.
   std::size_t unsettled_edges = 0;

@@ -120,6 +120,8 @@ std::string network_lines(const json& status) {
   consensus.add("farthest neighbour ", number(part(status, "consensus"), "neighbor_distance"),
                 human_number);
   consensus.add("mixing rate ", number(part(status, "consensus"), "mixing_rate"), human_number);
+  consensus.add("expected ", number(part(status, "consensus"), "expected_mixing_rate"),
+                human_number);
   topology.add(word(part(status, "topology"), "kind"));
   topology.add("degree ", number(part(status, "topology"), "degree"), count);
   topology.add("spectral gap ", number(part(status, "topology"), "spectral_gap"), human_number);

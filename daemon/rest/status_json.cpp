@@ -122,7 +122,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   consensus["unsettled_edges"] = status.unsettled_edges;
   consensus["late_edges"] = status.late_edges;
   consensus["abandoned_edges"] = status.abandoned_edges;
-  put(consensus, "mixing_rate", second_modulus);
+  put(consensus, "mixing_rate", status.mixing_rate);
+  put(consensus, "expected_mixing_rate", second_modulus);
   return {
       {"summary", gossip::sentence(status)},
       {"node", node_json(snapshot)},

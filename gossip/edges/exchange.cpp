@@ -9,6 +9,7 @@ namespace starling::gossip {
 Exchange::Exchange(const Options& options)
     : options_(options),
       scheduler_(options.schedule->make(options)),
+      mixing_(node_id(options.name)),
       newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
@@ -64,6 +65,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   next_doubt_ = now + options_.timing.doubt_least;
   next_tell_ = std::min(next_tell_, now + options_.timing.period);
   means_.update();
+  probe_ = mixing_.begin(offered_round_);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
     neighbors_.at(peer).offered = now;
@@ -79,6 +81,7 @@ const Link* Exchange::asker(const Links& links) const {
 
 void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out) {
   offer_ = std::move(payload);
+  probe_ = mixing_.end();
   if (const Link* link = asker(links)) send_offer(now, *link, out);
 }
 
@@ -99,6 +102,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   take_newest(links, terms);
+  mixing_.end();
   tell_first(links, out);
   round_ = scheduler_->next_round(round_, streams);
   return terms;
@@ -141,6 +145,8 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     const double weight = item.pair.weight(), span = item.pair.span();
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.weight = weight;
+    mixing_.mix(weight, {item.pair.own.round, item.pair.own.probe},
+                {item.pair.theirs.round, item.pair.theirs.probe});
     terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload),
                      std::move(item.pair.own.payload), item.edge, span});
   }
@@ -167,6 +173,8 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   for (const Item& item : items) {
     item.neighbor->weight = std::min(share, item.vector->share);
     item.vector->is_taken = true;
+    mixing_.mix(item.neighbor->weight, {offered_round_, probe_},
+                {item.vector->round, item.vector->probe});
     terms.push_back({item.link->wanted.peer, item.neighbor->weight, item.vector->payload, offer_,
                      item.link->edge_id()});
   }

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "gossip/edges/fleet_means.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/mixing_meter.h"
 #include "gossip/edges/neighbor.h"
 #include "gossip/edges/scheduler.h"
 #include "gossip/edges/sessions.h"
@@ -119,6 +120,8 @@ class Exchange {
 
   Options options_;
   std::unique_ptr<Scheduler> scheduler_;
+  MixingMeter mixing_;
+  double probe_ = 0;  // of the current offer
   NewestStream::Rules newest_rules_;
   std::uint64_t round_ = 0, offered_round_ = 0;
   double offered_share_ = 0;  // of the current offer

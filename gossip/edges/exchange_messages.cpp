@@ -28,13 +28,15 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   Neighbor& neighbor = item->second;
   if (is_new) neighbor.offered_path = path_before_;
   message.span = neighbor.span = span_of(neighbor);
+  message.probe = probe_;
   message.sent = stamp_of(now);
   message.rate = neighbor.meter.rate();
   Payload payload = offer_for(link);
   if (is_paired(link)) {
     if (!offer_pair(now, link, neighbor, payload, message)) payload = {};
   } else {
-    neighbor.newest.offer(link, {offered_round_, offered_share_, message.span, payload}, message);
+    neighbor.newest.offer(link, {offered_round_, offered_share_, message.span, payload, probe_},
+                          message);
     neighbor.newest.wait(now, link, neighbor.patience.usual());
     next_ask_ = std::min(next_ask_, neighbor.newest.ask_at());
   }
@@ -55,8 +57,8 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
   // An edge that opened after the job began has no vector to send.
   const bool skips = (link.wanted.out && payload.empty()) ||
                      scheduler_->skips_round(view_of(link), offered_round_);
-  return sessions_.offer(now, link, {offered_round_, offered_share_, message.span, payload}, skips,
-                         waits, message);
+  return sessions_.offer(now, link, {offered_round_, offered_share_, message.span, payload, probe_},
+                         skips, waits, message);
 }
 
 // If the schedule answers between rounds, the time between pairs varies, and the result of a pair
@@ -166,7 +168,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   hear_round(now, neighbor, message);
   means_.receive(from.sender, message.flow, message.estimate);
   if (message.echo == 0)
-    neighbor.newest.receive({message.round, message.share, std::move(payload)});
+    neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
 }
 
 // The peer was heard in a newer round than before.

@@ -22,6 +22,8 @@ void Exchange::describe(Time now, const Links& links, Status& status) const {
   status.late_edges = sessions_.late();
   status.abandoned_edges = sessions_.abandoned();
   status.wait = waits_.waited();
+  // Vectors that each neighbour is told apart are not averaged with these weights.
+  if (options_.needs.delivery != optim::Delivery::per_edge) status.mixing_rate = mixing_.rate();
   status.network_wait = waits_.waited_for_network();
   add_reasons(now, links, status);
 }

@@ -21,6 +21,7 @@ struct HeardVector {
   std::uint64_t round = 0;
   double share = 0;  // that the peer allows; see Round
   Payload payload;
+  double probe = 0;       // see MixingMeter
   bool is_taken = false;  // averaged with, at least once
 };
 

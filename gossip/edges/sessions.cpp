@@ -185,8 +185,8 @@ bool Sessions::take_in(Session& session, const Round& message, Payload payload) 
   const std::uint64_t received = ledger.received().up_to();
   bool is_known = false;
   if (message.index > 0)
-    is_known = !ledger.receive(message.index,
-                               {message.round, message.share, message.span, std::move(payload)});
+    is_known = !ledger.receive(message.index, {message.round, message.share, message.span,
+                                               std::move(payload), message.probe});
   if (ledger.received().up_to() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);

@@ -37,6 +37,7 @@ std::uint64_t Stream::retransmit(SendWindow& sent, const Round& heard, const Rou
     message.round = own.round;
     message.share = own.share;
     message.span = own.span;
+    message.probe = own.probe;
     if (message.echo != 0) message.index = index;
     sent.mark_sent(index, message.order);
     repeated += bytes - from;

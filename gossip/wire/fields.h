@@ -183,6 +183,7 @@ void fields(A& a, Like<Round> auto& x) {
   a.flag(x.asks);
   a.number(x.sent, kRoundLimit);
   a.amount(x.rate, kAnyAmount);
+  a.amount(x.probe, 1);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

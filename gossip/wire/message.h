@@ -177,7 +177,8 @@ struct Round {
   std::uint64_t seen = 0;      // the highest `order` of the receiver's messages that has come
   bool asks = false;           // the sender wants to be told what the receiver has
   std::uint64_t sent = 0;      // time of sending, by the sender's clock; see link_meter.h
-  double rate = 0;  // bytes per second at which the receiver's vectors arrive; 0: unknown
+  double rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
+  double probe = 0;  // of the vector; see MixingMeter
   std::vector<float> flow = {}, estimate = {};
 };
 

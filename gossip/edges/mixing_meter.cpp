@@ -1,0 +1,79 @@
+#include "gossip/edges/mixing_meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/prng.h"
+
+namespace starling::gossip {
+namespace {
+
+// Differences below this are rounding: probes are of the order of 1.
+constexpr double kSquaresLeast = 1e-24;
+// Fewer rounds with averages than this tell nothing.
+constexpr std::size_t kPointsLeast = 8;
+
+}  // namespace
+
+// Of ln(squares) over the round, by least squares. REQUIRES two points of different rounds.
+double MixingMeter::slope(const std::vector<Point>& points) {
+  const auto count = static_cast<double>(points.size());
+  double round = 0, logarithm = 0;
+  for (const Point& point : points) {
+    round += static_cast<double>(point.round) / count;
+    logarithm += std::log(point.squares) / count;
+  }
+  double products = 0, squares = 0;
+  for (const Point& point : points) {
+    const double distance = static_cast<double>(point.round) - round;
+    products += distance * (std::log(point.squares) - logarithm);
+    squares += distance * distance;
+  }
+  return products / squares;
+}
+
+double MixingMeter::begin(std::uint64_t round) {
+  round_ = round;
+  const std::uint64_t epoch = epoch_of(round);
+  if (epoch_ != epoch) {
+    measure();
+    epoch_ = epoch;
+    points_.clear();
+    probe_ = Prng::derive(epoch, self_.value).chance(0.5) ? 1 : 0;
+  }
+  change_ = squares_ = 0;
+  is_mixed_ = false;
+  return probe_;
+}
+
+void MixingMeter::mix(double weight, const Offered& own, const Offered& theirs) {
+  if (epoch_of(own.round) != epoch_ || epoch_of(theirs.round) != epoch_) return;
+  const double difference = theirs.probe - own.probe;
+  change_ += weight * difference;
+  squares_ += weight * difference * difference;
+  is_mixed_ = true;
+}
+
+double MixingMeter::end() {
+  // A false probe of a peer must not leave the range of the field.
+  probe_ = std::clamp(probe_ + change_, 0.0, 1.0);
+  if (is_mixed_) points_.push_back({round_, squares_});
+  change_ = squares_ = 0;
+  is_mixed_ = false;
+  return probe_;
+}
+
+// Over the last half of the rounds above rounding: the fast modes have gone by then. Neighbours may
+// have drawn the same probes, and differ only later. The slope is a regression, for modes of
+// opposite signs make the differences of single rounds uneven.
+void MixingMeter::measure() {
+  const auto counts = [](const Point& point) { return point.squares >= kSquaresLeast; };
+  const auto last = std::find_if(points_.rbegin(), points_.rend(), counts);
+  if (points_.size() < kPointsLeast || last == points_.rend()) return;
+  std::vector<Point> half(points_.begin() + (points_.rend() - last) / 2, last.base());
+  std::erase_if(half, [&](const Point& point) { return !counts(point); });
+  // No difference was left after its first round, or rounding alone.
+  rate_ = half.size() < 2 ? 0 : std::exp(slope(half) / 2);
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,61 @@
+// MixingMeter: how much of a disagreement a round of averaging really leaves, lost and late vectors
+// included, to be held beside the second eigenvalue modulus of the weights.
+//
+// Every vector carries one number more, its probe. A node averages probes exactly as it averages
+// parameters, and no gradient moves them: so they obey p(k+1) = W p(k), and what neighbours differ
+// by shrinks as lambda^k, lambda being the modulus of the slowest mode that is left. All probes are
+// drawn anew, 0 or 1, in the first round of every kRoundsAnEpoch; pairs of vectors of different
+// epochs are left out. Where the rounds of neighbours are not in step there is no rate.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace starling::gossip {
+
+class MixingMeter {
+ public:
+  // Longer: a slow network is measured more exactly, and a change of it is seen later.
+  static constexpr std::uint64_t kRoundsAnEpoch = 256;
+
+  explicit MixingMeter(NodeId self) : self_(self) {}
+
+  // The probe of this node's vector of `round`, from 0 to 1. Rounds do not go back.
+  double begin(std::uint64_t round);
+  // The round averages with a vector of weight `weight`, and both were offered with these probes.
+  struct Offered {
+    std::uint64_t round = 0;
+    double probe = 0;
+  };
+  void mix(double weight, const Offered& own, const Offered& theirs);
+  // The averages so far count. Returns the probe of a further vector of the round.
+  double end();
+
+  // Of the last epoch in which this node averaged in enough rounds: what a round left of the
+  // differences to the neighbours, as a fraction. Nothing before.
+  std::optional<double> rate() const { return rate_; }
+
+ private:
+  struct Point {
+    std::uint64_t round;
+    double squares;
+  };
+  static double slope(const std::vector<Point>& points);
+  static std::uint64_t epoch_of(std::uint64_t round) { return round / kRoundsAnEpoch; }
+  void measure();
+
+  NodeId self_;
+  std::optional<std::uint64_t> epoch_;
+  double probe_ = 0;
+  double change_ = 0;      // of the probe, by the averages of this round
+  double squares_ = 0;     // sum over those of weight times squared difference
+  bool is_mixed_ = false;  // in this round
+  std::uint64_t round_ = 0;
+  std::vector<Point> points_;  // of the rounds of this epoch with averages
+  std::optional<double> rate_;
+};
+
+}  // namespace starling::gossip
