@@ -1,6 +1,6 @@
 // The charts of this node's training, with the fleet's band behind each curve. Their cursors and
 // their abscissas move together.
-import { aboveZero, fleetCurve, shown, smoothed } from './curves.js';
+import { aboveZero, interpolated, shown, smoothed } from './curves.js';
 import { byId, element, setHidden, setText, themed } from './dom.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
@@ -13,7 +13,8 @@ const kSeconds = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1
                   4 * 3600, 8 * 3600, 86400, 2 * 86400];
 
 const kFleetHelp = 'The dashed line is the mean over all nodes, the band behind it reaches from ' +
-  'the smallest to the largest: where the band is narrow, the nodes agree.';
+  'the smallest to the largest: where the band is narrow, the nodes agree. It ends earlier than the ' +
+  'mean, for news of the smallest and largest take some seconds.';
 
 // What a chart draws: `own` are curves of this node's points; `fleet` gives the object of
 // /v1/fleet with the same meaning.
@@ -62,7 +63,7 @@ class Chart {
   }
 
   // The curves that have values: {label, help, style, values}.
-  curves(points, places, settings) {
+  curves(points, settings) {
     const { spec } = this;
     const isLogarithmic = this.isLogarithmic(settings);
     const found = [];
@@ -72,11 +73,12 @@ class Chart {
       found.push({ label, help, style: k === 0 ? 'own' : 'other',
                    values: smoothed(values, settings.smoothing, isLogarithmic) });
     }
-    const fleet = (pick) => fleetCurve(settings.fleet, settings.abscissa, places,
-                                       (said) => pick(spec.fleet(said)));
-    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean', values: fleet(middle) });
-    found.push({ style: 'max', values: fleet((object) => object?.max) });
-    found.push({ style: 'min', values: fleet((object) => object?.min) });
+    const times = points.map(({ time_s }) => time_s);
+    const fleet = (pick, areExtremes) => interpolated(
+      this.owner.fleet.values((said) => pick(spec.fleet(said)), areExtremes), times);
+    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean', values: fleet(middle, false) });
+    found.push({ style: 'max', values: fleet((object) => object?.max, true) });
+    found.push({ style: 'min', values: fleet((object) => object?.min, true) });
     const known = found.filter(({ values }) => values.some((value) => value !== null));
     return isLogarithmic
       ? known.map((curve) => ({ ...curve, values: aboveZero(curve.values) })) : known;
@@ -87,7 +89,7 @@ class Chart {
   }
 
   show(points, places, settings) {
-    this.drawn = this.curves(points, places, settings);
+    this.drawn = this.curves(points, settings);
     const isEmpty = !this.drawn.some(({ style }) => style === 'own' || style === 'other');
     setHidden(this.root, isEmpty);
     if (isEmpty) return;
@@ -250,7 +252,7 @@ export class Charts {
     setHidden(byId('charts'), points.length === 0);
     if (points.length === 0) return;
     const places = points.map((point) => point[this.settings.abscissa]);
-    const settings = { ...this.settings, fleet: this.fleet.points, theme: themed('--page') };
+    const settings = { ...this.settings, theme: themed('--page') };
     for (const chart of this.charts) chart.show(points, places, settings);
   }
 }

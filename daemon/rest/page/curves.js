@@ -57,18 +57,16 @@ function average(values, shareOfMany) {
   });
 }
 
-// The fleet's value at each place of the abscissa, between its polls in a straight line. `pick`
-// takes a document of the fleet and gives a number, or undefined.
-export function fleetCurve(fleet, abscissa, places, pick) {
-  const known = fleet.map(({ place, fleet: said }) => ({ at: place[abscissa], value: pick(said) }))
-    .filter(({ value }) => Number.isFinite(value));
+// The value at each of the increasing times, between two that are known in a straight line; null
+// before the first and after the last. `known` are {time_s, value} with increasing times.
+export function interpolated(known, times) {
   let next = 0;
-  return places.map((at) => {
-    while (next < known.length && known[next].at < at) ++next;
+  return times.map((at) => {
+    while (next < known.length && known[next].time_s < at) ++next;
     if (next === known.length) return null;
-    if (next === 0) return known[0].at === at ? known[0].value : null;
+    if (next === 0) return known[0].time_s === at ? known[0].value : null;
     const [a, b] = [known[next - 1], known[next]];
-    return a.value + (b.value - a.value) * (at - a.at) / (b.at - a.at);
+    return a.value + (b.value - a.value) * (at - a.time_s) / (b.time_s - a.time_s);
   });
 }
 
