@@ -10,7 +10,7 @@ import { Members } from './members.js';
 import { poll } from './poll.js';
 import { showSentence } from './sentence.js';
 import { Series, Window } from './series.js';
-import { listenForTheme } from './theme.js';
+import { listenForTheme } from './theme_button.js';
 import { TimeSplit } from './time_split.js';
 
 const kRoundsKept_s = 120;
