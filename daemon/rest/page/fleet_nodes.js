@@ -4,6 +4,14 @@ const kFading_s = 600;  // a dead node is shown for ten minutes
 
 const isGone = (member) => member.state === 'dead' || member.state === 'left';
 
+// What a node does as far as this node has heard: its phase, and that it is silent or gone.
+export function standing({ state, phase }) {
+  if (state === 'alive') return phase ?? state;
+  return state === 'suspect' && phase === 'paused' ? 'suspect, paused' : state;
+}
+
+export const isPaused = (node) => node.fading === undefined && node.member?.phase === 'paused';
+
 // Between 1, just gone, and 0: not shown any more. Undefined for one that is there.
 export const fading = (member) =>
   (member && isGone(member) ? Math.max(0, 1 - member.last_heard_s / kFading_s) : undefined);
