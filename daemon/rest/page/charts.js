@@ -163,9 +163,9 @@ class Chart {
     const isLogarithmic = this.isLogarithmic(settings);
     return {
       width: this.width(), height: kHeight, legend: { show: false },
-      scales: { x: { time: false }, y: { distr: isLogarithmic ? 3 : 1 } },
-      axes: [this.axis(kAbscissas[settings.abscissa], { space: 75, size: 34,
-        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds } : {}) }),
+      scales: { x: { time: false }, y: isLogarithmic ? { distr: 3, range: logarithmicRange } : {} },
+      axes: [this.axis(kAbscissas[settings.abscissa], { space: 60, size: 34,
+        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds, space: 75 } : {}) }),
              this.axis(this.spec.format, { size: kAxisWidth, space: 34,
                                            ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
       padding: [14, 26, 0, 0],
@@ -184,6 +184,13 @@ class Chart {
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     this.owner.zoom({ min: plot.posToVal(left, 'x'), max: plot.posToVal(left + width, 'x') });
   }
+}
+
+// As much room above and below the curves as on a linear axis, not up to a power of ten.
+function logarithmicRange(_, min, max) {
+  if (!(min > 0)) return [0.1, 1];
+  const margin = Math.max((max / min) ** 0.06, 1.05);
+  return [min / margin, max * margin];
 }
 
 // Of a logarithmic axis: powers of ten, with 2 and 5 times them where there are few; its ends where

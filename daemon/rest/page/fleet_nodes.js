@@ -33,9 +33,9 @@ export const byName = (a, b) => collator.compare(a.name, b.name);
 const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
 
 // Rounds behind the furthest; of one that is no neighbour, behind what this node had done when that
-// one was last heard: else old news would seem a slow node.
+// one was last heard: else old news would seem a slow node. For one that is paused nobody waits.
 function roundsBehind(node, furthest, roundAgo) {
-  if (!node.member || node.fading !== undefined) return undefined;
+  if (!node.member || node.fading !== undefined || isPaused(node)) return undefined;
   const isSeen = node.edge || node.isSelf;
   return Math.max(0, (isSeen ? furthest : roundAgo(node.member.last_heard_s)) - node.round);
 }

@@ -252,11 +252,11 @@ export class Graph {
   // The two bars that mean a pause everywhere, in the middle of the node.
   bars(context, x, y, size) {
     context.beginPath();
-    for (const side of [-0.7, 0.7]) {
+    for (const side of [-0.6, 0.6]) {
       context.moveTo(x + side * size, y - size);
       context.lineTo(x + side * size, y + size);
     }
-    for (const [width, color] of [[5, this.colors.ink], [2.5, this.colors.page]]) {
+    for (const [width, color] of [[0.9 * size, this.colors.page], [0.45 * size, this.colors.ink]]) {
       context.lineWidth = width;
       context.strokeStyle = color;
       context.stroke();
