@@ -135,6 +135,21 @@ def draws_extremes_at_their_age(browser):
     assert found["answers"] == 4, found
 
 
+# Two rounds a millisecond apart, and a band whose mean rises between two of its answers.
+CURVES = """import('/page/curves.js').then(({ shown, edge }) => ({
+    rates: shown([[0, 0], [1, 100], [1.001, 200], [2, 300]]
+      .map(([time_s, bytes]) => ({ time_s, bytes }))).map((point) => point.bytes_per_s),
+    edge: edge([[0, 3], [10, 3]].map(([time_s, value]) => ({ time_s, value })),
+               [[0, 2], [5, 9], [10, 2]].map(([time_s, value]) => ({ time_s, value })),
+               [0, 5, 10, 11], false) }))"""
+
+
+def draws_rates_and_bands_smoothly(browser):
+    found = browser.value(CURVES)
+    assert found["rates"] == [None, 100, 200 / 1.001, 200], found
+    assert found["edge"] == [3, 10, 3, None], found
+
+
 def has_the_theme_of_the_system_at_once(browser, node):
     browser.call("Page.addScriptToEvaluateOnNewDocument", source="""
         new MutationObserver(() => { window.isThemedInHead ??= document.body === null; })
@@ -218,6 +233,7 @@ def main():
         is_used_by_keyboard(browser)
         answers_clicks(browser)
         draws_extremes_at_their_age(browser)
+        draws_rates_and_bands_smoothly(browser)
         begins_with_round_zero(browser, nodes[0])
         shows_pauses_and_deaths(browser, nodes)
         fits_a_phone(browser)

@@ -1,6 +1,6 @@
 // The charts of this node's training, with the fleet's band behind each curve. Their cursors and
 // their abscissas move together.
-import { aboveZero, interpolated, shown, smoothed } from './curves.js';
+import { aboveZero, edge, interpolated, shown, smoothed } from './curves.js';
 import { byId, element, setHidden, setText, themed } from './dom.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
@@ -74,11 +74,14 @@ class Chart {
                    values: smoothed(values, settings.smoothing, isLogarithmic) });
     }
     const times = points.map(({ time_s }) => time_s);
-    const fleet = (pick, areExtremes) => interpolated(
-      this.owner.fleet.values((said) => pick(spec.fleet(said)), areExtremes), times);
-    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean', values: fleet(middle, false) });
-    found.push({ style: 'max', values: fleet((object) => object?.max, true) });
-    found.push({ style: 'min', values: fleet((object) => object?.min, true) });
+    const fleet = (pick, areExtremes) =>
+      this.owner.fleet.values((said) => pick(spec.fleet(said)), areExtremes);
+    const mean = fleet(middle, false);
+    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean',
+                 values: interpolated(mean, times) });
+    for (const style of ['max', 'min'])
+      found.push({ style, values: edge(fleet((object) => object?.[style], true), mean, times,
+                                       isLogarithmic) });
     const known = found.filter(({ values }) => values.some((value) => value !== null));
     return isLogarithmic
       ? known.map((curve) => ({ ...curve, values: aboveZero(curve.values) })) : known;
@@ -193,14 +196,14 @@ function logarithmicRange(_, min, max) {
   return [min / margin, max * margin];
 }
 
-// Of a logarithmic axis: powers of ten, with 2 and 5 times them where there are few; its ends where
+// Of a logarithmic axis: powers of ten, with 3, or 2 and 5, times them where there are few; its ends where
 // there is none.
 function decades(plot) {
   const { min, max } = plot.scales.y;
   const first = Math.floor(Math.log10(min));
   const count = Math.ceil(Math.log10(max)) - first;
   const step = Math.ceil(count / 6);
-  const factors = count > 2 ? [1] : [1, 2, 5];
+  const factors = max > 1000 * min ? [1] : max > 100 * min ? [1, 3] : [1, 2, 5];
   const found = [];
   for (let k = 0; k <= count; k += step)
     found.push(...factors.map((factor) => factor * 10 ** (first + k)));
