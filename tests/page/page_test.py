@@ -20,7 +20,7 @@ from browser import Browser, chromium  # noqa: E402
 
 SKIPPED = 77
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300",
-         "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5"]
+         "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5", "--stop.rounds=1000000"]
 
 
 class Node:
@@ -54,6 +54,7 @@ def text(selector):
 
 def shows_what_nodes_say(browser):
     browser.wait_for(f"{text('#sentence')}.includes('train')")
+    browser.wait_for(f"{text('#fleet')}.endsWith(' · this node ends at 1,000,000 rounds')")
     browser.wait_for("document.querySelectorAll('#rows tr').length === 3")
     browser.wait_for("document.querySelectorAll('.chart:not([hidden]) canvas').length >= 3")
     browser.wait_for(f"/[0-9]/.test({text('.curve .value')})")
