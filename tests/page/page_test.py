@@ -4,13 +4,15 @@
     page_test.py STARLING
 
 Starts three nodes and a headless Chromium, waits until the page shows what the nodes say, uses it
-by keyboard and pointer, and ends the node that it is of. Exit code 77, and a word, where there is no
+by keyboard and pointer, pauses one node, kills another, and ends the node that it is of. Exit code 77, and a word, where there is no
 Chromium; nothing installs one.
 """
 import json
 import os
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -18,7 +20,7 @@ from browser import Browser, chromium  # noqa: E402
 
 SKIPPED = 77
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300",
-         "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5"]
+         "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5", "--stop.rounds=1000000"]
 
 
 class Node:
@@ -37,6 +39,10 @@ class Node:
     def page(self):
         return f"http://{self.addresses['http']}/"
 
+    def post(self, path):
+        request = urllib.request.Request(self.page + path, data=b"", method="POST")
+        urllib.request.urlopen(request, timeout=10).close()
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -48,6 +54,7 @@ def text(selector):
 
 def shows_what_nodes_say(browser):
     browser.wait_for(f"{text('#sentence')}.includes('train')")
+    browser.wait_for(f"{text('#fleet')}.endsWith(' · this node ends at 1,000,000 rounds')")
     browser.wait_for("document.querySelectorAll('#rows tr').length === 3")
     browser.wait_for("document.querySelectorAll('.chart:not([hidden]) canvas').length >= 3")
     browser.wait_for(f"/[0-9]/.test({text('.curve .value')})")
@@ -78,6 +85,115 @@ def answers_clicks(browser):
     browser.wait_for("document.querySelectorAll('#log li').length === 0")
     browser.value("document.getElementById('theme').click()")
     browser.wait_for("document.documentElement.dataset.theme === 'light'")
+
+
+def state_of(name):
+    return f"""([...document.querySelectorAll('#rows tr')]
+        .find((row) => row.children[0].textContent === '{name}')?.children[1].textContent)"""
+
+
+def shows_pauses_and_deaths(browser, nodes):
+    nodes[2].post("v1/pause")
+    browser.wait_for(f"{state_of('node-2')} === 'paused'")
+    browser.wait_for(f"{text('#fleet')}.includes('1 paused')")
+    browser.value("document.getElementById('stage').focus()")
+    browser.press("ArrowLeft")
+    browser.wait_for(f"{text('#details h3')} === 'node-2'")
+    browser.wait_for(f"{text('#details dd')} === 'paused'")
+    browser.wait_for("document.getElementById('stage').ariaLabel.startsWith('node-2: paused, loss ')")
+    browser.press("Escape")
+    nodes[2].post("v1/resume")
+    browser.wait_for(f"{state_of('node-2')} === 'training'")
+    nodes[0].post("v1/pause")
+    browser.wait_for(f"{text('#state.is-paused')} === 'paused'")
+    nodes[0].post("v1/resume")
+    browser.wait_for(f"{text('#state.is-training')} === 'training'")
+    nodes[1].kill()
+    browser.wait_for(f"{state_of('node-1')} === 'dead'")
+
+
+# At second 16 of the page, between its 10 and 20, the series is at its second 112, between 100 and
+# 120; the extremes of that answer are four seconds older. Answers after the last point stand there.
+FLEET_SERIES = """(async () => {
+    const { FleetSeries } = await import('/page/fleet_series.js');
+    const fleet = new FleetSeries();
+    fleet.hearSeries(10, 100);
+    fleet.hearSeries(20, 120);
+    const said = (value) => ({ age_s: 4, loss: { mean: value, max: value } });
+    fleet.add(9, said(1));
+    fleet.add(16, said(2));
+    for (let k = 0; k < 5; ++k) fleet.add(30 + k, said(3 + k));
+    const of = (areExtremes, pick) => fleet.values((document) => document.loss[pick], areExtremes)
+      .map(({ time_s, value }) => [time_s, value]);
+    return { mean: of(false, 'mean'), max: of(true, 'max'), answers: fleet.answers.length };
+})()"""
+
+
+def draws_extremes_at_their_age(browser):
+    found = browser.value(FLEET_SERIES)
+    assert found["mean"] == [[99, 1], [112, 2], [120, 7]], found
+    assert found["max"] == [[95, 1], [104, 2], [120, 7]], found
+    assert found["answers"] == 4, found
+
+
+# Two rounds a millisecond apart, and a band whose mean rises between two of its answers.
+CURVES = """import('/page/curves.js').then(({ shown, edge }) => ({
+    rates: shown([[0, 0], [1, 100], [1.001, 200], [2, 300]]
+      .map(([time_s, bytes]) => ({ time_s, bytes }))).map((point) => point.bytes_per_s),
+    edge: edge([[0, 3], [10, 3]].map(([time_s, value]) => ({ time_s, value })),
+               [[0, 2], [5, 9], [10, 2]].map(([time_s, value]) => ({ time_s, value })),
+               [0, 5, 10, 11], false) }))"""
+
+
+def draws_rates_and_bands_smoothly(browser):
+    found = browser.value(CURVES)
+    assert found["rates"] == [None, 100, 200 / 1.001, 200], found
+    assert found["edge"] == [3, 10, 3, None], found
+
+
+def has_the_theme_of_the_system_at_once(browser, node):
+    browser.call("Page.addScriptToEvaluateOnNewDocument", source="""
+        new MutationObserver(() => { window.isThemedInHead ??= document.body === null; })
+          .observe(document, { subtree: true, attributeFilter: ['data-theme'] });""")
+    for theme in ("light", "dark"):
+        has_system(browser, theme)
+        browser.visit(node.page)
+        assert browser.value("document.documentElement.dataset.theme") == theme
+        assert browser.value("window.isThemedInHead") is True
+    has_system(browser, "light")
+    browser.wait_for("document.documentElement.dataset.theme === 'light'")
+    has_system(browser, "dark")
+    browser.wait_for("document.documentElement.dataset.theme === 'dark'")
+
+
+def has_system(browser, theme):
+    browser.call("Emulation.setEmulatedMedia",
+                 features=[{"name": "prefers-color-scheme", "value": theme}])
+
+
+def begins_with_round_zero(browser, node):
+    asked = [url for url in browser.requests if "/v1/convergence" in url]
+    assert asked[0] == node.page + "v1/convergence", asked[0]
+    browser.wait_for("""performance.getEntriesByType('resource')
+        .some(({ name }) => name.includes('/v1/convergence?since='))""")
+    kept = browser.value("""import('/page/series.js').then(({ Series }) => {
+        const series = new Series();
+        series.add([{ round: 0 }, { round: 1 }, { round: 1 }]);
+        return series.points.map(({ round }) => round); })""")
+    assert kept == [0, 1], kept
+
+
+# Each poll waits a period after an answer before it asks again.
+def asks_once_a_period(browser, node):
+    browser.requests.clear()
+    begun = time.monotonic()
+    browser.wait_for(f"performance.now() > {browser.value('performance.now()')} + 4000")
+    browser.value("0")
+    elapsed_s = time.monotonic() - begun
+    for path, period_s in (("status", 1), ("convergence", 1), ("members", 2), ("fleet", 2),
+                           ("events", 2)):
+        count = sum(url.startswith(node.page + "v1/" + path) for url in browser.requests)
+        assert 1 <= count <= elapsed_s / period_s + 1, (path, count, elapsed_s)
 
 
 def fits_a_phone(browser):
@@ -111,14 +227,21 @@ def main():
         nodes += [Node(sys.argv[1], f"node-{k}", [join]) for k in (1, 2)]
         browser = Browser(browser_program)
         browser.resize(1280, 900)
+        has_the_theme_of_the_system_at_once(browser, nodes[0])
+        browser.requests.clear()
         browser.visit(nodes[0].page)
         shows_what_nodes_say(browser)
         is_used_by_keyboard(browser)
         answers_clicks(browser)
+        draws_extremes_at_their_age(browser)
+        draws_rates_and_bands_smoothly(browser)
+        begins_with_round_zero(browser, nodes[0])
+        shows_pauses_and_deaths(browser, nodes)
         fits_a_phone(browser)
         asks_only_its_node(browser, nodes[0])
-        says_when_its_node_is_silent(browser, nodes[0])
         print(f"{len(browser.requests)} requests, all to the node")
+        asks_once_a_period(browser, nodes[0])
+        says_when_its_node_is_silent(browser, nodes[0])
         return 0
     finally:
         if browser:

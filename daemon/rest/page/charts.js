@@ -1,6 +1,6 @@
 // The charts of this node's training, with the fleet's band behind each curve. Their cursors and
 // their abscissas move together.
-import { aboveZero, fleetCurve, shown, smoothed } from './curves.js';
+import { aboveZero, edge, interpolated, shown, smoothed } from './curves.js';
 import { byId, element, setHidden, setText, themed } from './dom.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
@@ -13,7 +13,8 @@ const kSeconds = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1
                   4 * 3600, 8 * 3600, 86400, 2 * 86400];
 
 const kFleetHelp = 'The dashed line is the mean over all nodes, the band behind it reaches from ' +
-  'the smallest to the largest: where the band is narrow, the nodes agree.';
+  'the smallest to the largest: where the band is narrow, the nodes agree. It ends earlier than the ' +
+  'mean, for news of the smallest and largest take some seconds.';
 
 // What a chart draws: `own` are curves of this node's points; `fleet` gives the object of
 // /v1/fleet with the same meaning.
@@ -62,7 +63,7 @@ class Chart {
   }
 
   // The curves that have values: {label, help, style, values}.
-  curves(points, places, settings) {
+  curves(points, settings) {
     const { spec } = this;
     const isLogarithmic = this.isLogarithmic(settings);
     const found = [];
@@ -72,11 +73,15 @@ class Chart {
       found.push({ label, help, style: k === 0 ? 'own' : 'other',
                    values: smoothed(values, settings.smoothing, isLogarithmic) });
     }
-    const fleet = (pick) => fleetCurve(settings.fleet, settings.abscissa, places,
-                                       (said) => pick(spec.fleet(said)));
-    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean', values: fleet(middle) });
-    found.push({ style: 'max', values: fleet((object) => object?.max) });
-    found.push({ style: 'min', values: fleet((object) => object?.min) });
+    const times = points.map(({ time_s }) => time_s);
+    const fleet = (pick, areExtremes) =>
+      this.owner.fleet.values((said) => pick(spec.fleet(said)), areExtremes);
+    const mean = fleet(middle, false);
+    found.push({ label: 'all nodes', help: kFleetHelp, style: 'mean',
+                 values: interpolated(mean, times) });
+    for (const style of ['max', 'min'])
+      found.push({ style, values: edge(fleet((object) => object?.[style], true), mean, times,
+                                       isLogarithmic) });
     const known = found.filter(({ values }) => values.some((value) => value !== null));
     return isLogarithmic
       ? known.map((curve) => ({ ...curve, values: aboveZero(curve.values) })) : known;
@@ -87,7 +92,7 @@ class Chart {
   }
 
   show(points, places, settings) {
-    this.drawn = this.curves(points, places, settings);
+    this.drawn = this.curves(points, settings);
     const isEmpty = !this.drawn.some(({ style }) => style === 'own' || style === 'other');
     setHidden(this.root, isEmpty);
     if (isEmpty) return;
@@ -161,9 +166,9 @@ class Chart {
     const isLogarithmic = this.isLogarithmic(settings);
     return {
       width: this.width(), height: kHeight, legend: { show: false },
-      scales: { x: { time: false }, y: { distr: isLogarithmic ? 3 : 1 } },
-      axes: [this.axis(kAbscissas[settings.abscissa], { space: 75, size: 34,
-        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds } : {}) }),
+      scales: { x: { time: false }, y: isLogarithmic ? { distr: 3, range: logarithmicRange } : {} },
+      axes: [this.axis(kAbscissas[settings.abscissa], { space: 60, size: 34,
+        ...(settings.abscissa === 'time_s' ? { incrs: kSeconds, space: 75 } : {}) }),
              this.axis(this.spec.format, { size: kAxisWidth, space: 34,
                                            ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
       padding: [14, 26, 0, 0],
@@ -184,14 +189,21 @@ class Chart {
   }
 }
 
-// Of a logarithmic axis: powers of ten, with 2 and 5 times them where there are few; its ends where
+// As much room above and below the curves as on a linear axis, not up to a power of ten.
+function logarithmicRange(_, min, max) {
+  if (!(min > 0)) return [0.1, 1];
+  const margin = Math.max((max / min) ** 0.06, 1.05);
+  return [min / margin, max * margin];
+}
+
+// Of a logarithmic axis: powers of ten, with 3, or 2 and 5, times them where there are few; its ends where
 // there is none.
 function decades(plot) {
   const { min, max } = plot.scales.y;
   const first = Math.floor(Math.log10(min));
   const count = Math.ceil(Math.log10(max)) - first;
   const step = Math.ceil(count / 6);
-  const factors = count > 2 ? [1] : [1, 2, 5];
+  const factors = max > 1000 * min ? [1] : max > 100 * min ? [1, 3] : [1, 2, 5];
   const found = [];
   for (let k = 0; k <= count; k += step)
     found.push(...factors.map((factor) => factor * 10 ** (first + k)));
@@ -250,7 +262,7 @@ export class Charts {
     setHidden(byId('charts'), points.length === 0);
     if (points.length === 0) return;
     const places = points.map((point) => point[this.settings.abscissa]);
-    const settings = { ...this.settings, fleet: this.fleet.points, theme: themed('--page') };
+    const settings = { ...this.settings, theme: themed('--page') };
     for (const chart of this.charts) chart.show(points, places, settings);
   }
 }

@@ -1,24 +1,34 @@
 // From series to curves: a few hundred points of each, smoothed, over a common abscissa.
 
 const kPointsShown = 500;
+const kRateOver_s = 1;  // of bytes a second: a round that follows at once is no hundred megabytes
 
 function mean(values) {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-// One point for each group of rounds that follow each other: means, and the group's bytes a second
-// since the group before.
-function summary(group, before) {
+// One point for each group of rounds that follow each other: means.
+function summary(group) {
   const last = group.at(-1);
-  const elapsed_s = last.time_s - before.time_s;
   const of = (name) => mean(group.map((point) => point[name]));
   return {
     round: last.round, time_s: last.time_s, bytes: last.bytes,
     loss: of('loss'), accuracy: of('accuracy'), rmse: of('rmse'), distance: of('distance'),
     distance_to_optimum: of('distance_to_optimum'),
-    bytes_per_s: elapsed_s > 0 ? (last.bytes - before.bytes) / elapsed_s : null,
   };
+}
+
+// Adds bytes a second, since the newest point that is old enough.
+function addRates(points) {
+  let from = { time_s: 0, bytes: 0 };
+  let next = 0;
+  for (const point of points) {
+    while (points[next].time_s <= point.time_s - kRateOver_s) from = points[next++];
+    const elapsed_s = point.time_s - from.time_s;
+    point.bytes_per_s = elapsed_s > 0 ? (point.bytes - from.bytes) / elapsed_s : null;
+  }
+  return points;
 }
 
 // Groups begin at the same points while the series grows, so that curves do not flicker.
@@ -26,12 +36,8 @@ export function shown(points) {
   let size = 1;
   while (points.length / size > kPointsShown) size *= 2;
   const summaries = [];
-  let before = { time_s: 0, bytes: 0 };
-  for (let k = 0; k < points.length; k += size) {
-    summaries.push(summary(points.slice(k, k + size), before));
-    before = summaries.at(-1);
-  }
-  return summaries;
+  for (let k = 0; k < points.length; k += size) summaries.push(summary(points.slice(k, k + size)));
+  return addRates(summaries);
 }
 
 // Exponential moving average, corrected for its beginning; what is not known stays unknown. For a
@@ -57,19 +63,38 @@ function average(values, shareOfMany) {
   });
 }
 
-// The fleet's value at each place of the abscissa, between its polls in a straight line. `pick`
-// takes a document of the fleet and gives a number, or undefined.
-export function fleetCurve(fleet, abscissa, places, pick) {
-  const known = fleet.map(({ place, fleet: said }) => ({ at: place[abscissa], value: pick(said) }))
-    .filter(({ value }) => Number.isFinite(value));
+// The value at each of the increasing times, between two that are known in a straight line; null
+// before the first and after the last. `known` are {time_s, value} with increasing times.
+export function interpolated(known, times) {
   let next = 0;
-  return places.map((at) => {
-    while (next < known.length && known[next].at < at) ++next;
+  return times.map((at) => {
+    while (next < known.length && known[next].time_s < at) ++next;
     if (next === known.length) return null;
-    if (next === 0) return known[0].at === at ? known[0].value : null;
+    if (next === 0) return known[0].time_s === at ? known[0].value : null;
     const [a, b] = [known[next - 1], known[next]];
-    return a.value + (b.value - a.value) * (at - a.at) / (b.at - a.at);
+    return a.value + (b.value - a.value) * (at - a.time_s) / (b.time_s - a.time_s);
   });
+}
+
+// The same, and the first and last value beyond them.
+function held(known, times) {
+  const [first, last] = [known[0].time_s, known.at(-1).time_s];
+  return interpolated(known, times.map((at) => Math.min(Math.max(at, first), last)));
+}
+
+// An edge of the band around the mean. Between two of its values, which may be many rounds apart, it
+// has the shape of the mean: what goes in a straight line is its distance from it.
+export function edge(extremes, mean, times, isLogarithmic) {
+  const [to, back] = isLogarithmic ? [Math.log, Math.exp] : [(value) => value, (value) => value];
+  const onAxis = (known) => known.filter(({ value }) => !isLogarithmic || value > 0)
+    .map(({ time_s, value }) => ({ time_s, value: to(value) }));
+  const middle = onAxis(mean);
+  if (middle.length === 0) return interpolated(extremes, times);
+  const ends = onAxis(extremes);
+  const under = held(middle, ends.map(({ time_s }) => time_s));
+  const away = ends.map(({ time_s, value }, k) => ({ time_s, value: value - under[k] }));
+  const shape = held(middle, times);
+  return interpolated(away, times).map((value, k) => (value === null ? null : back(value + shape[k])));
 }
 
 // For a logarithmic axis: what is not above zero has no place on it.

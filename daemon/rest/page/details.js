@@ -1,6 +1,6 @@
 // What this node knows of one node of the graph.
 import { byId, element } from './dom.js';
-import { pageOf } from './fleet_nodes.js';
+import { pageOf, standing } from './fleet_nodes.js';
 import { bytes, decimal, duration, integer, rate } from './format.js';
 
 const kLinesShown = 6;
@@ -23,7 +23,7 @@ function facts({ member, edge, round, behind, isSelf }, status) {
   if (isSelf && status) return ownFacts(status);
   const rows = [];
   if (member) {
-    rows.push(['state', member.state], ['round', integer(round)]);
+    rows.push(['state', standing(member)], ['round', integer(round)]);
     if (behind > 0) rows.push(['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`]);
     rows.push(['loss', decimal(member.loss)]);
     rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);

@@ -4,6 +4,14 @@ const kFading_s = 600;  // a dead node is shown for ten minutes
 
 const isGone = (member) => member.state === 'dead' || member.state === 'left';
 
+// What a node does as far as this node has heard: its phase, and that it is silent or gone.
+export function standing({ state, phase }) {
+  if (state === 'alive') return phase ?? state;
+  return state === 'suspect' && phase === 'paused' ? 'suspect, paused' : state;
+}
+
+export const isPaused = (node) => node.fading === undefined && node.member?.phase === 'paused';
+
 // Between 1, just gone, and 0: not shown any more. Undefined for one that is there.
 export const fading = (member) =>
   (member && isGone(member) ? Math.max(0, 1 - member.last_heard_s / kFading_s) : undefined);
@@ -25,9 +33,9 @@ export const byName = (a, b) => collator.compare(a.name, b.name);
 const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
 
 // Rounds behind the furthest; of one that is no neighbour, behind what this node had done when that
-// one was last heard: else old news would seem a slow node.
+// one was last heard: else old news would seem a slow node. For one that is paused nobody waits.
 function roundsBehind(node, furthest, roundAgo) {
-  if (!node.member || node.fading !== undefined) return undefined;
+  if (!node.member || node.fading !== undefined || isPaused(node)) return undefined;
   const isSeen = node.edge || node.isSelf;
   return Math.max(0, (isSeen ? furthest : roundAgo(node.member.last_heard_s)) - node.round);
 }

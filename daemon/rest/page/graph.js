@@ -2,6 +2,7 @@
 // know more of.
 import { showDetails } from './details.js';
 import { byId, element, setHidden, setText, themed } from './dom.js';
+import { isPaused, standing } from './fleet_nodes.js';
 import { decimal } from './format.js';
 import { Layout } from './layout.js';
 import { kMeasures, scale, viridis } from './scales.js';
@@ -99,7 +100,7 @@ export class Graph {
       ? [element('span', { class: 'key' }, measure.format(this.scale.low),
                  element('span', { class: 'ramp' }), measure.format(this.scale.high))] : [];
     byId('legend').replaceChildren(...ramp, part('unknown', 'not known'), part('self', 'this node'),
-      part('suspect', 'does not answer'), part('dead', 'dead or left, fades for ten minutes'),
+      part('suspect', 'does not answer'), part('paused', 'paused'), part('dead', 'dead or left, fades for ten minutes'),
       part('edge', 'wider: more bytes a second'));
   }
 
@@ -225,6 +226,7 @@ export class Graph {
     context.stroke();
     context.setLineDash([]);
     if (node.fading !== undefined) this.cross(context, x, y, 0.6 * radius);
+    if (isPaused(node)) this.bars(context, x, y, 0.5 * radius);
     if (node.isSelf) this.ring(context, () => circle(radius + 4), this.colors.own);
     if (node.name === this.selected || node.name === this.hovered)
       this.ring(context, () => circle(radius + 7), this.colors.ink);
@@ -245,6 +247,20 @@ export class Graph {
       context.lineTo(x + size, y + turn * size);
     }
     context.stroke();
+  }
+
+  // The two bars that mean a pause everywhere, in the middle of the node.
+  bars(context, x, y, size) {
+    context.beginPath();
+    for (const side of [-0.6, 0.6]) {
+      context.moveTo(x + side * size, y - size);
+      context.lineTo(x + side * size, y + size);
+    }
+    for (const [width, color] of [[0.9 * size, this.colors.page], [0.45 * size, this.colors.ink]]) {
+      context.lineWidth = width;
+      context.strokeStyle = color;
+      context.stroke();
+    }
   }
 
   // "17" of node-17, where there are many and all begin alike.
@@ -320,8 +336,7 @@ export class Graph {
     setHidden(tip, name === null);
     this.canvas.classList.toggle('points', name !== null);
     if (name !== null) {
-      const loss = this.nodes.get(name)?.member?.loss;
-      setText(tip, loss === undefined ? name : `${name}: loss ${decimal(loss)}`);
+      setText(tip, this.summary(name));
       tip.style.left = `${Math.min(event.offsetX + 14, this.size.width - 150)}px`;
       tip.style.top = `${event.offsetY + 14}px`;
     }
@@ -330,11 +345,17 @@ export class Graph {
     this.draw();
   }
 
+  // "node-2: paused, loss 0.12".
+  summary(name) {
+    const member = this.nodes.get(name)?.member;
+    if (!member) return `${name}: not known`;
+    const loss = member.loss === undefined ? '' : `, loss ${decimal(member.loss)}`;
+    return `${name}: ${standing(member)}${loss}`;
+  }
+
   select(name) {
     this.selected = name;
-    const node = this.nodes.get(name);
-    this.canvas.setAttribute('aria-label', node
-      ? `${name}, ${node.member?.state ?? 'not known'}, loss ${decimal(node.member?.loss)}`
+    this.canvas.setAttribute('aria-label', this.nodes.has(name) ? this.summary(name)
       : 'Graph of the nodes. Arrow keys go from node to node.');
     showDetails(this.nodes.get(name) ?? this.self(), this.state);
     this.draw();

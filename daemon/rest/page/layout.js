@@ -1,10 +1,11 @@
-// Where the nodes of the graph stand: springs along edges, repulsion between all (d3-force). Nodes
-// keep their places while others come and go.
+// Where the nodes of the graph stand: springs along edges, repulsion between all (d3-force). Once
+// they rest, nodes keep their places while a few others come and go.
 
 const kLink = 34;            // the springs' length
 const kSmoothings = 120;     // of the first places
 const kSlice_ms = 12;        // of work before the browser may do something else
 const kReheat = 0.4;
+const kManyNew = 0.25;       // newcomers of all nodes, from which on all get first places again
 
 // First places: a circle in the order of the names, then each node between its neighbours, again
 // and again. It is the power iteration towards the two slowest eigenvectors of the graph, which
@@ -71,10 +72,17 @@ export class Layout {
     const places = new Map(names.map((name, k) => [name, k]));
     this.links = edges.filter(({ from, to }) => places.has(from) && places.has(to))
       .map(({ from, to }) => ({ source: places.get(from), target: places.get(to) }));
-    if (before.size === 0) firstPlaces(this.nodes, this.links);
+    const isFresh = this.isFresh(names.filter((name) => !before.has(name)).length);
+    if (isFresh) firstPlaces(this.nodes, this.links);
     else this.placeNewcomers();
-    this.begin(before.size === 0 ? 1 : kReheat);
+    this.begin(isFresh ? 1 : kReheat);
     return true;
+  }
+
+  // While a cluster starts, its nodes come one after another, and places between the first of them
+  // would leave the graph of all folded.
+  isFresh(newcomers) {
+    return newcomers > 0 && (this.isMoving || newcomers >= kManyNew * this.nodes.length);
   }
 
   // Beside a neighbour that has a place.

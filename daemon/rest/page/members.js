@@ -1,13 +1,13 @@
 // The table of nodes, sorted by any column.
 import { byId, element, setText } from './dom.js';
-import { byName, pageOf } from './fleet_nodes.js';
+import { byName, pageOf, standing } from './fleet_nodes.js';
 import { decimal, duration, integer } from './format.js';
 
 // `of` gives the text of a cell, `by` what is sorted by: a number or undefined, else the name is.
 const kColumns = [
   { title: 'Node', of: (node) => node.name },
-  { title: 'State', of: (node) => node.member.state, compare: (a, b) =>
-    a.member.state.localeCompare(b.member.state) },
+  { title: 'State', of: (node) => standing(node.member), compare: (a, b) =>
+    standing(a.member).localeCompare(standing(b.member)) },
   { title: 'Round', of: (node) => integer(node.round), by: (node) => node.round },
   { title: 'Behind', of: (node) => integer(node.behind), by: (node) => node.behind, narrow: true },
   { title: 'Loss', of: (node) => decimal(node.member.loss), by: (node) => node.member.loss },
@@ -85,7 +85,7 @@ export class Members {
       row = element('tr', {}, ...kColumns.map((column) => element('td', { class: classOf(column) })));
       this.rows.set(node.name, row);
     }
-    row.className = `is-${node.member.state}${node.isSelf ? ' is-self' : ''}`;
+    row.className = `is-${node.member.state} in-${node.member.phase}${node.isSelf ? ' is-self' : ''}`;
     kColumns.forEach((column, k) => (k === 0 ? showName(row.children[0], node)
                                              : setText(row.children[k], column.of(node))));
     return row;

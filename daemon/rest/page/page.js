@@ -3,17 +3,20 @@ import { Charts } from './charts.js';
 import { Contact } from './contact.js';
 import { listenForCurl } from './curl.js';
 import { Events } from './events.js';
+import { FleetSeries } from './fleet_series.js';
 import { fleetNodes } from './fleet_nodes.js';
 import { Graph } from './graph.js';
 import { Members } from './members.js';
 import { poll } from './poll.js';
 import { showSentence } from './sentence.js';
-import { FleetSeries, Series, Window } from './series.js';
-import { listenForTheme } from './theme.js';
+import { Series, Window } from './series.js';
+import { listenForTheme } from './theme_button.js';
 import { TimeSplit } from './time_split.js';
 
 const kRoundsKept_s = 120;
 const rounds = new Window(kRoundsKept_s);
+
+const pageTime_s = () => performance.now() / 1000;
 
 // This node's round so many seconds ago, as far back as it is known.
 function roundAgo(seconds) {
@@ -58,9 +61,16 @@ function hearStatus(status) {
 
 function hearFleet(said) {
   state.fleet = said;
-  const place = series.points.at(-1);
-  if (said && place) fleet.add(place, said);
   showSentence(state);
+  if (!said) return;
+  fleet.add(pageTime_s(), said);
+  charts.show();
+}
+
+function hearSeries(said) {
+  if (!said || !series.add(said.series)) return;
+  fleet.hearSeries(pageTime_s(), series.points.at(-1).time_s);
+  charts.show();
 }
 
 // Keeps a document that the nodes are made of.
@@ -69,11 +79,14 @@ const keep = (name) => (document) => {
   showNodes();
 };
 
+// What is new; `since=0` would leave out round 0.
+const seriesPath = () =>
+  (series.lastRound < 0 ? 'v1/convergence' : `v1/convergence?since=${series.lastRound}`);
+
 const kPolls = [
   { path: () => 'v1/status', period_ms: 1000, heard: hearStatus,
     contact: (problem) => contact.note(problem) },
-  { path: () => `v1/convergence?since=${series.lastRound}`, period_ms: 1000,
-    heard: (said) => { if (series.add(said?.series ?? [])) charts.show(); } },
+  { path: seriesPath, period_ms: 1000, heard: hearSeries },
   { path: () => 'v1/members', period_ms: 2000, heard: keep('members') },
   { path: () => 'v1/neighbors', period_ms: 2000, heard: keep('neighbors') },
   { path: () => 'v1/topology', period_ms: 5000, heard: keep('topology') },

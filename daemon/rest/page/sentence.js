@@ -40,18 +40,19 @@ export function statusSentence({ node, run }, config) {
 }
 
 // What the fleet does in numbers; empty where it is not known.
-function fleetNumbers(fleet) {
+function fleetNumbers(fleet, config) {
   const counts = ['training', 'paused', 'degraded', 'finished'].filter((state) => fleet[state] > 0)
     .map((state) => `${integer(fleet[state])} ${state}`);
   const parts = [counts.join(', ')];
   if (fleet.samples_per_s) parts.push(`${integer(fleet.samples_per_s.total)} samples/s`);
   if (fleet.bytes_per_s) parts.push(rate(fleet.bytes_per_s.total));
   if (fleet.computing) parts.push(`computing ${percent(fleet.computing.mean)} of the time`);
+  if (goal(config)) parts.push(`this node ends at ${goal(config)}`);
   return parts.filter((part) => part).join(' · ');
 }
 
-function showFleet(fleet) {
-  const numbers = fleet ? fleetNumbers(fleet) : '';
+function showFleet(fleet, config) {
+  const numbers = fleet ? fleetNumbers(fleet, config) : '';
   setText(byId('fleet'), numbers);
   setHidden(byId('fleet'), numbers === '');
 }
@@ -66,7 +67,7 @@ export function showSentence({ status, fleet, config }) {
   setText(byId('sentence'), summary || (hasReasons ? `${reasons[0]}. ${own}` : own));
   setItems(byId('reasons'), summary ? reasons.map((reason) => `This node ${reason}`)
                                     : reasons.slice(1));
-  showFleet(fleet);
+  showFleet(fleet, config);
   setText(byId('who'), status.node.name);
   setText(byId('state'), status.node.state);
   byId('state').className = `chip is-${status.node.state}`;

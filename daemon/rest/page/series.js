@@ -24,8 +24,9 @@ export class Series {
     this.points = [];
   }
 
+  // -1 while there is none: round 0 is the initial model.
   get lastRound() {
-    return this.points.at(-1)?.round ?? 0;
+    return this.points.at(-1)?.round ?? -1;
   }
 
   // Whether anything was new.
@@ -36,25 +37,6 @@ export class Series {
     const isLonger = this.points.length > before;
     while (this.points.length > kPointsLimit) this.points = thinned(this.points);
     return isLonger;
-  }
-}
-
-// What the fleet said, each with the place of this node's series at that moment.
-export class FleetSeries {
-  constructor() {
-    this.points = [];
-  }
-
-  clear() {
-    this.points = [];
-  }
-
-  add(place, fleet) {
-    const last = this.points.at(-1);
-    if (last && last.place.round === place.round) this.points.pop();
-    this.points.push({ place, fleet });
-    if (this.points.length > kPointsLimit)
-      this.points = this.points.filter((_, k) => k % 2 === 1 || k + 1 === this.points.length);
   }
 }
 

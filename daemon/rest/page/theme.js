@@ -1,26 +1,32 @@
-// Light and dark: as the system has it, or as chosen here.
-import { byId, setText } from './dom.js';
+// Light and dark: as the system has it, or as chosen here. The head loads this script before the
+// first paint, which a module would come after; modules find `starlingTheme` as they find uPlot.
+'use strict';
 
-const kKey = 'starling-theme';
-const kThemes = { auto: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
+const starlingTheme = (() => {
+  const kKey = 'starling-theme';
+  const kChoices = ['auto', 'light', 'dark'];
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const listeners = [];
 
-const chosen = () => (localStorage.getItem(kKey) in kThemes ? localStorage.getItem(kKey) : 'auto');
+  function choice() {
+    const kept = localStorage.getItem(kKey);
+    return kChoices.includes(kept) ? kept : 'auto';
+  }
 
-function apply() {
-  const theme = chosen();
-  if (theme === 'auto') document.documentElement.removeAttribute('data-theme');
-  else document.documentElement.setAttribute('data-theme', theme);
-  setText(byId('theme'), kThemes[theme]);
-}
+  function apply() {
+    const ofSystem = system.matches ? 'dark' : 'light';
+    const theme = choice() === 'auto' ? ofSystem : choice();
+    document.documentElement.dataset.theme = theme;
+    for (const listener of listeners) listener();
+  }
 
-// `changed` draws anew what took its colours from the theme.
-export function listenForTheme(changed) {
-  apply();
-  byId('theme').addEventListener('click', () => {
-    const names = Object.keys(kThemes);
-    localStorage.setItem(kKey, names[(names.indexOf(chosen()) + 1) % names.length]);
+  function chooseNext() {
+    localStorage.setItem(kKey, kChoices[(kChoices.indexOf(choice()) + 1) % kChoices.length]);
     apply();
-    changed();
-  });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
-}
+  }
+
+  system.addEventListener('change', apply);
+  apply();
+  // `onChange` takes what draws anew where colours were taken from the theme.
+  return { choice, chooseNext, onChange: (listener) => listeners.push(listener) };
+})();
