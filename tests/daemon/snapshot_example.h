@@ -50,6 +50,7 @@ inline Snapshot example_snapshot() {
   status.run.shard_description = "blocks 0 to 3";
   status.consensus_distance = 0.02;
   status.neighbor_distance = 0.03;
+  status.mixing_rate = 0.4;
   status.members = {
       example_member("node-0", Liveness::alive), example_member("node-1", Liveness::alive),
       example_member("node-2", Liveness::suspect), example_member("node-3", Liveness::dead)};

@@ -49,9 +49,9 @@ TEST_CASE("The status has the names of the interface") {
                                          "shard", "steps"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
-  CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance", "late_edges",
-                                               "mixing_rate", "neighbor_distance",
-                                               "unsettled_edges"});
+  CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance",
+                                               "expected_mixing_rate", "late_edges", "mixing_rate",
+                                               "neighbor_distance", "unsettled_edges"});
   CHECK(names_of(status["topology"]) == Names{"degree", "epoch", "kind", "spectral_gap"});
   CHECK(names_of(status["members"]) == Names{"alive", "dead", "left", "suspect"});
   CHECK(names_of(status["traffic"]) == Names{"received_bytes", "sent_bytes"});
@@ -67,7 +67,8 @@ TEST_CASE("The status has the values of the snapshot") {
   CHECK(status["members"] == json{{"alive", 2}, {"suspect", 1}, {"dead", 1}, {"left", 0}});
   CHECK(status["topology"]["degree"] == 2);
   CHECK(status["topology"]["spectral_gap"].get<double>() == doctest::Approx(2.0 / 3));
-  CHECK(status["consensus"]["mixing_rate"].get<double>() == doctest::Approx(1.0 / 3));
+  CHECK(status["consensus"]["mixing_rate"] == 0.4);
+  CHECK(status["consensus"]["expected_mixing_rate"].get<double>() == doctest::Approx(1.0 / 3));
   CHECK(status["rejected"] == json{{"wrong cluster", 1}});
   gossip::Status refused;
   refused.rejected = {{"repeated", 3}};

@@ -186,3 +186,43 @@ TEST_CASE("A fleet that has finished is known with its extremes") {
     CHECK(status.fleet.extremes_age < 20s);
   }
 }
+
+// A round waits for a lost vector, so that loss costs time and no mixing.
+TEST_CASE("The measured mixing rate is what the graph promises whatever is lost") {
+  for (const double loss : all_or_first(1, {0.3, 0.0})) {
+    CAPTURE(loss);
+    const optim::Options training = reference_training(0.1);
+    sim::Options options = reference_world(8, topology::Kind::ring, training);
+    options.base.expect = 8;
+    options.network.loss = loss;
+    Cluster cluster(options, training);
+    cluster.start_all();
+    REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 530; }, 120s));
+    const double expected = topology::second_modulus(*cluster.world.status(0).topology.graph());
+    for (std::size_t node = 0; node < 8; ++node) {
+      const auto rate = cluster.world.status(node).mixing_rate;
+      REQUIRE(rate);
+      CHECK(*rate == within(0.02, expected));
+    }
+  }
+}
+
+// Its neighbours' averages lack a vector that never comes.
+TEST_CASE("A paused node shows in the mixing rate of the others") {
+  const optim::Options training = reference_training(0.1);
+  sim::Options options = reference_world(8, topology::Kind::ring, training);
+  options.base.expect = 8;
+  Cluster cluster(options, training);
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 30; }, 20s));
+  const double expected = topology::second_modulus(*cluster.world.status(0).topology.graph());
+  cluster.world.halt(4, true);
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 530; }, 120s));
+  // What is left is a path of seven.
+  for (const std::size_t node : {0, 2, 6}) {
+    const auto rate = cluster.world.status(node).mixing_rate;
+    REQUIRE(rate);
+    CHECK(*rate > expected + 0.05);
+    CHECK(*rate < 1);
+  }
+}
