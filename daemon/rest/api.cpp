@@ -12,6 +12,7 @@
 #include "daemon/process/clock.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/worker.h"
+#include "daemon/rest/document_cache.h"
 #include "daemon/rest/fleet_json.h"
 #include "daemon/rest/http_cache.h"
 #include "daemon/rest/metrics_text.h"
@@ -185,15 +186,27 @@ class Api {
     return document({{"reasons", reasons}}, 503);
   }
 
+  // The document that `make` gives of the snapshot at hand, serialised once a snapshot.
+  template <class Make>
+  HttpResponse shared(std::string_view name, Make make) {
+    return {.shared_body = documents_.text(snapshot_, name, [&] { return to_text(make()); })};
+  }
+
   HttpResponse status(const HttpRequest&) {
-    return document(status_json(*snapshot_, second_modulus()));
+    return shared("status", [this] { return status_json(*snapshot_, second_modulus()); });
   }
   HttpResponse metrics(const HttpRequest&) {
     return {.content_type = kMetricsType, .body = metrics_text(*snapshot_, board_->event_counts())};
   }
-  HttpResponse fleet(const HttpRequest&) { return document(fleet_json(*snapshot_)); }
-  HttpResponse members(const HttpRequest&) { return document(members_json(*snapshot_)); }
-  HttpResponse neighbors(const HttpRequest&) { return document(neighbors_json(*snapshot_)); }
+  HttpResponse fleet(const HttpRequest&) {
+    return shared("fleet", [this] { return fleet_json(*snapshot_); });
+  }
+  HttpResponse members(const HttpRequest&) {
+    return shared("members", [this] { return members_json(*snapshot_); });
+  }
+  HttpResponse neighbors(const HttpRequest&) {
+    return shared("neighbors", [this] { return neighbors_json(*snapshot_); });
+  }
 
   HttpResponse topology(const HttpRequest& request) {
     const std::string format = parameter(request.query, "format").value_or("json");
@@ -202,7 +215,8 @@ class Api {
               .body = topology_dot(*snapshot_, graph().get())};
     if (format != "json")
       return bad_request(fmt::format("format={}: expected json or dot", format));
-    return document(topology_json(*snapshot_, graph().get(), second_modulus()));
+    return shared("topology",
+                  [this] { return topology_json(*snapshot_, graph().get(), second_modulus()); });
   }
 
   HttpResponse convergence(const HttpRequest& request) {
@@ -309,6 +323,7 @@ class Api {
   ConfigProvider config_;
   ApiOptions options_;
   SpectrumCache spectrum_;
+  DocumentCache documents_;
   std::shared_ptr<const std::vector<topology::Site>> drawn_;  // that the graph is of
   std::shared_ptr<const topology::Graph> graph_;
   std::shared_ptr<const Snapshot> snapshot_;  // of the request at hand

@@ -3,8 +3,10 @@
 
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,8 +36,12 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> fields = {};  // further ones, or others: Allow
+  // The body instead of `body`, if it is set: the same bytes serve many responses without a copy.
+  std::shared_ptr<const std::string> shared_body = {};
   HttpLater later = {};    // gives the response instead, if it is set
   HttpSource stream = {};  // after the head comes what this gives, without an end; no body then
+
+  std::string_view content() const { return shared_body ? *shared_body : body; }
 };
 
 using Handler = std::function<HttpResponse(const HttpRequest&)>;

@@ -42,7 +42,8 @@ constexpr int kStreamLooks = 50;     // without anything new until a comment sho
 constexpr std::string_view kStreamComment = ":\n\n";
 
 using WireRequest = http::request<http::string_body>;
-using WireResponse = http::response<http::string_body>;
+using WireBody = http::span_body<const char>;  // a view of what the session holds
+using WireResponse = http::response<WireBody>;
 
 std::string text(beast::string_view view) {
   return {view.data(), view.size()};
@@ -69,7 +70,8 @@ struct Framing {
   bool head = false;  // the body is measured and left out
 };
 
-WireResponse to_wire(HttpResponse&& response, Framing framing) {
+// A view of `response`, which must outlive it.
+WireResponse to_wire(const HttpResponse& response, Framing framing) {
   WireResponse wire;
   wire.result(static_cast<unsigned>(response.status));
   wire.set(http::field::content_type, response.content_type);
@@ -80,8 +82,8 @@ WireResponse to_wire(HttpResponse&& response, Framing framing) {
   for (const auto& [name, value] : response.fields) wire.set(name, value);
   wire.keep_alive(framing.keep_alive);
   // The length of a 304 would be that of the body which the client has.
-  if (!response.stream && response.status != 304) wire.content_length(response.body.size());
-  if (!framing.head) wire.body() = std::move(response.body);
+  if (!response.stream && response.status != 304) wire.content_length(response.content().size());
+  if (!framing.head) wire.body() = {response.content().data(), response.content().size()};
   return wire;
 }
 
@@ -263,13 +265,13 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
   void write(HttpResponse&& response, Framing framing) {
-    if (response.body.size() > kHttpBodyBytesLimit && server_.unsent_bytes_ > 0 &&
-        server_.unsent_bytes_ + response.body.size() > kHttpUnsentBytesLimit)
+    const std::size_t bytes = response.content().size();
+    if (bytes > kHttpBodyBytesLimit && server_.unsent_bytes_ > 0 &&
+        server_.unsent_bytes_ + bytes > kHttpUnsentBytesLimit)
       response = error_response(503, "busy", "too many large answers are under way; try again");
-    unsent_bytes_ = response.body.size();
+    unsent_bytes_ = response.content().size();
     server_.unsent_bytes_ += unsent_bytes_;
-    response_ = to_wire(std::move(response), framing);
-    serializer_.emplace(response_);
+    prepare(std::move(response), framing);
     stream_.expires_after(server_.options_.write_deadline);
     const auto done = [self = shared_from_this(), framing](error_code error, std::size_t) {
       if (self->closed_) return;
@@ -284,11 +286,18 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
       http::async_write(stream_, *serializer_, done);
   }
 
+  void prepare(HttpResponse&& response, Framing framing) {
+    said_ = std::move(response);
+    response_ = to_wire(said_, framing);
+    serializer_.emplace(response_);
+  }
+
   // The response is sent.
   void settle() {
     server_.unsent_bytes_ -= std::exchange(unsent_bytes_, 0);
     serializer_.reset();
     response_ = {};
+    said_ = {};
   }
 
   auto sent() {
@@ -302,8 +311,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void follow(HttpResponse&& response) {
     ++server_.streams_;
     source_ = response.stream;
-    response_ = to_wire(std::move(response), {});
-    serializer_.emplace(response_);
+    prepare(std::move(response), {});
     stream_.expires_after(server_.options_.write_deadline);
     http::async_write_header(stream_, *serializer_, sent());
   }
@@ -347,8 +355,9 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{kHttpHeaderBytesLimit + kHttpBodyBytesLimit};
   std::optional<http::request_parser<http::string_body>> parser_;
+  HttpResponse said_;  // under way, or nothing
   WireResponse response_;
-  std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::optional<http::response_serializer<WireBody>> serializer_;
   asio::steady_timer look_;
   HttpLater later_;    // of a response that is waited for
   HttpSource source_;  // of a stream

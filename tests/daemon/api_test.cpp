@@ -26,7 +26,7 @@ HttpRequest post(const std::string& target, const std::string& body) {
 }
 
 json parsed(const HttpResponse& response) {
-  return json::parse(response.body);
+  return json::parse(response.content());
 }
 
 std::string code_of(const HttpResponse& response) {
