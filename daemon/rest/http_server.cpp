@@ -35,8 +35,16 @@ using beast::error_code;
 using namespace std::chrono_literals;
 
 constexpr auto kLingerDeadline = 1s;
+// A client that goes on sending after its answer is read at most this fast, so that 300 MB from it
+// do not take the thread's time. Faster lets more clients end their request before they are closed
+// and read why; slower leaves more time to the others.
+constexpr std::size_t kDiscardBytes = 256 * 1024;
+constexpr auto kDiscardPause = 10ms;
 constexpr auto kAcceptPause = 100ms;
-constexpr auto kLaterLook = 2ms;     // for a response that comes later
+// For a response that comes later: a snapshot is there within a fraction of a millisecond, a model
+// after seconds. Looks start at the first and double to the last; a larger first one is time that
+// a client waits, a smaller last one is processor time.
+constexpr auto kFirstLook = 100us, kLastLook = 2'000us;
 constexpr auto kStreamLook = 100ms;  // for something new to send
 constexpr int kStreamLooks = 50;     // without anything new until a comment shows who is gone
 constexpr std::string_view kStreamComment = ":\n\n";
@@ -161,6 +169,8 @@ class HttpServer::Impl {
   HostList hosts_;
   Endpoint endpoint_;
   Sessions sessions_;  // those whose request was begun longest ago first
+  // What nobody looks at, of all sessions.
+  std::vector<char> discarded_ = std::vector<char>(kDiscardBytes);
   std::size_t unsent_bytes_ = 0;
   std::size_t streams_ = 0;
   std::atomic<std::uint64_t> requests_ = 0, malformed_ = 0, timed_out_ = 0, evicted_ = 0,
@@ -203,6 +213,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
 
  private:
   void read() {
+    later_look_ = kFirstLook;
     server_.sessions_.splice(server_.sessions_.end(), server_.sessions_, place_);
     incomplete_ = true;
     parser_.emplace();
@@ -249,7 +260,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void respond_later(HttpLater later, Framing framing) {
     later_ = std::move(later);
     stream_.expires_never();
-    look_.expires_after(kLaterLook);
+    look_.expires_after(later_look_);
+    later_look_ = std::min(2 * later_look_, kLastLook);
     look_.async_wait([self = shared_from_this(), framing](error_code) {
       if (!self->closed_) self->look_for_response(framing);
     });
@@ -343,12 +355,18 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
   void discard() {
-    buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(kHttpHeaderBytesLimit),
+    stream_.async_read_some(asio::buffer(server_.discarded_),
                             [self = shared_from_this()](error_code error, std::size_t) {
                               if (self->closed_) return;
-                              error ? self->close() : self->discard();
+                              error ? self->close() : self->discard_later();
                             });
+  }
+
+  void discard_later() {
+    look_.expires_after(kDiscardPause);
+    look_.async_wait([self = shared_from_this()](error_code) {
+      if (!self->closed_) self->discard();
+    });
   }
 
   Impl& server_;
@@ -359,7 +377,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   WireResponse response_;
   std::optional<http::response_serializer<WireBody>> serializer_;
   asio::steady_timer look_;
-  HttpLater later_;    // of a response that is waited for
+  HttpLater later_;  // of a response that is waited for
+  std::chrono::microseconds later_look_ = kFirstLook;
   HttpSource source_;  // of a stream
   std::string more_;
   int looks_ = 0;
