@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 
 #include "bench/measure.h"
@@ -153,8 +154,8 @@ class Load {
       ENSURE(seconds_since(begin_) < order_.seconds + kPatience, "every request is answered");
       ask_what_is_due();
       std::array<epoll_event, kEventsAtOnce> events;
-      const int count =
-          ::epoll_wait(epoll_, events.data(), kEventsAtOnce, order_.rate > 0 ? 1 : 10);
+      const timespec patience = until_next();
+      const int count = ::epoll_pwait2(epoll_, events.data(), kEventsAtOnce, &patience, nullptr);
       for (int i = 0; i < count; ++i) read(static_cast<std::size_t>(events[i].data.u64));
       if (idle_.size() + tally_.closed == clients_.size() && idle_.empty()) break;
     }
@@ -168,6 +169,16 @@ class Load {
     if (order_.rate == 0) return Clock::now();
     const std::chrono::duration<double> since(static_cast<double>(request) / order_.rate);
     return begin_ + std::chrono::duration_cast<Clock::duration>(since);
+  }
+
+  // How long nothing is to be done unless an answer comes: waking more often would take the
+  // processor from the server.
+  timespec until_next() const {
+    constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(10);
+    std::chrono::nanoseconds wait = kLongest;
+    if (order_.rate > 0 && !idle_.empty())
+      wait = std::clamp<std::chrono::nanoseconds>(due(asked_) - Clock::now(), {}, kLongest);
+    return {.tv_sec = 0, .tv_nsec = wait.count()};
   }
 
   void ask_what_is_due() {
