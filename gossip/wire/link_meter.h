@@ -67,16 +67,19 @@ class LinkMeter {
   // A vector of `bytes` arrived. `transit`: its time under way, less that of an empty message.
   void came(std::size_t bytes, Duration transit) {
     transit_ = std::max<Duration>(transit, std::chrono::microseconds(1));
-    const double rate = static_cast<double>(bytes) / seconds(transit_);
-    rate_ = rate_ > 0 ? rate_ + (rate - rate_) / 4 : rate;
+    bytes_ = kFade * bytes_ + static_cast<double>(bytes);
+    seconds_ = kFade * seconds_ + seconds(transit_);
   }
-  // Bytes per second, averaged over recent vectors; 0 before the first.
-  double rate() const { return rate_; }
+  // Bytes of recent vectors over the time that they were under way: a vector that seems to take no
+  // time, for clocks are only so exact, counts by its bytes alone. 0 before the first.
+  double rate() const { return seconds_ > 0 ? bytes_ / seconds_ : 0; }
   // How long the last vector was under way.
   Duration transit() const { return transit_; }
 
  private:
-  double rate_ = 0;
+  static constexpr double kFade = 0.75;
+
+  double bytes_ = 0, seconds_ = 0;  // of recent vectors, older ones less
   Duration transit_{};
 };
 
