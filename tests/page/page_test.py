@@ -43,6 +43,11 @@ class Node:
         request = urllib.request.Request(self.page + path, data=b"", method="POST")
         urllib.request.urlopen(request, timeout=10).close()
 
+    def state_of_member(self, name):
+        with urllib.request.urlopen(self.page + "v1/members", timeout=30) as answer:
+            members = json.load(answer)["members"]
+        return next(member["state"] for member in members if member["name"] == name)
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -109,7 +114,12 @@ def shows_pauses_and_deaths(browser, nodes):
     nodes[0].post("v1/resume")
     browser.wait_for(f"{text('#state.is-training')} === 'training'")
     nodes[1].kill()
+    while nodes[0].state_of_member("node-1") != "dead":
+        pass  # the question itself takes its time
+    told = time.monotonic()
     browser.wait_for(f"{state_of('node-1')} === 'dead'")
+    # The page asks for the members every two seconds.
+    assert time.monotonic() - told < 10, "the page shows a dead node long after /v1/members does"
 
 
 # At second 16 of the page, between its 10 and 20, the series is at its second 112, between 100 and
