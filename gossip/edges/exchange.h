@@ -121,7 +121,7 @@ class Exchange {
   Options options_;
   std::unique_ptr<Scheduler> scheduler_;
   MixingMeter mixing_;
-  double probe_ = 0;  // of the current offer
+  std::uint64_t probe_ = 0;  // of the current offer
   NewestStream::Rules newest_rules_;
   std::uint64_t round_ = 0, offered_round_ = 0;
   double offered_share_ = 0;  // of the current offer

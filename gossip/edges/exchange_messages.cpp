@@ -30,7 +30,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   message.span = neighbor.span = span_of(neighbor);
   message.probe = probe_;
   message.sent = stamp_of(now);
-  message.rate = neighbor.meter.rate();
+  message.rate = std::min(static_cast<std::uint64_t>(neighbor.meter.rate()), kRoundLimit);
   Payload payload = offer_for(link);
   if (is_paired(link)) {
     if (!offer_pair(now, link, neighbor, payload, message)) payload = {};
@@ -196,7 +196,7 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
 
 void Exchange::measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
                        std::size_t bytes, Outbox& out) {
-  if (message.rate > 0) neighbor.send_rate = message.rate;
+  if (message.rate > 0) neighbor.send_rate = static_cast<double>(message.rate);
   const auto transit = link.clock.since(now, message.sent);
   if (bytes == 0 || !transit) return;
   neighbor.came = now;

@@ -4,14 +4,19 @@
 #include <cmath>
 
 #include "base/prng.h"
+#include "gossip/wire/message.h"
 
 namespace starling::gossip {
 namespace {
 
-// Differences below this are rounding: probes are of the order of 1.
-constexpr double kSquaresLeast = 1e-24;
+// Squared differences below this are rounding: probes travel in parts of 2^-31.
+constexpr double kSquaresLeast = 1e-17;
 // Fewer rounds with averages than this tell nothing.
 constexpr std::size_t kPointsLeast = 8;
+
+std::uint64_t as_sent(double probe) {
+  return static_cast<std::uint64_t>(std::llround(probe * static_cast<double>(kProbeOne)));
+}
 
 }  // namespace
 
@@ -32,7 +37,7 @@ double MixingMeter::slope(const std::vector<Point>& points) {
   return products / squares;
 }
 
-double MixingMeter::begin(std::uint64_t round) {
+std::uint64_t MixingMeter::begin(std::uint64_t round) {
   round_ = round;
   const std::uint64_t epoch = epoch_of(round);
   if (epoch_ != epoch) {
@@ -43,24 +48,25 @@ double MixingMeter::begin(std::uint64_t round) {
   }
   change_ = squares_ = 0;
   is_mixed_ = false;
-  return probe_;
+  return as_sent(probe_);
 }
 
 void MixingMeter::mix(double weight, const Offered& own, const Offered& theirs) {
   if (epoch_of(own.round) != epoch_ || epoch_of(theirs.round) != epoch_) return;
-  const double difference = theirs.probe - own.probe;
+  const double difference = (static_cast<double>(theirs.probe) - static_cast<double>(own.probe)) /
+                            static_cast<double>(kProbeOne);
   change_ += weight * difference;
   squares_ += weight * difference * difference;
   is_mixed_ = true;
 }
 
-double MixingMeter::end() {
+std::uint64_t MixingMeter::end() {
   // A false probe of a peer must not leave the range of the field.
   probe_ = std::clamp(probe_ + change_, 0.0, 1.0);
   if (is_mixed_) points_.push_back({round_, squares_});
   change_ = squares_ = 0;
   is_mixed_ = false;
-  return probe_;
+  return as_sent(probe_);
 }
 
 // Over the last half of the rounds above rounding: the fast modes have gone by then. Neighbours may

@@ -23,16 +23,16 @@ class MixingMeter {
 
   explicit MixingMeter(NodeId self) : self_(self) {}
 
-  // The probe of this node's vector of `round`, from 0 to 1. Rounds do not go back.
-  double begin(std::uint64_t round);
+  // The probe of this node's vector of `round`, in parts of kProbeOne. Rounds do not go back.
+  std::uint64_t begin(std::uint64_t round);
   // The round averages with a vector of weight `weight`, and both were offered with these probes.
   struct Offered {
     std::uint64_t round = 0;
-    double probe = 0;
+    std::uint64_t probe = 0;
   };
   void mix(double weight, const Offered& own, const Offered& theirs);
   // The averages so far count. Returns the probe of a further vector of the round.
-  double end();
+  std::uint64_t end();
 
   // Of the last epoch in which this node averaged in enough rounds: what a round left of the
   // differences to the neighbours, as a fraction. Nothing before.

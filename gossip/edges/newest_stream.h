@@ -21,8 +21,8 @@ struct HeardVector {
   std::uint64_t round = 0;
   double share = 0;  // that the peer allows; see Round
   Payload payload;
-  double probe = 0;       // see MixingMeter
-  bool is_taken = false;  // averaged with, at least once
+  std::uint64_t probe = 0;  // see MixingMeter
+  bool is_taken = false;    // averaged with, at least once
 };
 
 class NewestStream {

@@ -17,7 +17,7 @@ struct EdgeVector {
   double share = 0;  // that the offering end allows; see Round
   double span = 0;   // see Round and optim::MixTerm
   Payload payload = {};
-  double probe = 0;  // see MixingMeter
+  std::uint64_t probe = 0;  // see MixingMeter
 };
 
 class SendWindow {

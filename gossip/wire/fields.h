@@ -182,8 +182,8 @@ void fields(A& a, Like<Round> auto& x) {
   a.number(x.seen, kRoundLimit);
   a.flag(x.asks);
   a.number(x.sent, kRoundLimit);
-  a.amount(x.rate, kAnyAmount);
-  a.amount(x.probe, 1);
+  a.number(x.rate, kRoundLimit);
+  a.number(x.probe, kProbeOne);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

@@ -157,6 +157,9 @@ struct Snapshot {
 // Each end numbers all messages of this kind that it sends on an edge (`order`), and reports the
 // highest number seen from the peer (`seen`). A connection keeps the order, so a vector is lost
 // when the peer has seen a message that was sent after it but not the vector.
+// The probe 1, as it travels: five bytes at most.
+inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
+
 struct Round {
   static constexpr MessageKind kKind{7, "vector", Plane::bulk};
   std::uint64_t epoch = 0;  // the sender's number of this opening of the edge
@@ -177,8 +180,8 @@ struct Round {
   std::uint64_t seen = 0;      // the highest `order` of the receiver's messages that has come
   bool asks = false;           // the sender wants to be told what the receiver has
   std::uint64_t sent = 0;      // time of sending, by the sender's clock; see link_meter.h
-  double rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
-  double probe = 0;  // of the vector; see MixingMeter
+  std::uint64_t rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
+  std::uint64_t probe = 0;  // of the vector, in parts of kProbeOne; see MixingMeter
   std::vector<float> flow = {}, estimate = {};
 };
 

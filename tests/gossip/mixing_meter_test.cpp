@@ -34,7 +34,7 @@ std::vector<std::optional<double>> measured(const topology::Graph& graph, double
   for (std::size_t k = 0; k < nodes; ++k) meters.emplace_back(NodeId{k + 1});
   Prng prng(7);
   for (std::uint64_t round = 1; round <= 2 * MixingMeter::kRoundsAnEpoch; ++round) {
-    std::vector<double> probes;
+    std::vector<std::uint64_t> probes;
     for (MixingMeter& meter : meters) probes.push_back(meter.begin(round));
     for (int i = 0; i < graph.size(); ++i)
       for (const int j : graph.out[static_cast<std::size_t>(i)]) {
@@ -66,7 +66,7 @@ TEST_CASE("The measured mixing rate is the second eigenvalue modulus where nothi
     const double expected = topology::second_modulus(graph);
     for (const auto& rate : measured(graph)) {
       REQUIRE(rate);
-      CHECK(*rate == doctest::Approx(expected).epsilon(0.02).scale(0));
+      CHECK(*rate == doctest::Approx(expected).epsilon(0.03).scale(0));
     }
   }
 }

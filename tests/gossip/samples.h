@@ -69,7 +69,8 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .seen = 9,
                 .asks = true,
                 .sent = 10,
-                .rate = 1.5}};
+                .rate = 15,
+                .probe = 7}};
 }
 
 }  // namespace starling::test
