@@ -114,16 +114,3 @@ TEST_CASE("Ctrl-C on a terminal ends a fleet with its cursor shown") {
   CHECK(session.text().find("interrupted") != std::string::npos);
   CHECK(shows_cursor(session.text()));
 }
-
-TEST_CASE("A watched fleet is drawn from one node until Ctrl-C") {
-  testing::Daemon node("lone", {"--data.samples=200", "--model.kind=softmax", "--stop.stay=true"});
-  for (const std::string command : {"fleet", "status"}) {
-    Session session({command, "--watch", "--api", to_string(node.http())});
-    REQUIRE(session.reads("course"));
-    session.type('\x03');
-    REQUIRE(session.reads(""));
-    CHECK(session.exit_code() == 0);
-    CHECK(session.text().find("lone") != std::string::npos);
-    CHECK(shows_cursor(session.text()));
-  }
-}
