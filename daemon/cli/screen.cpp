@@ -42,6 +42,10 @@ Screen::Screen(int descriptor) : descriptor_(descriptor), is_live_(can_move(desc
   style_ = {.has_color = is_live_ && variable("NO_COLOR").empty(), .is_utf8 = has_utf8_locale()};
 }
 
+Screen::~Screen() {
+  if (has_drawn_) write_all("\x1b[?25h");
+}
+
 Size Screen::size() const {
   Size size;
   winsize window{};
@@ -71,6 +75,7 @@ void Screen::write_all(const std::string& text) const {
 
 void Screen::draw(const Frame& frame) {
   if (!is_live_) return;
+  has_drawn_ = true;
   const std::size_t columns = size().columns;
   std::string text = "\x1b[?25l";
   if (const std::size_t rows = rows_above()) text += fmt::format("\r\x1b[{}A", rows);

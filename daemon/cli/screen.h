@@ -15,6 +15,11 @@ class Screen {
  public:
   // Of that descriptor, which must outlive it. Looks at TERM, NO_COLOR and the locale.
   explicit Screen(int descriptor);
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+  // Shows the cursor once more if frames were drawn: Ctrl-C makes a terminal drop what it has not
+  // printed yet, and with it perhaps the end of a frame.
+  ~Screen();
 
   // Whether lines can be drawn over: a terminal that TERM does not call dumb. Otherwise nothing
   // below writes.
@@ -35,6 +40,7 @@ class Screen {
   int descriptor_;
   bool is_live_;
   Style style_;
+  bool has_drawn_ = false;
   std::vector<std::size_t> drawn_;  // columns that each line of the frame took
 };
 
