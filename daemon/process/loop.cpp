@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "daemon/process/log.h"
@@ -16,6 +17,18 @@ constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at what wakes nobody
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
+
+// Sending, which begins now; nothing for a message without a vector.
+std::optional<TraceSpan> vector_span(const gossip::Send& send) {
+  const auto* round = std::get_if<gossip::Round>(&send.message.body);
+  const std::size_t bytes = send.message.payload.size() - send.from;
+  if (!round || bytes == 0) return std::nullopt;
+  return TraceSpan{.kind = TraceSpan::Kind::send,
+                   .from = now(),
+                   .round = round->round,
+                   .neighbor = to_string(send.to),
+                   .bytes = bytes};
+}
 
 }  // namespace
 
@@ -94,16 +107,11 @@ void Loop::act(gossip::Send& send) {
   const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
   const auto to = names_.find(send.to);
   if (!to) return;
-  const auto* vector = std::get_if<gossip::Round>(&send.message.body);
-  TraceSpan span{.kind = TraceSpan::Kind::send,
-                 .from = now(),
-                 .round = vector ? vector->round : 0,
-                 .neighbor = vector ? to_string(send.to) : std::string(),
-                 .bytes = send.message.payload.size() - send.from};
+  std::optional<TraceSpan> span = vector_span(send);
   transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
-  if (!vector || span.bytes == 0) return;
-  span.to = now();
-  board_.trace().add(std::move(span));
+  if (!span) return;
+  span->to = now();
+  board_.trace().add(*std::move(span));
 }
 
 void Loop::act(gossip::Hangup& hangup) {

@@ -79,7 +79,8 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   return doubted;
 }
 
-// So a node that has finished, or that offers to one neighbour a round, is known as well.
+// A node that is paused, has finished or offers to one neighbour a round is known by its estimates
+// too.
 void Exchange::tell(Time now, const Links& links, Outbox& out) {
   const Duration period = options_.timing.period;
   next_tell_ = now + period;

@@ -108,7 +108,7 @@ void Training::end_round(Time now, Exchange& exchange, Outbox& out) {
     exchange.rest(true);
     const std::string but = run_.goal_reached ? "" : ", short of the goal: " + run_.shortfall;
     out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run_.round, but));
-  } else if (pauses_) {
+  } else if (std::exchange(pauses_, false)) {
     is_paused_ = true;
     paused_at_ = now;
     exchange.rest(true);

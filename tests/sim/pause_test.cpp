@@ -2,8 +2,8 @@
 // rests is known as well as one that trains.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <numeric>
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "tests/lengths.h"
@@ -123,4 +123,19 @@ TEST_CASE("A newcomer is served by a fleet that rests and the pause ends for all
   for (const std::size_t node : {0, 1, 2, 3}) cluster.world.halt(node, false);
   CHECK(cluster.comes_true([&] { return cluster.round(0) > round + 20; }, 20s));
   expect_no_violation(cluster);
+}
+
+// A vector that comes during the pause makes a pair whole, which the goodbye settles.
+TEST_CASE("Paused nodes that leave say once that they paused") {
+  Cluster cluster = cluster_with("adpsgd", 9, 9, 0.3);
+  cluster.start_all();
+  cluster.world.run_until(Time(3s));
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.halt(node, true);
+  cluster.world.run_until(Time(6s));
+  for (std::size_t node = 0; node < 8; ++node) REQUIRE(is_paused(cluster, node));
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.leave(node);
+  CHECK(cluster.comes_true([&] { return cluster.world.running().size() == 1; }, 10s));
+  CHECK(std::ranges::count_if(cluster.events, [](const std::string& text) {
+          return text.starts_with("paused after round");
+        }) == 8);
 }
