@@ -176,6 +176,14 @@ class Output {
   Clock::time_point started_ = Clock::now();
 };
 
+// The node has no status yet; who watches waits for it.
+bool is_starting(const HttpReply& reply) {
+  const json document = json::parse(reply.body, nullptr, false);
+  const json::json_pointer path("/error/code");
+  return reply.status == 503 && document.is_object() && document.contains(path) &&
+         document[path] == "starting";
+}
+
 int ask_once(Query& query, Output& output) {
   const auto reply = ask(query, query.target);
   if (!reply)
@@ -183,6 +191,7 @@ int ask_once(Query& query, Output& output) {
                     fmt::format("{}; expected a running node there: start one with starling run, "
                                 "or name another with --api URL",
                                 reply.error().text));
+  if (query.watch && is_starting(*reply)) return done;
   if (reply->status >= 300)
     return complain(
         query.command, refused,

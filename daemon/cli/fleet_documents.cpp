@@ -4,34 +4,23 @@
 #include <string>
 
 #include "base/text.h"
+#include "daemon/cli/document.h"
 
 namespace starling::daemon {
 namespace {
 
 using nlohmann::json;
 
-const json& child(const json& object, const char* key) {
-  static const json kNone = json::object();
-  const auto found = object.find(key);
-  return found == object.end() ? kNone : *found;
-}
-
-std::optional<double> figure(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return std::nullopt;
-  return found->get<double>();
-}
-
 void read_sentence(FleetView& view, const json& document, const json& status) {
   view.summary = document.value("summary", "");
-  view.has_reasons = !child(child(status, "node"), "reasons").empty();
-  view.remaining_s = figure(child(status, "run"), "remaining_s");
+  view.has_reasons = !part(part(status, "node"), "reasons").empty();
+  view.remaining_s = number(part(status, "run"), "remaining_s");
 }
 
 // The value of a key of /v1/config.
 std::optional<double> setting(const json& config, const char* key) {
-  const json& entry = child(config, key);
-  if (!entry.is_object() || !child(entry, "value").is_string()) return std::nullopt;
+  const json& entry = part(config, key);
+  if (!entry.is_object() || !part(entry, "value").is_string()) return std::nullopt;
   return parse_number(entry["value"].get_ref<const std::string&>());
 }
 
@@ -50,12 +39,12 @@ Result<FleetView> view_of_fleet(const json& fleet, const json& members, const js
   return understood([&] {
     FleetView view;
     read_sentence(view, fleet, status);
-    view.samples_per_s = figure(child(fleet, "samples_per_s"), "total");
-    for (const json& member : child(members, "members"))
+    view.samples_per_s = number(part(fleet, "samples_per_s"), "total");
+    for (const json& member : part(members, "members"))
       view.nodes.push_back({.name = member.value("name", ""),
                             .state = member.value("state", ""),
                             .round = member.value("round", std::uint64_t{0}),
-                            .loss = figure(member, "loss")});
+                            .loss = number(member, "loss")});
     return view;
   });
 }
@@ -64,22 +53,22 @@ Result<FleetView> view_of_node(const json& status) {
   return understood([&] {
     FleetView view;
     read_sentence(view, status, status);
-    const json& node = child(status, "node");
-    const json& run = child(status, "run");
-    const json& evaluation = child(run, "eval");
+    const json& node = part(status, "node");
+    const json& run = part(status, "run");
+    const json& evaluation = part(run, "eval");
     view.nodes.push_back({.name = node.value("name", ""),
                           .state = node.value("state", ""),
                           .round = run.value("round", std::uint64_t{0}),
-                          .loss = figure(run, "loss"),
-                          .accuracy = figure(evaluation, "accuracy"),
-                          .rmse = figure(evaluation, "rmse"),
-                          .distance = figure(child(status, "consensus"), "distance")});
+                          .loss = number(run, "loss"),
+                          .accuracy = number(evaluation, "accuracy"),
+                          .rmse = number(evaluation, "rmse"),
+                          .distance = number(part(status, "consensus"), "distance")});
     return view;
   });
 }
 
 std::optional<double> samples_of(const json& status) {
-  const json& samples = child(child(status, "run"), "samples");
+  const json& samples = part(part(status, "run"), "samples");
   return samples.is_number() ? std::optional(samples.get<double>()) : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "daemon/cli/document.h"
 #include "daemon/cli/table.h"
 #include "daemon/cli/text_width.h"
 
@@ -18,18 +19,6 @@ constexpr std::size_t kSparklineWidth = 32;
 constexpr std::size_t kTitleWidth = 11;  // of a line of the status
 
 // ---- reading what may be missing
-
-const json& part(const json& object, const char* name) {
-  static const json kNothing = json::object();
-  const auto found = object.find(name);
-  return found == object.end() ? kNothing : *found;
-}
-
-std::optional<double> number(const json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return std::nullopt;
-  return found->get<double>();
-}
 
 std::string word(const json& object, const char* name) {
   return printable(object.value(name, "-"));
