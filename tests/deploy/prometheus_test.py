@@ -15,15 +15,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-SKIPPED = 77
-DEADLINE_S = 60
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from live_node import DEADLINE_S, SKIPPED, eventually  # noqa: E402
+
 NODES = 8
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -46,20 +45,6 @@ def free_address():
 def get(url):
     with urllib.request.urlopen(url, timeout=10) as answer:
         return answer.read().decode()
-
-
-def eventually(condition, what):
-    """What the condition gives, once it gives something."""
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
-        try:
-            found, reason = condition(), "not yet"
-        except (urllib.error.URLError, OSError) as error:
-            found, reason = None, error
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"{what}: {reason}"
-        threading.Event().wait(0.1)
 
 
 def expressions():

@@ -11,50 +11,22 @@ import csv
 import http.server
 import io
 import json
-import os
 import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from live_node import DEADLINE_S, LiveNode  # noqa: E402
+
 ROUNDS = 60
-DEADLINE_S = 60
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--cluster.expect=2",
          "--model.kind=softmax", "--eval.every=5", f"--stop.rounds={ROUNDS}", "--stop.stay=true"]
 CURVES = ["loss", "accuracy", "rmse", "distance", "distance_to_optimum", "bytes"]
 PROGRAM = sys.argv[1]
-
-
-class Node:
-    def __init__(self, name, arguments):
-        ready, tell = os.pipe()
-        self.process = subprocess.Popen(
-            [PROGRAM, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
-             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
-             f"--ready-file=/dev/fd/{tell}", *SMALL, *arguments],
-            pass_fds=[tell], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(tell)
-        with os.fdopen(ready) as pipe:
-            self.addresses = json.loads(pipe.readline())
-        self.url = f"http://{self.addresses['http']}"
-
-    def get(self, resource):
-        with urllib.request.urlopen(self.url + resource, timeout=10) as answer:
-            return json.load(answer)
-
-    def wait_until_finished(self):
-        deadline = time.monotonic() + DEADLINE_S
-        while self.get("/v1/status")["node"]["state"] != "finished":
-            assert time.monotonic() < deadline, self.get("/v1/status")["summary"]
-            threading.Event().wait(0.05)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
 
 
 def export(url, *arguments):
@@ -252,10 +224,10 @@ def names_are_no_paths_and_gaps_are_said(folder):
 def main():
     nodes = []
     try:
-        nodes.append(Node("node-0", []))
-        nodes.append(Node("node-1", [f"--join={nodes[0].addresses['control']}"]))
+        nodes.append(LiveNode(PROGRAM, "node-0", *SMALL))
+        nodes.append(LiveNode(PROGRAM, "node-1", *SMALL, f"--join={nodes[0].addresses['control']}"))
         for node in nodes:
-            node.wait_until_finished()
+            node.wait_for("finished")
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             csv_is_the_series(nodes[0])

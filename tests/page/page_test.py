@@ -7,50 +7,20 @@ Starts three nodes and a headless Chromium, waits until the page shows what the 
 by keyboard and pointer, pauses one node, kills another, and ends the node that it is of. Exit code 77, and a word, where there is no
 Chromium; nothing installs one.
 """
-import json
-import os
-import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parent.parent)]
 from browser import Browser, chromium  # noqa: E402
+from live_node import SKIPPED, LiveNode, eventually  # noqa: E402
 
-SKIPPED = 77
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300",
          "--model.kind=softmax", "--topology.kind=ring", "--eval.every=5", "--stop.rounds=1000000"]
 
 
-class Node:
-    def __init__(self, program, name, arguments):
-        ready, tell = os.pipe()
-        self.process = subprocess.Popen(
-            [program, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
-             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
-             f"--ready-file=/dev/fd/{tell}", *SMALL, *arguments],
-            pass_fds=[tell], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(tell)
-        with os.fdopen(ready) as pipe:
-            self.addresses = json.loads(pipe.readline())
-
-    @property
-    def page(self):
-        return f"http://{self.addresses['http']}/"
-
-    def post(self, path):
-        request = urllib.request.Request(self.page + path, data=b"", method="POST")
-        urllib.request.urlopen(request, timeout=10).close()
-
-    def state_of_member(self, name):
-        with urllib.request.urlopen(self.page + "v1/members", timeout=30) as answer:
-            members = json.load(answer)["members"]
-        return next(member["state"] for member in members if member["name"] == name)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
+def page_of(node):
+    return node.url + "/"
 
 
 def text(selector):
@@ -98,7 +68,7 @@ def state_of(name):
 
 
 def shows_pauses_and_deaths(browser, nodes):
-    nodes[2].post("v1/pause")
+    nodes[2].post("/v1/pause")
     browser.wait_for(f"{state_of('node-2')} === 'paused'")
     browser.wait_for(f"{text('#fleet')}.includes('1 paused')")
     browser.value("document.getElementById('stage').focus()")
@@ -107,15 +77,14 @@ def shows_pauses_and_deaths(browser, nodes):
     browser.wait_for(f"{text('#details dd')} === 'paused'")
     browser.wait_for("document.getElementById('stage').ariaLabel.startsWith('node-2: paused, loss ')")
     browser.press("Escape")
-    nodes[2].post("v1/resume")
+    nodes[2].post("/v1/resume")
     browser.wait_for(f"{state_of('node-2')} === 'training'")
-    nodes[0].post("v1/pause")
+    nodes[0].post("/v1/pause")
     browser.wait_for(f"{text('#state.is-paused')} === 'paused'")
-    nodes[0].post("v1/resume")
+    nodes[0].post("/v1/resume")
     browser.wait_for(f"{text('#state.is-training')} === 'training'")
     nodes[1].kill()
-    while nodes[0].state_of_member("node-1") != "dead":
-        pass  # the question itself takes its time
+    eventually(lambda: nodes[0].state_of_member("node-1") == "dead", "node-1 is found dead")
     told = time.monotonic()
     browser.wait_for(f"{state_of('node-1')} === 'dead'")
     # The page asks for the members every two seconds.
@@ -167,7 +136,7 @@ def has_the_theme_of_the_system_at_once(browser, node):
           .observe(document, { subtree: true, attributeFilter: ['data-theme'] });""")
     for theme in ("light", "dark"):
         has_system(browser, theme)
-        browser.visit(node.page)
+        browser.visit(page_of(node))
         assert browser.value("document.documentElement.dataset.theme") == theme
         assert browser.value("window.isThemedInHead") is True
     has_system(browser, "light")
@@ -183,7 +152,7 @@ def has_system(browser, theme):
 
 def begins_with_round_zero(browser, node):
     asked = [url for url in browser.requests if "/v1/convergence" in url]
-    assert asked[0] == node.page + "v1/convergence", asked[0]
+    assert asked[0] == page_of(node) + "v1/convergence", asked[0]
     browser.wait_for("""performance.getEntriesByType('resource')
         .some(({ name }) => name.includes('/v1/convergence?since='))""")
     kept = browser.value("""import('/page/series.js').then(({ Series }) => {
@@ -202,7 +171,7 @@ def asks_once_a_period(browser, node):
     elapsed_s = time.monotonic() - begun
     for path, period_s in (("status", 1), ("convergence", 1), ("members", 2), ("fleet", 2),
                            ("events", 2)):
-        count = sum(url.startswith(node.page + "v1/" + path) for url in browser.requests)
+        count = sum(url.startswith(page_of(node) + "v1/" + path) for url in browser.requests)
         assert 1 <= count <= elapsed_s / period_s + 1, (path, count, elapsed_s)
 
 
@@ -213,7 +182,7 @@ def fits_a_phone(browser):
 
 def asks_only_its_node(browser, node):
     foreign = [url for url in browser.requests
-               if not url.startswith((node.page, "about:"))]
+               if not url.startswith((page_of(node), "about:"))]
     assert not foreign, foreign
     # A node without a report on the fleet answers 404, which the browser notes.
     complaints = [one for one in browser.complaints if "/v1/fleet" not in one]
@@ -232,14 +201,14 @@ def main():
         return SKIPPED
     nodes, browser = [], None
     try:
-        nodes.append(Node(sys.argv[1], "node-0", []))
+        nodes.append(LiveNode(sys.argv[1], "node-0", *SMALL))
         join = f"--cluster.join={nodes[0].addresses['control']}"
-        nodes += [Node(sys.argv[1], f"node-{k}", [join]) for k in (1, 2)]
+        nodes += [LiveNode(sys.argv[1], f"node-{k}", *SMALL, join) for k in (1, 2)]
         browser = Browser(browser_program)
         browser.resize(1280, 900)
         has_the_theme_of_the_system_at_once(browser, nodes[0])
         browser.requests.clear()
-        browser.visit(nodes[0].page)
+        browser.visit(page_of(nodes[0]))
         shows_what_nodes_say(browser)
         is_used_by_keyboard(browser)
         answers_clicks(browser)

@@ -10,13 +10,11 @@ Exit code 77, and a word, where there is no python3-jsonschema.
 """
 import http.client
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 try:
@@ -25,7 +23,9 @@ except ImportError:
     print("skipped: python3-jsonschema is not installed")
     sys.exit(77)
 
-DEADLINE_S = 60
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from live_node import LiveNode, eventually  # noqa: E402
+
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
          "--topology.kind=ring", "--eval.every=5"]
@@ -35,20 +35,9 @@ RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.dista
         "Run.shortfall", "Consensus.mixing_rate", "Spread.min", "Spread.max", "Rate.min", "Rate.max"}
 
 
-class Node:
+class Node(LiveNode):
     def __init__(self, program, name, *arguments):
-        ready, tell = os.pipe()
-        self.name = name
-        self.process = subprocess.Popen(
-            [program, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
-             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
-             f"--ready-file=/dev/fd/{tell}", "--node.log=warning", *SMALL, *arguments],
-            pass_fds=[tell], stdout=subprocess.DEVNULL)
-        os.close(tell)
-        with os.fdopen(ready) as pipe:
-            line = pipe.readline()
-        assert line, f"{name} does not start"
-        self.addresses = json.loads(line)
+        super().__init__(program, name, *SMALL, *arguments)
 
     def ask(self, method, target, body=None, **fields):
         connection = http.client.HTTPConnection(self.addresses["http"], timeout=30)
@@ -58,21 +47,6 @@ class Node:
         kind = answer.headers.get_content_type()
         # A stream of events has no end.
         return answer.status, kind, b"" if kind == "text/event-stream" else answer.read(), answer.headers
-
-    def state(self):
-        status, _, body, _ = self.ask("GET", "/v1/status")
-        return json.loads(body)["node"]["state"] if status == 200 else None
-
-    def wait_for(self, state):
-        end = time.monotonic() + DEADLINE_S
-        while (seen := self.state()) != state:
-            assert time.monotonic() < end, f"{self.name} is {seen}, not {state}"
-            time.sleep(0.02)
-
-    def end(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.process.kill()
-        self.process.wait()
 
 
 class Document:
@@ -211,11 +185,8 @@ def every_state(program, document, first, nodes):
                    f"--join={first.addresses['control']}")
     for node in (first, second):
         node.wait_for("training")
-    end = time.monotonic() + DEADLINE_S
-    while json.loads(first.ask("get", "/v1/fleet")[2])["age_s"] <= 0 or \
-            len(json.loads(first.ask("get", "/v1/convergence")[2])["series"]) < 10:
-        assert time.monotonic() < end, "the fleet does not become known"
-        time.sleep(0.05)
+    eventually(lambda: first.get("/v1/fleet")["age_s"] > 0 and
+               len(first.get("/v1/convergence")["series"]) >= 10, "the fleet becomes known")
     document.ask_all(first)
     refuses(document, first)
     assert document.check(first, "post", "/v1/pause", first.ask("post", "/v1/pause")) == 202
@@ -256,7 +227,7 @@ def main():
         assert not unseen, f"never seen in an answer: {sorted(unseen)}"
     finally:
         for node in nodes:
-            node.end()
+            node.kill()
     print("every answer is as /openapi.json says")
 
 
