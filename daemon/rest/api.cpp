@@ -224,7 +224,7 @@ class Api {
     const auto round = since ? parse_integer(*since) : std::optional<std::int64_t>(-1);
     if (!round || (since && *round < 0))
       return bad_request(fmt::format("since={}: expected a round from 0", *since));
-    const auto first = static_cast<std::uint64_t>(*round + 1);
+    const std::uint64_t first = static_cast<std::uint64_t>(*round) + 1;
     return with_etag(request, document(convergence_json(board_->series_from(first))));
   }
 

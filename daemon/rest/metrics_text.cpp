@@ -151,6 +151,11 @@ void add_consensus(Families& families, const gossip::Status& status) {
                  "||mean||, estimated from the neighbours. When it grows, the averaged loss "
                  "deceives: the learning rate is too large for the topology.",
                  status.consensus_distance);
+  families.gauge("starling_mixing_rate_ratio",
+                 "What a round of averaging left of a disagreement, measured over 256 rounds, from "
+                 "0 to 1. Where it grows, vectors are late or nodes are missing; 1 - spectral_gap "
+                 "of /v1/topology is what the graph promises.",
+                 status.mixing_rate);
   families.gauge("starling_neighbor_distance_max",
                  "||x_j - x_i|| to the neighbour whose model is farthest.",
                  status.neighbor_distance);

@@ -219,6 +219,7 @@ TEST_CASE_FIXTURE(Fixture, "The series begins above the round asked for") {
   const json late = parsed(api(get("/v1/convergence", "x=1&since=7")))["series"];
   REQUIRE(late.size() == 3);
   CHECK(late[0]["round"] == 8);
+  CHECK(parsed(api(get("/v1/convergence", "since=9223372036854775807")))["series"].empty());
   for (const char* query : {"since=", "since=-1", "since=1.5", "since=99999999999999999999"})
     CHECK(api(get("/v1/convergence", query)).status == 400);
 }
