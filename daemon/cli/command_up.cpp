@@ -345,11 +345,19 @@ std::string kind_of(const Config& config, std::size_t nodes) {
   return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
 }
 
+// The curves are means over the nodes that gave theirs.
+void tell_missing_curves(Fleet& fleet) {
+  for (Fleet::Node& node : fleet.nodes())
+    if (node.is_silent && node.process.running())
+      log::warning("{} does not answer: the curves at the end are without it", node.name);
+}
+
 int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, double wall_s,
            bool as_json) {
   gossip::Summary summary;
   summary.nodes = fleet.node_summaries();
   summary.series = fleet.series();
+  if (!interrupted) tell_missing_curves(fleet);
   summary.goal = {verdict.reached, verdict.text, least_round(summary.nodes), goal};
   summary.members = fleet.members();
   summary.wall_s = wall_s;

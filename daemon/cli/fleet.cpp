@@ -24,8 +24,6 @@ constexpr milliseconds kStartPatience{60'000};                        // loading
 // A node settles its edges for three seconds at most; with a request that is under way, all is over
 // after five.
 constexpr milliseconds kStopPatience{3'800};
-constexpr milliseconds kRequestPatience{1'000};  // of all nodes together
-constexpr milliseconds kSilentPatience{100};     // of one that did not answer the last time
 
 std::string last_line(const std::string& path) {
   std::ifstream stream(path);
@@ -94,17 +92,33 @@ gossip::Progress read_point(const json& point) {
   return progress;
 }
 
-// One that is stopped does not hold up those that follow.
+// How long to wait for the answers to a request that goes to one node after another.
+struct Limits {
+  milliseconds together;
+  milliseconds each;
+  milliseconds silent;  // for a node that did not answer the last time
+};
+// Often, and what one does not answer it answers the next time.
+constexpr Limits kStatusLimits{milliseconds(1'000), milliseconds(1'000), milliseconds(100)};
+// Once, at the end: without the curve of one node the means are others.
+constexpr Limits kCurveLimits{milliseconds(20'000), milliseconds(5'000), milliseconds(1'000)};
+
+// Nodes that are stopped do not hold up those that follow.
 class Patience {
  public:
+  explicit Patience(const Limits& limits)
+      : limits_(limits), until_(steady_clock::now() + limits.together) {}
+
   milliseconds for_node(const Fleet::Node& node) const {
     const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
-    return std::max(kSilentPatience, node.is_silent ? kSilentPatience : left);
+    return std::max(kLeast, std::min(left, node.is_silent ? limits_.silent : limits_.each));
   }
 
  private:
   using steady_clock = std::chrono::steady_clock;
-  steady_clock::time_point until_ = steady_clock::now() + kRequestPatience;
+  static constexpr milliseconds kLeast{100};
+  Limits limits_;
+  steady_clock::time_point until_;
 };
 
 std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
@@ -176,7 +190,7 @@ Result<void> Fleet::await(std::size_t index) {
 }
 
 void Fleet::refresh() {
-  const Patience patience;
+  const Patience patience(kStatusLimits);
   for (Node& node : nodes_)
     if (node.process.running() && !is_interrupted_())
       if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
@@ -260,9 +274,9 @@ Fleet::Sentence Fleet::sentence() {
 
 std::vector<gossip::SeriesPoint> Fleet::series() {
   gossip::Series series;
-  const Patience patience;
+  const Patience patience(kCurveLimits);
   for (Node& node : nodes_) {
-    if (!node.process.running() || node.is_silent || is_interrupted_()) continue;
+    if (!node.process.running() || is_interrupted_()) continue;
     const auto document = get(node, "/v1/convergence", patience);
     if (!document) continue;
     for (const json& item : document->value("series", json::array())) {

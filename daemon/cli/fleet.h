@@ -49,6 +49,7 @@ class Fleet {
   void refresh();
   std::size_t running();
   std::vector<gossip::NodeSummary> node_summaries() const;
+  // Over the curves of all nodes that run; one that does not give its curve is_silent afterwards.
   std::vector<gossip::SeriesPoint> series();
   // What a person is shown of each node, without its curve.
   std::vector<NodeView> node_views();

@@ -1,0 +1,75 @@
+#include "daemon/cli/fleet.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "daemon/rest/http_server.h"
+
+using namespace starling;
+using namespace starling::daemon;
+using nlohmann::json;
+
+namespace {
+
+// Two nodes without a node: what they answer comes from servers of this process, and the processes
+// that the fleet starts only tell where these listen.
+struct Fixture {
+  Fixture() {
+    std::string places;
+    for (std::size_t k = 0; k < servers.size(); ++k) {
+      auto started =
+          HttpServer::start({"127.0.0.1", 0}, [k](const HttpRequest&) { return curve(k); });
+      REQUIRE(started.has_value());
+      servers[k] = *std::move(started);
+      places +=
+          "    --node.name=node-" + std::to_string(k) + ") echo '" +
+          json{{"control", "127.0.0.1:1"}, {"http", to_string(servers[k]->endpoint())}}.dump() +
+          "' >&3 ;;\n";
+    }
+    options.nodes = servers.size();
+    options.program =
+        std::filesystem::temp_directory_path() / ("starling-fleet-" + std::to_string(::getpid()));
+    std::ofstream(options.program) << "#!/bin/sh\nfor argument; do\n  case $argument in\n"
+                                   << places << "  esac\ndone\nexec sleep 600\n";
+    std::filesystem::permissions(options.program, std::filesystem::perms::owner_all);
+  }
+  ~Fixture() { std::filesystem::remove(options.program); }
+
+  // A round that all nodes have told of; node k is k + 1 away from the optimum.
+  static HttpResponse curve(std::size_t k) {
+    const double distance = static_cast<double>(k) + 1;
+    return {.body = json{{"series", {{{"round", 7}, {"distance_to_optimum", distance}}}}}.dump()};
+  }
+
+  std::array<std::unique_ptr<HttpServer>, 2> servers;
+  FleetOptions options;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "A node that was slow to answer once is in the curves of the fleet") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->nodes()[1].is_silent = true;
+  const auto points = fleet->series();
+  REQUIRE(points.size() == 1);
+  // The root of the mean of 1 and 4.
+  CHECK(points[0].distance_to_optimum.value() == doctest::Approx(1.5811388300841898));
+  CHECK_FALSE(fleet->nodes()[1].is_silent);
+}
+
+TEST_CASE_FIXTURE(Fixture, "A node whose curve is missing is known") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  servers[0].reset();
+  const auto points = fleet->series();
+  REQUIRE(points.size() == 1);
+  CHECK(points[0].distance_to_optimum == 2.0);
+  CHECK(fleet->nodes()[0].is_silent);
+}
