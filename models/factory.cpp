@@ -53,6 +53,10 @@ Result<void> check_start(const ModelOptions& model, ModelKind kind, const Datase
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train) {
   const std::vector<ModelKind> kinds = fitting_kinds(train);
+  if (model.kind == ModelKind::external)
+    return fail(
+        "model.kind = external is what a trainer beside a daemon trains; expected starling run or "
+        "up, or another kind");
   const bool is_open = model.kind == ModelKind::automatic;
   if (is_open && !model.start) return kinds.front();
   const ModelKind kind = is_open ? model.start->card.kind : model.kind;

@@ -225,12 +225,16 @@ class TypedTrainer final : public Trainer {
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
   }
 
+  static std::string describe_refusal(const Report& report, std::uint64_t round, double rate) {
+    const std::string text = fmt::format("{} in round {}", report.refusal, round);
+    if (!report.is_cured_by_rate) return text;
+    return fmt::format("{}; lower optim.learning-rate (now {})", text, rate);
+  }
+
   void local(const Job& job, Done& done) {
     const double rate = options_.learning_rate * factor(options_.schedule, job.round);
     const Report report = algorithm_->local(*learner_, rate);
-    if (!report.refusal.empty())
-      refusal_ = {job.round, fmt::format("{} in round {}; lower optim.learning-rate (now {})",
-                                         report.refusal, job.round, rate)};
+    if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
     done.stats.steps = options_.local_steps;

@@ -10,12 +10,14 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/command_line.h"
 #include "daemon/cli/config.h"
 #include "daemon/cli/exit_code.h"
+#include "daemon/cli/external_run.h"
 #include "daemon/cli/setting_sources.h"
 #include "daemon/cli/sites.h"
 #include "daemon/process/board.h"
@@ -24,6 +26,7 @@
 #include "daemon/process/loop.h"
 #include "daemon/process/model_file.h"
 #include "daemon/process/peer_keeper.h"
+#include "daemon/process/safetensors.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/api.h"
@@ -98,6 +101,7 @@ Endpoint advertised(const Endpoint& bound, const std::string& host) {
 // Everything of a running node, in the order in which it comes to be.
 struct Daemon {
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<ExternalRun> external;  // null: the model is one of this program
   std::unique_ptr<TrainingThread> training;
   Board board;
   std::unique_ptr<PeerKeeper> peers;
@@ -118,6 +122,10 @@ Result<void> remember(Daemon& daemon, Config& config) {
   std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
   daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
   return {};
+}
+
+bool is_external(const Config& config) {
+  return config.learner.model.kind == models::ModelKind::external;
 }
 
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
@@ -152,7 +160,24 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
                      std::string(topology::to_string(config.node.topology.kind))};
+  if (is_external(config)) {
+    TRY(daemon.external, ExternalRun::open(config, config.node.name));
+  }
   return {};
+}
+
+void stop_loop() {
+  if (Loop* loop = running_loop.load()) loop->stop();
+}
+
+// The node begins once its trainer is there.
+void await_external(Daemon& daemon, const Config& config) {
+  daemon.board.set_describer([](const std::string&) -> Result<models::ModelCard> {
+    return fail("model.kind = external: only the trainer knows how to predict with the model");
+  });
+  auto trainer = daemon.external->await(config, config.node.name, stop_loop);
+  daemon.external->rest_without_trainer(daemon.board);
+  daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
 }
 
 Result<void> load_trainer(Daemon& daemon, const Config& config) {
@@ -191,23 +216,32 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now());
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  if (daemon.external)
+    loop.set_trainer([external = daemon.external.get()] { return external->status(); });
   loop.set_warnings(doubts(config, schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;
   running_loop = nullptr;
+  if (daemon.external) daemon.external->interrupt();
   return error;
 }
 
 // The model as the node leaves it.
-Result<void> keep_model(Daemon& daemon, const Config& config, const std::string& path) {
-  TRY(const models::ModelCard card, daemon.board.card());
-  const std::vector<double> parameters = daemon.training->finish();
+Result<void> keep_model(Daemon& daemon, const Config& config, const std::string& path,
+                        const std::vector<double>& parameters) {
   if (parameters.empty()) return fail("there is no model yet");
   const std::uint64_t round = daemon.board.read()->status.run.round;
-  const std::string bytes =
-      write_model(card, parameters, config.learner.model.precision,
-                  {{"node", daemon.identity.name}, {"round", std::to_string(round)}});
+  const models::Precision precision = config.learner.model.precision;
+  const std::map<std::string, std::string> origin = {{"node", daemon.identity.name},
+                                                     {"round", std::to_string(round)}};
+  std::string bytes;
+  if (daemon.external) {
+    bytes = safetensors(*daemon.external->status().tensors, parameters, precision, origin);
+  } else {
+    TRY(const models::ModelCard card, daemon.board.card());
+    bytes = write_model(card, parameters, precision, origin);
+  }
   TRY_DO(replace_file(path, bytes));
   log::info("wrote the model to {}", path);
   return {};
@@ -218,6 +252,7 @@ const CommandOption kRunOptions[] = {
     {"output", "file that gets the model at the end", true},
     {"from", "file of a model to start from", true},
     {"join", "HOST:PORT of any member; may be given several times", true},
+    {"trainer", "command that trains a model of your own, which the daemon starts", true},
     {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
     {"json", "print the final status as one JSON document", false},
     {"help,h", "", false},
@@ -229,12 +264,17 @@ void name_keys(CommandLine& line) {
     for (const std::string& seed : line.options["join"])
       line.keys.emplace_back("cluster.join", seed);
   if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
+  name_trainer(line);
 }
 
 // What is left to do when the node has ended. Gives the exit code.
 int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
-  if (const auto output = line.value("output"))
-    if (const auto kept = keep_model(daemon, config, *output); !kept)
+  const auto output = line.value("output");
+  const std::vector<double> parameters =
+      output || daemon.external ? daemon.training->finish() : std::vector<double>();
+  if (daemon.external) daemon.external->end(parameters);
+  if (output)
+    if (const auto kept = keep_model(daemon, config, *output, parameters); !kept)
       return end_with(kExitFailed, "--output: " + kept.error().text);
   const std::shared_ptr<const Snapshot> last = daemon.board.read();
   if (line.has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
@@ -263,9 +303,13 @@ int command_run(std::span<const std::string> arguments) {
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);
-  if (auto loaded = load_trainer(daemon, *config); !loaded) return wrong_usage(loaded.error().text);
+  if (!is_external(*config)) {
+    const auto loaded = load_trainer(daemon, *config);
+    if (!loaded) return wrong_usage(loaded.error().text);
+  }
   for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   announce(daemon.identity, line->value("ready-file"));
+  if (daemon.external) await_external(daemon, *config);
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
   return conclude(daemon, *config, *line);

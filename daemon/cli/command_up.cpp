@@ -14,6 +14,7 @@
 #include "daemon/cli/config.h"
 #include "daemon/cli/display.h"
 #include "daemon/cli/exit_code.h"
+#include "daemon/cli/external_run.h"
 #include "daemon/cli/fleet.h"
 #include "daemon/cli/fleet_view.h"
 #include "daemon/cli/frame.h"
@@ -55,6 +56,7 @@ const CommandOption kUpOptions[] = {
     {"config,c", "configuration file", true},
     {"output", "file that gets the model", true},
     {"from", "file of a model to start from", true},
+    {"trainer", "command that trains a model of your own, started beside each node", true},
     {"keep", "keep running after the goal", false},
     {"json", "print one JSON document", false},
     {"help,h", "", false},
@@ -76,6 +78,16 @@ void settle_data(Settings& settings) {
     settings.set("data.shard", "all", "data.path");
 }
 
+// What the nodes learn from, and that they can.
+Result<Sites> check_learning(const Config& config, std::size_t nodes) {
+  if (config.learner.model.kind == models::ModelKind::external)
+    return Sites{.description = "what a trainer beside each trains", .notes = {}, .first = nullptr};
+  TRY(Sites sites, look_at_sites(config.learner.data, nodes));
+  TRY_DO(validate_goal(config, *sites.first));
+  TRY_DO(models::make_trainer(config.learner, sites.first, "node-0", [] { return Time{}; }));
+  return sites;
+}
+
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
@@ -93,11 +105,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
   const models::DataOptions& data = plan.config.learner.data;
-  TRY(plan.sites, look_at_sites(data, plan.fleet.nodes));
-  TRY_DO(validate_goal(plan.config, *plan.sites.first));
-  TRY_DO(
-      models::make_trainer(plan.config.learner, plan.sites.first, "node-0", [] { return Time{}; }));
-
+  TRY(plan.sites, check_learning(plan.config, plan.fleet.nodes));
   plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
   for (const auto& [key, value] : line.keys)
@@ -422,6 +430,7 @@ int command_up(std::span<const std::string> arguments) {
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("up");
   if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
+  name_trainer(*line);
   if (!line->positional.empty())
     return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
   const auto plan = make_plan(*line);

@@ -82,11 +82,22 @@ void bind_addresses(Bindings<Config>& all) {
             "beside localhost and addresses; separated by commas");
 }
 
+void bind_trainer(Bindings<Config>& all) {
+  using enum Scope;
+  all.bind("trainer.command", &Config::trainer_command, Text{}, own,
+           "with model.kind = external, the command that trains, such as \"python3 train.py\"; the "
+           "daemon starts it, and starts it again when it fails; default: it attaches by itself")
+      .bind("trainer.socket", &Config::trainer_socket, Text{}, own,
+            "path of the socket at which the trainer attaches; default: trainer.sock in "
+            "node.data-dir, else NAME.sock in $XDG_RUNTIME_DIR/starling or /tmp/starling-UID");
+}
+
 const Bindings<Config>& bindings() {
   static const auto kBindings = [] {
     Bindings<Config> all;
     bind_node(all);
     bind_addresses(all);
+    bind_trainer(all);
     return all;
   }();
   return kBindings;

@@ -23,6 +23,8 @@ struct Config {
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;  // what outlives the process; empty: nothing does
+  std::string trainer_socket;   // path; empty: the default
+  std::string trainer_command;  // that the daemon starts; empty: the trainer comes by itself
   std::string algorithm_reason;  // why it is this one; empty: it was named
   std::string advice;            // on the one that was named; empty: none
   bool stays = false;    // keep serving after the goal

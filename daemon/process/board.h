@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "daemon/process/history.h"
 #include "daemon/process/on_demand.h"
 #include "daemon/process/trace_log.h"
+#include "daemon/process/trainer_status.h"
 #include "gossip/io.h"
 #include "gossip/status.h"
 #include "models/nets/model_card.h"
@@ -35,6 +37,7 @@ struct Snapshot {
   Identity identity;
   Time now{};  // since the process started
   gossip::Status status;
+  std::optional<TrainerStatus> trainer = {};  // where the model is a trainer's of the user's own
 };
 
 // Parameters as they were between two jobs of the trainer.

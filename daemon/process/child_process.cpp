@@ -39,7 +39,9 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   std::vector<char*> raw;
   for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
-  const int log = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int log = log_path.empty()
+                      ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+                      : ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   int ready[2];
   if (log < 0 || ::pipe2(ready, O_CLOEXEC) != 0)
     return fail("cannot start {}: {}", arguments[0], std::strerror(errno));

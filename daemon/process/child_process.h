@@ -1,4 +1,4 @@
-// ChildProcess: another copy of this program, started with arguments. It ends with its parent.
+// ChildProcess: a program, started with arguments. It ends with its parent.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,8 @@ namespace starling::daemon {
 
 class ChildProcess {
  public:
-  // Starts `arguments` (the program first), standard error going to the file `log_path`. What the
+  // Starts `arguments` (the program first), its output going to the file `log_path`; empty: to the
+  // standard error of this process. What the
   // child writes to the descriptor kReadyDescriptor is read by ready().
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
                                     const std::string& log_path);

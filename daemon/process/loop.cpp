@@ -158,11 +158,23 @@ void Loop::publish() {
   snapshot->identity = identity_;
   snapshot->now = at;
   snapshot->status = node_.status(at);
+  if (trainer_) tell_trainer(*snapshot);
   std::ranges::copy(standing_, std::back_inserter(snapshot->status.reasons));
   std::ranges::copy(standing_, std::back_inserter(snapshot->status.warnings));
   for (const gossip::MemberStatus& member : snapshot->status.members)
     if (member.self) snapshot->identity.incarnation = member.member.incarnation;
   board_.publish(std::move(snapshot));
+}
+
+void Loop::tell_trainer(Snapshot& snapshot) const {
+  snapshot.trainer = trainer_();
+  const TrainerStatus& trainer = *snapshot.trainer;
+  if (trainer.state != TrainerStatus::State::lost) return;
+  const std::string text =
+      fmt::format("the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
+                  trainer.process.value_or(0), trainer.reason, trainer.socket);
+  snapshot.status.reasons.push_back(text);
+  snapshot.status.warnings.push_back(text);
 }
 
 void Loop::take_commands() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ class Loop {
        Board& board);
   // What was found before the node ran and a person shall know as long as it runs.
   void set_warnings(std::vector<std::string> standing) { standing_ = std::move(standing); }
+  // Where the model is that of a trainer of the user's own: what is known of it.
+  void set_trainer(std::function<TrainerStatus()> trainer) { trainer_ = std::move(trainer); }
 
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
@@ -52,6 +55,7 @@ class Loop {
   void tell(const gossip::Event& event);
   void act(gossip::Stopped& stopped) { stopped_ = true, error_ = stopped.error; }
   void publish();
+  void tell_trainer(Snapshot& snapshot) const;
   void say_warnings();
   void take_trained();
   void take_connect_probes();
@@ -69,6 +73,7 @@ class Loop {
   HostNames names_;
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
+  std::function<TrainerStatus()> trainer_;
   Time next_look_{};                   // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;

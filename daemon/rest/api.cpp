@@ -6,11 +6,13 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/model_file.h"
+#include "daemon/process/safetensors.h"
 #include "daemon/process/worker.h"
 #include "daemon/rest/document_cache.h"
 #include "daemon/rest/fleet_json.h"
@@ -245,7 +247,24 @@ class Api {
     return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
   }
 
+  // Its tensors under the trainer's names.
+  HttpResponse trainer_model() {
+    const std::map<std::string, std::string> origin = {
+        {"node", snapshot_->identity.name}, {"round", fmt::to_string(snapshot_->status.run.round)}};
+    const auto tensors = snapshot_->trainer->tensors;
+    const auto answer = [this, origin, tensors](const std::shared_ptr<const Model>& model) {
+      if (!model || !tensors || optim::dimension_of(*tensors) != model->parameters.size())
+        return error_response(503, "busy", "there is no model yet, or a long step is under way");
+      return from_worker([origin, model, tensors, precision = options_.precision] {
+        return HttpResponse{.content_type = "application/vnd.safetensors",
+                            .body = safetensors(*tensors, model->parameters, precision, origin)};
+      });
+    };
+    return once_there(board_->ask_model(), answer);
+  }
+
   HttpResponse model(const HttpRequest&) {
+    if (snapshot_->trainer) return trainer_model();
     return of_model([name = snapshot_->identity.name, round = snapshot_->status.run.round,
                      precision = options_.precision](const models::ModelCard& card,
                                                      const Model& model) {

@@ -109,6 +109,20 @@ json rejected_json(const gossip::Status& status) {
   return object;
 }
 
+json trainer_json(const TrainerStatus& trainer) {
+  json object = {{"state", name(trainer.state)},
+                 {"socket", trainer.socket},
+                 {"steps", trainer.steps},
+                 {"exchanges", trainer.exchanges},
+                 {"attached_trainers", trainer.attached},
+                 {"refused_trainers", trainer.refused}};
+  if (!trainer.reason.empty()) object["reason"] = trainer.reason;
+  if (!trainer.client.empty()) object["client"] = trainer.client;
+  if (!trainer.mode.empty()) object["mode"] = trainer.mode;
+  if (trainer.process) object["process"] = *trainer.process;
+  return object;
+}
+
 }  // namespace
 
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
@@ -124,7 +138,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   consensus["abandoned_edges"] = status.abandoned_edges;
   put(consensus, "mixing_rate", status.mixing_rate);
   put(consensus, "expected_mixing_rate", second_modulus);
-  return {
+  json document = {
       {"summary", gossip::sentence(status)},
       {"node", node_json(snapshot)},
       {"run", run_json(snapshot.identity, status.run)},
@@ -139,6 +153,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
         {"mix_s", seconds(status.mix)}}},
       {"rejected", status.rejected},
       {"rejected_messages", rejected_json(status)}};
+  if (snapshot.trainer) document["trainer"] = trainer_json(*snapshot.trainer);
+  return document;
 }
 
 json members_json(const Snapshot& snapshot) {

@@ -12,7 +12,8 @@
 namespace starling::models {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds{"auto", "linear", "logistic", "softmax", "mlp"};
+constexpr std::array<std::string_view, 6> kKinds{"auto",    "linear", "logistic",
+                                                 "softmax", "mlp",    "external"};
 constexpr std::array<std::string_view, 2> kPrecisions{"f32", "f64"};
 constexpr std::size_t kHiddenLayersLimit = 16;
 constexpr std::int64_t kHiddenUnitsLimit = 65'536;
@@ -48,7 +49,8 @@ const Bindings<ModelOptions>& bindings() {
              "What is learned: linear (regression, squared error), logistic (two classes), softmax "
              "(any number of classes), mlp (relu layers, for classes or regression), or auto: mlp "
              "for images, linear for regression, softmax for a csv of classes, logistic or softmax "
-             "for libsvm.")
+             "for libsvm. external: what a trainer of your own beside the daemon trains; the keys "
+             "of section data do not matter then.")
         .add({"model.hidden", "64",
               "Units of each hidden layer of an mlp, first to last. More learn more, but time and "
               "traffic grow with the product of neighbouring layers.",

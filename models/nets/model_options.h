@@ -13,7 +13,8 @@ namespace starling::models {
 
 inline constexpr std::size_t kParametersLimit = std::size_t{1} << 30;
 
-enum class ModelKind { automatic, linear, logistic, softmax, mlp };
+// `external`: a trainer of the user's own beside the daemon, which this layer knows nothing of.
+enum class ModelKind { automatic, linear, logistic, softmax, mlp, external };
 enum class Precision { f32, f64 };
 
 struct TrainedModel;

@@ -54,6 +54,7 @@ struct Report {
   std::size_t batch_samples = 0;
   // Not empty: a step was refused, the last time for this reason.
   std::string refusal = {};
+  bool is_cured_by_rate = true;  // where it was refused: a smaller learning rate may help
 };
 
 template <class S>  // float or double

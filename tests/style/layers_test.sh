@@ -30,7 +30,8 @@ gossip/edges: base topology gossip gossip/wire gossip/members
 gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/options optim/trainer gossip gossip/*
-daemon/process: base optim/trainer models models/* gossip gossip/wire gossip/node
+daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/node
+daemon/attach: base optim/* daemon/process
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
 daemon/cli: base topology optim/options optim/trainer models models/* gossip gossip/* sim daemon/*
 '

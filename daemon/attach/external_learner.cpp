@@ -1,0 +1,215 @@
+#include "daemon/attach/external_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/ids.h"
+#include "daemon/attach/external_objective.h"
+#include "daemon/attach/tensor_io.h"
+
+namespace starling::daemon {
+namespace {
+
+// While there is no trainer, for one to attach again. Longer: the node is late to its neighbours
+// for longer before it rests. Shorter: rounds pass without steps.
+constexpr std::chrono::milliseconds kReturnPatience{500};
+
+template <class S>
+class ExternalLearner final : public optim::Learner<S>, public optim::LocalData {
+ public:
+  ExternalLearner(const optim::Options& options, TrainerPort& port, ExternalModel<S> model,
+                  ExternalData data, std::uint64_t stream)
+      : port_(&port), model_(std::move(model)), data_(std::move(data)) {
+    auto objective = std::make_unique<ExternalObjective<S>>(model_, port, data_);
+    objective_ = objective.get();
+    by_gradients_ = std::make_unique<optim::LocalLearner<S>>(options, std::move(objective), stream);
+  }
+
+  std::span<const optim::ParameterBlock> blocks() const override { return model_.blocks; }
+  void initialize(std::span<S> x, std::uint64_t) const override {
+    std::ranges::copy(model_.initial, x.begin());
+  }
+  optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                        const optim::Moves<S>& to) override;
+  optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
+    const auto trainer = port_->await({});
+    if (trainer && trainer->hello.mode == TrainerMode::gradients)
+      return by_gradients_->evaluate(x, limit);
+    return evaluation_of(port_->metrics(), loss_);
+  }
+  void restart() override { by_gradients_->restart(); }
+
+  std::string survey() const override { return data_.survey(); }
+  Result<void> found(std::span<const std::string> surveys) override {
+    return by_gradients_->found(surveys);
+  }
+  std::string foundation() const override { return data_.foundation(); }
+  void assign(const optim::Shard& shard) override { by_gradients_->assign(shard); }
+  optim::DataSummary describe() const override { return data_.describe(); }
+
+ private:
+  optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                     const optim::Moves<S>& to, std::string reason);
+  optim::Report by_loop(const Attached& trainer, std::span<const S> x,
+                        const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
+  bool add_terms(const optim::LocalSteps<S>& steps);
+  void take(const Attached& trainer, std::span<const S> x, const optim::LocalSteps<S>& steps,
+            const optim::Moves<S>& to) const;
+
+  TrainerPort* port_;
+  ExternalModel<S> model_;
+  ExternalData data_;
+  ExternalObjective<S>* objective_;
+  std::unique_ptr<optim::LocalLearner<S>> by_gradients_;
+  std::vector<S> correction_;
+  double loss_ = std::numeric_limits<double>::quiet_NaN();  // the last; not a number: none yet
+  std::uint64_t requests_ = 0;
+};
+
+// The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is
+// subtracted all the same, as on a node without samples.
+template <class S>
+optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                                       const optim::Moves<S>& to, std::string reason) {
+  const bool moves = steps.goes_on && add_terms(steps);
+  const S factor = moves ? -static_cast<S>(steps.learning_rate) * static_cast<S>(steps.count) : 0;
+  const std::span<const S> c = correction_;
+  std::ranges::fill(to.sum, S{0});
+  std::ranges::fill(to.direction, S{0});
+  if (!to.direction.empty()) optim::add(steps.added, to.direction);
+  if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
+  if (moves && !to.sum.empty()) optim::axpy(factor, c, to.sum);
+  if (moves && !to.end.empty()) optim::axpy(factor, c, to.end);
+  optim::Report report;
+  report.loss = loss_;
+  report.refusal = std::move(reason);
+  report.is_cured_by_rate = false;
+  return report;
+}
+
+template <class S>
+optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                                          const optim::Moves<S>& to) {
+  ++requests_;
+  const auto trainer = port_->await(kReturnPatience);
+  if (!trainer) return stay(x, steps, to, "no trainer is attached");
+  data_.set_samples(trainer->hello.samples);
+  if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
+  optim::Report report = by_gradients_->advance(x, steps, to);
+  if (!objective_->refusal().empty()) {
+    report.refusal = objective_->refusal();
+    report.is_cured_by_rate = false;
+  }
+  return report;
+}
+
+// Into correction_: what is added to the gradient of each step. A correction c of the step itself
+// is one of -c / gamma to the gradient of sgd. Statistics have no gradient. False: nothing is
+// added.
+template <class S>
+bool ExternalLearner<S>::add_terms(const optim::LocalSteps<S>& steps) {
+  if (steps.linear.empty() && steps.added.empty() && steps.correction.empty()) return false;
+  correction_.assign(model_.initial.size(), S{0});
+  const std::span<S> c(correction_);
+  if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, c);
+  optim::add(steps.added, c);
+  for (const optim::Scaled<S>& term : steps.correction)
+    optim::axpy(-term.factor / static_cast<S>(steps.learning_rate), term.values, c);
+  for (const optim::ParameterBlock& block : model_.statistics)
+    std::ranges::fill(c.subspan(block.offset, block.size()), S{0});
+  return true;
+}
+
+template <class S>
+optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<const S> x,
+                                          const optim::LocalSteps<S>& steps,
+                                          const optim::Moves<S>& to) {
+  const bool has_terms = !steps.linear.empty() || !steps.added.empty() || !steps.correction.empty();
+  if (steps.mu > 0 || steps.is_exact || (has_terms && !trainer.hello.corrects))
+    return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
+  const StepRequest request{.count = steps.count,
+                            .round = requests_,
+                            .learning_rate = steps.learning_rate,
+                            .corrects = add_terms(steps),
+                            .place = data_.shard().place,
+                            .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
+  const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
+  write_vector<S>(trainer.table, x, values);
+  if (request.corrects)
+    write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
+  const auto answer = port_->ask(trainer, request);
+  if (!answer)
+    return stay(x, steps, to, "the trainer is gone, and with it its steps of this round");
+  if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
+  if (!is_finite_vector<S>(trainer.table, values))
+    return stay(x, steps, to, "the trainer's parameters hold a number that is not finite");
+  take(trainer, x, steps, to);
+  optim::Report report;
+  report.loss = loss_ = answer->loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  report.gradient_norm = answer->gradient_norm.value_or(0);
+  report.batch_samples =
+      std::max<std::size_t>(answer->samples / std::max<std::size_t>(steps.count, 1), 1);
+  return report;
+}
+
+// The displacement of the trainer's parameters; a number that was spoilt behind the check counts as
+// not moved.
+template <class S>
+void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
+                              const optim::LocalSteps<S>& steps, const optim::Moves<S>& to) const {
+  const S per_step = -1 / (static_cast<S>(steps.learning_rate) * static_cast<S>(steps.count));
+  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values),
+                   [&](std::size_t first, std::span<const S> values) {
+                     for (std::size_t k = 0; k < values.size(); ++k) {
+                       const std::size_t i = first + k;
+                       const S before = x[i];
+                       const S end = std::isfinite(values[k]) ? values[k] : before;
+                       if (!to.sum.empty()) to.sum[i] = end - before;
+                       if (!to.direction.empty()) to.direction[i] = (end - before) * per_step;
+                       if (!to.end.empty()) to.end[i] = end;
+                     }
+                   });
+}
+
+template <class S>
+ExternalModel<S> model_of(const Attached& trainer) {
+  ExternalModel<S> model;
+  model.blocks.assign(trainer.table.blocks().begin(), trainer.table.blocks().end());
+  model.initial.resize(trainer.table.dimension());
+  model.statistics = trainer.table.statistics();
+  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values),
+                   [&](std::size_t first, std::span<const S> values) {
+                     std::ranges::copy(values,
+                                       model.initial.begin() + static_cast<std::ptrdiff_t>(first));
+                   });
+  return model;
+}
+
+}  // namespace
+
+template <class S>
+std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& options,
+                                                      TrainerPort& port, const Attached& first,
+                                                      std::uint64_t stream,
+                                                      std::function<Time()> clock) {
+  ExternalModel<S> model = model_of<S>(first);
+  const std::string_view bytes(reinterpret_cast<const char*>(model.initial.data()),
+                               model.initial.size() * sizeof(S));
+  ExternalData data(first.table.schema(), stable_hash(bytes), first.hello.samples);
+  auto learner = std::make_unique<ExternalLearner<S>>(options, port, std::move(model),
+                                                      std::move(data), stream);
+  optim::LocalData& duties = *learner;
+  return optim::make_trainer<S>(options, std::unique_ptr<optim::Learner<S>>(std::move(learner)),
+                                duties, std::move(clock));
+}
+
+template std::unique_ptr<optim::Trainer> make_external_trainer<float>(const optim::Options&,
+                                                                      TrainerPort&, const Attached&,
+                                                                      std::uint64_t,
+                                                                      std::function<Time()>);
+template std::unique_ptr<optim::Trainer> make_external_trainer<double>(
+    const optim::Options&, TrainerPort&, const Attached&, std::uint64_t, std::function<Time()>);
+
+}  // namespace starling::daemon

@@ -1,0 +1,85 @@
+// Records: what a trainer and the daemon say to each other over the socket, one JSON object each
+// (docs/attach.md). Reading checks everything that comes from the trainer; an error is one line for
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+#include "daemon/attach/segment.h"
+
+namespace starling::daemon {
+
+inline constexpr std::uint64_t kAttachVersion = 1;
+inline constexpr std::size_t kRecordBytesLimit = 65'536;
+
+enum class TrainerMode { loop, gradients };
+
+// ---- from the trainer
+
+struct Hello {
+  std::string client = {};  // printable
+  TrainerMode mode = TrainerMode::loop;
+  std::uint64_t samples = 0;
+  bool corrects = false;   // adds a correction to its gradients
+  bool evaluates = false;  // answers `evaluate`
+  std::uint64_t segment_bytes = 0;
+  Region table = {}, values = {}, correction = {}, gradient = {}, batch = {};
+};
+
+// What a job gave. Numbers that are absent were not measured.
+struct TrainerAnswer {
+  std::uint64_t job = 0;
+  std::uint64_t steps = 0, samples = 0;
+  std::optional<double> loss = {}, gradient_norm = {}, learning_rate = {}, accuracy = {}, rmse = {};
+  std::string refusal = {};  // why the parameters must not be taken, printable; empty: take them
+};
+
+struct Metrics {
+  std::optional<double> loss = {}, accuracy = {}, rmse = {};
+};
+
+struct Goodbye {};
+
+using FromTrainer = std::variant<Hello, TrainerAnswer, Metrics, Goodbye>;
+Result<FromTrainer> read_record(std::string_view text);
+
+// ---- from the daemon
+
+struct Welcome {
+  std::string node = {}, algorithm = {}, precision = {};
+  std::size_t local_steps = 1, batch_size = 0;
+  double learning_rate = 0;
+  std::uint64_t seed = 0;
+};
+
+struct StepRequest {
+  std::size_t count = 1;
+  std::uint64_t round = 0;
+  double learning_rate = 0;
+  bool corrects = false;
+  std::size_t place = 0, nodes = 1;
+};
+
+struct GradientRequest {
+  std::uint64_t round = 0;
+  std::size_t batch = 0;  // samples, their numbers in the region; 0: all
+};
+
+struct EvaluateRequest {
+  std::size_t limit = 0;
+};
+
+using Request = std::variant<StepRequest, GradientRequest, EvaluateRequest>;
+
+std::string write_record(const Welcome& welcome);
+std::string write_record(std::uint64_t job, const Request& request);
+std::string write_refusal(std::string_view reason);
+std::string write_end(std::string_view reason, bool has_model);
+
+}  // namespace starling::daemon

@@ -1,0 +1,106 @@
+// TrainerPort: the socket at which a trainer of the user's own attaches, and the conversation with
+// it (docs/attach.md). A thread of its own accepts, checks and hears; one trainer at a time. The
+// loss of a trainer is known at once.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/attach/records.h"
+#include "daemon/attach/segment.h"
+#include "daemon/attach/tensor_table.h"
+#include "daemon/process/trainer_status.h"
+#include "daemon/process/wake.h"
+
+namespace starling::daemon {
+
+// A trainer that was let in. Constant but for the bytes of the segment, which are the trainer's
+// while a job is open and the daemon's otherwise.
+struct Attached {
+  Hello hello;
+  TensorTable table;
+  Segment segment;
+  pid_t process = 0;
+};
+
+// What a trainer is told, and what the run needs of it.
+struct TrainerTerms {
+  Welcome welcome;
+  bool needs_correction = false;  // in mode loop
+  bool needs_gradients = false;   // mode loop will not do
+};
+
+class TrainerPort {
+ public:
+  // Listens at `path`, the socket of a dead process there aside. The error names the path.
+  static Result<std::unique_ptr<TrainerPort>> open(const std::string& path, TrainerTerms terms);
+  // Ends the conversation. REQUIRES that nobody is in ask() or await().
+  ~TrainerPort();
+
+  const std::string& path() const { return path_; }
+  // Called in the port's thread with true when a trainer has attached, with false when it is gone.
+  void set_listener(std::function<void(bool)> listener);
+
+  // The trainer, once there is one: waits that long, and gives null then or after interrupt().
+  std::shared_ptr<const Attached> await(std::chrono::milliseconds patience);
+  // Waits for the answer. Nothing when the trainer is gone, or after interrupt(). One thread.
+  std::optional<TrainerAnswer> ask(const Attached& trainer, const Request& request);
+  // What the trainer measured last with `log`.
+  Metrics metrics() const;
+
+  // Nobody waits in await() or ask() any more, now and later. Any thread.
+  void interrupt();
+  // After interrupt(): tells the trainer that the run is over, behind its open job if that ends in
+  // time. `write` puts the last parameters into the segment; false: it has none.
+  void end(const std::string& reason, const std::function<bool(const Attached&)>& write);
+  // Any thread.
+  TrainerStatus status() const;
+
+ private:
+  struct Visitor;
+  struct Heard;
+
+  TrainerPort(std::string path, int listener, TrainerTerms terms);
+  void run();
+  void accept_one();
+  void hear_visitor(std::size_t place);
+  void drop_late_visitors();
+  Result<void> let_in(int socket, Heard heard, pid_t process);
+  Result<std::shared_ptr<const Attached>> make_attached(Hello hello, int descriptor) const;
+  Result<void> check_terms(const Hello& hello) const;
+  void hear_trainer();
+  void take(const TrainerAnswer& answer);
+  void take(const Metrics& metrics);
+  void lose(const std::string& reason);
+  bool send(int socket, const std::string& record) const;
+
+  std::string path_;
+  int listener_;
+  TrainerTerms terms_;
+  Wake wake_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void(bool)> on_change_;
+  std::vector<Visitor> visitors_;  // of the port's thread alone
+  std::shared_ptr<const Attached> trainer_;
+  int socket_ = -1;     // of the trainer
+  std::string schema_;  // of the first trainer; empty before
+  std::uint64_t last_job_ = 0, open_job_ = 0;
+  std::optional<TrainerAnswer> answer_;  // to the open job
+  Metrics metrics_;
+  TrainerStatus status_;
+  bool interrupted_ = false, ended_ = false, stopping_ = false;
+  std::thread thread_;  // last: it uses everything above
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,79 @@
+#include "daemon/attach/trainer_process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+#include "daemon/process/child_process.h"
+#include "daemon/process/log.h"
+
+namespace starling::daemon {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kCommandLookEvery{50};
+// Before a command that failed is started again; doubled each time.
+constexpr milliseconds kFirstPause{500}, kLongestPause{30'000};
+// A command that ran for longer has not failed at its start.
+constexpr milliseconds kWellFor{60'000};
+constexpr milliseconds kGroupPatience{2'000};
+
+std::string end_of(int code) {
+  return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+}
+
+// The command leads a process group, so that what it started ends with it.
+void end(ChildProcess& child) {
+  ::kill(-child.pid(), SIGTERM);
+  if (!child.wait(kGroupPatience)) ::kill(-child.pid(), SIGKILL);
+}
+
+}  // namespace
+
+TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
+                               const std::string& node, std::function<void()> on_success)
+    : command_(std::move(command)), on_success_(std::move(on_success)) {
+  ::setenv("STARLING_SOCKET", socket.c_str(), 1);
+  ::setenv("STARLING_NODE", node.c_str(), 1);
+  thread_ = std::thread([this] { run(); });
+}
+
+TrainerProcess::~TrainerProcess() {
+  stopping_ = true;
+  thread_.join();
+}
+
+// False when the trainer is to end.
+bool TrainerProcess::pauses(milliseconds time) {
+  const auto until = steady_clock::now() + time;
+  while (!stopping_ && steady_clock::now() < until) std::this_thread::sleep_for(kCommandLookEvery);
+  return !stopping_;
+}
+
+void TrainerProcess::run() {
+  milliseconds pause = kFirstPause;
+  while (!stopping_) {
+    const auto begun = steady_clock::now();
+    auto child = ChildProcess::start({"/bin/sh", "-c", command_}, "");
+    if (!child) {
+      log::warning("trainer.command: {}", child.error().text);
+    } else {
+      while (!stopping_ && child->running()) std::this_thread::sleep_for(kCommandLookEvery);
+      if (stopping_) return end(*child);
+      const int code = child->exit_code().value_or(0);
+      if (code == 0) return on_success_();
+      log::warning("trainer.command \"{}\" ended with {}; it is started again in {} s", command_,
+                   end_of(code), static_cast<double>(pause.count()) / 1000);
+    }
+    if (steady_clock::now() - begun > kWellFor) pause = kFirstPause;
+    if (!pauses(pause)) return;
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+}  // namespace starling::daemon

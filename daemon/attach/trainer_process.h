@@ -1,0 +1,34 @@
+// TrainerProcess: the command of the user that trains, started by the daemon and started again when
+// it fails. A process that the daemon did not start is never ended by it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace starling::daemon {
+
+class TrainerProcess {
+ public:
+  // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, its
+  // output going where this process writes its errors. `on_success` is called in a thread of its
+  // own when the command ends with exit code 0; any other end starts it again, a little later each
+  // time.
+  TrainerProcess(std::string command, const std::string& socket, const std::string& node,
+                 std::function<void()> on_success);
+  // Asks the command and what it started to end, and ends it where that takes too long.
+  ~TrainerProcess();
+
+ private:
+  void run();
+  bool pauses(std::chrono::milliseconds time);
+
+  std::string command_;
+  std::function<void()> on_success_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;  // last: it uses everything above
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,116 @@
+#include "daemon/cli/external_run.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/ids.h"
+#include "daemon/attach/external_learner.h"
+#include "daemon/attach/tensor_io.h"
+#include "daemon/process/clock.h"
+#include "daemon/process/log.h"
+
+namespace starling::daemon {
+namespace {
+
+// Whoever waits is told again after this time.
+constexpr std::chrono::seconds kRemindEvery{30};
+
+// Of this user alone.
+Result<void> make_folder(const std::string& path) {
+  struct stat info {};
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail("trainer.socket: cannot make {}: {}", path, std::strerror(errno));
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
+    return fail("trainer.socket: {} is not a folder of this user", path);
+  return {};
+}
+
+Result<std::string> socket_path(const Config& config, const std::string& node) {
+  if (!config.trainer_socket.empty()) return config.trainer_socket;
+  if (!config.data_dir.empty()) return config.data_dir + "/trainer.sock";
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  const std::string folder = runtime && *runtime ? fmt::format("{}/starling", runtime)
+                                                 : fmt::format("/tmp/starling-{}", ::geteuid());
+  TRY_DO(make_folder(folder));
+  return fmt::format("{}/{}.sock", folder, node);
+}
+
+bool is_wide(const Config& config) {
+  return config.learner.model.precision == models::Precision::f64;
+}
+
+TrainerTerms terms_of(const Config& config, const std::string& node) {
+  const optim::Options& optim = config.learner.optim;
+  const optim::Needs& needs = optim.algorithm->needs;
+  return {.welcome = {.node = node,
+                      .algorithm = std::string(optim.algorithm->name),
+                      .precision = is_wide(config) ? "f64" : "f32",
+                      .local_steps = optim.local_steps,
+                      .batch_size = optim.batch_size,
+                      .learning_rate = optim.learning_rate,
+                      .seed = optim.seed},
+          .needs_correction =
+              needs.delivery == optim::Delivery::exactly_once || optim.algorithm->name == "qg",
+          .needs_gradients = needs.delivery == optim::Delivery::per_edge};
+}
+
+}  // namespace
+
+void name_trainer(CommandLine& line) {
+  const auto command = line.value("trainer");
+  if (!command) return;
+  line.keys.emplace_back("trainer.command", *command);
+  line.keys.emplace_back("model.kind", "external");
+}
+
+Result<std::unique_ptr<ExternalRun>> ExternalRun::open(const Config& config,
+                                                       const std::string& node) {
+  TRY(const std::string path, socket_path(config, node));
+  TRY(auto port, TrainerPort::open(path, terms_of(config, node)));
+  return std::unique_ptr<ExternalRun>(new ExternalRun(std::move(port)));
+}
+
+ExternalRun::~ExternalRun() {
+  port_->set_listener(nullptr);
+}
+
+std::unique_ptr<optim::Trainer> ExternalRun::await(const Config& config, const std::string& node,
+                                                   std::function<void()> on_success) {
+  if (!config.trainer_command.empty())
+    process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node,
+                                                std::move(on_success));
+  while (!first_) {
+    log::info("waiting for a trainer to attach at {}", port_->path());
+    first_ = port_->await(kRemindEvery);
+  }
+  const std::uint64_t stream = stable_hash(node);
+  const optim::Options& options = config.learner.optim;
+  if (is_wide(config)) return make_external_trainer<double>(options, *port_, *first_, stream, now);
+  return make_external_trainer<float>(options, *port_, *first_, stream, now);
+}
+
+void ExternalRun::rest_without_trainer(Board& board) {
+  port_->set_listener([&board](bool is_here) {
+    if (is_here)
+      board.leave_command(gossip::ResumeCommand{});
+    else
+      board.leave_command(gossip::PauseCommand{});
+  });
+}
+
+void ExternalRun::end(const std::vector<double>& parameters) {
+  port_->end("the run is over", [&](const Attached& trainer) {
+    if (parameters.size() != trainer.table.dimension()) return false;
+    write_vector<double>(trainer.table, parameters, trainer.segment.at(trainer.hello.values));
+    return true;
+  });
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,160 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/process/safetensors.h"
+#include "daemon/rest/http_client.h"
+#include "models/data/load.h"
+#include "models/factory.h"
+#include "tests/daemon/trainer_client.h"
+#include "tests/system/harness.h"
+
+using namespace starling;
+using nlohmann::json;
+using testing::Daemon, testing::eventually;
+using testing::TrainerClient, testing::TrainerPlan;
+
+namespace {
+
+// The first number of nodes whose ring does not average exactly: there a correction shows.
+constexpr std::size_t kNodes = 4;
+constexpr double kRate = 0.2;
+
+models::DataOptions site_data(std::size_t node) {
+  models::DataOptions data;
+  data.source = models::Source::digits;
+  data.samples = 240;
+  data.shard = {.kind = models::ShardChoice::Kind::part, .index = node, .count = kNodes};
+  return data;
+}
+
+// Loss and gradient of the built-in mlp on a node's own samples, outside the daemon.
+class OwnModel {
+ public:
+  explicit OwnModel(std::size_t node) {
+    const models::DataOptions data = site_data(node);
+    auto loaded = models::load(data);
+    REQUIRE(loaded.has_value());
+    models::ModelOptions model;
+    model.kind = models::ModelKind::mlp;
+    model.hidden = {8};
+    auto made = models::make_objective<double>(
+        model, data, std::make_shared<const models::Data>(*std::move(loaded)));
+    REQUIRE(made.has_value());
+    objective_ = *std::move(made);
+    objective_->assign({.members = {NodeId{1}, NodeId{2}, NodeId{3}, NodeId{4}}, .place = node});
+  }
+  std::size_t dimension() const { return objective_->dimension(); }
+  std::size_t samples() const { return objective_->samples(); }
+  void initialize(std::span<double> x) const { objective_->initialize(x, 1); }
+  double gradient(std::span<const double> x, std::span<const std::uint32_t> batch,
+                  std::span<double> g) {
+    return objective_->loss_and_gradient(x, batch, g);
+  }
+
+ private:
+  std::unique_ptr<optim::Objective<double>> objective_;
+};
+
+// Answers until the run ends, by gradients or by steps of plain sgd with the correction added.
+void train(const std::string& socket, std::size_t node, bool serves_gradients) {
+  OwnModel model(node);
+  TrainerPlan plan{.numbers = model.dimension()};
+  plan.hello = {{"samples", model.samples()}, {"mode", serves_gradients ? "gradients" : "loop"}};
+  TrainerClient client(socket, plan);
+  model.initialize(client.values());
+  std::vector<double> g(model.dimension());
+  client.run([&](const json& request) -> json {
+    double loss = 0;
+    if (request["kind"] == "gradient") {
+      loss =
+          model.gradient(client.values(), client.batch().first(request["batch"].get<std::size_t>()),
+                         client.gradient());
+      return {{"loss", loss}, {"samples", model.samples()}};
+    }
+    for (std::size_t step = 0; step < request["count"].get<std::size_t>(); ++step) {
+      loss = model.gradient(client.values(), {}, g);
+      for (std::size_t k = 0; k < g.size(); ++k) {
+        const double c = request["corrects"].get<bool>() ? client.correction()[k] : 0;
+        client.values()[k] -= request["learning_rate"].get<double>() * (g[k] + c);
+      }
+    }
+    return {{"loss", loss}, {"samples", model.samples()}};
+  });
+}
+
+struct Course {
+  std::vector<double> losses;  // of node 0, by round
+  std::vector<double> model;   // of node 0, at the end
+};
+
+// Nodes in a ring train to a round and stay.
+Course run_nodes(const std::string& algorithm, const std::string& way) {
+  const bool is_own = way != "built-in";
+  std::vector<std::unique_ptr<Daemon>> nodes;
+  std::vector<std::future<void>> trainers;
+  for (std::size_t k = 0; k < kNodes; ++k) {
+    std::vector<std::string> arguments = {
+        "--model.precision=f64",
+        "--model.kind=" + std::string(is_own ? "external" : "mlp"),
+        "--model.hidden=8",
+        "--data.samples=240",
+        "--data.shard=" + std::to_string(k) + "/" + std::to_string(kNodes),
+        "--optim.algorithm=" + algorithm,
+        "--optim.learning-rate=" + std::to_string(kRate),
+        "--optim.batch-size=0",
+        "--topology.kind=ring",
+        "--cluster.preset=wan",
+        "--cluster.expect=" + std::to_string(kNodes),
+        "--stop.rounds=40",
+        "--stop.stay=true"};
+    if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
+    const std::string socket =
+        testing::temporary_file(way + algorithm + std::to_string(k) + ".sock", "");
+    std::remove(socket.c_str());
+    if (is_own) arguments.push_back("--trainer.socket=" + socket);
+    nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
+    if (is_own)
+      trainers.push_back(std::async(std::launch::async, train, socket, k, way == "gradients"));
+  }
+  for (const auto& node : nodes)
+    REQUIRE(eventually([&] { return node->get("/v1/status")["run"]["round"] == 40; }));
+  Course course;
+  const json convergence = nodes[0]->get("/v1/convergence");
+  for (const json& point : convergence["series"]) course.losses.push_back(point.value("loss", 0.0));
+  const auto reply =
+      daemon::http_request(nodes[0]->http(), "GET", "/v1/model", "", std::chrono::seconds(30));
+  REQUIRE(reply.has_value());
+  const auto file = daemon::read_safetensors(reply->body);
+  REQUIRE(file.has_value());
+  nodes.clear();
+  for (auto& trainer : trainers) trainer.get();
+  // The built-in model has a tensor a layer, in the order of their names; x is all of them.
+  for (const auto& [name, tensor] : file->tensors)
+    course.model.insert(course.model.end(), tensor.numbers.begin(), tensor.numbers.end());
+  std::ranges::sort(course.model);
+  return course;
+}
+
+}  // namespace
+
+TEST_CASE("A trainer of one's own walks where the built-in model walks") {
+  for (const std::string algorithm : {"dpsgd", "ed", "gt"}) {
+    CAPTURE(algorithm);
+    const Course built_in = run_nodes(algorithm, "built-in");
+    REQUIRE(built_in.losses.size() > 30);
+    for (const std::string way : {"gradients", "loop"}) {
+      CAPTURE(way);
+      const Course own = run_nodes(algorithm, way);
+      REQUIRE(own.model.size() == built_in.model.size());
+      for (std::size_t k = 0; k < own.model.size(); ++k)
+        CHECK(own.model[k] == doctest::Approx(built_in.model[k]).epsilon(1e-10));
+      for (std::size_t k = 1; k < own.losses.size() && k < built_in.losses.size(); ++k)
+        CHECK(own.losses[k] == doctest::Approx(built_in.losses[k]).epsilon(1e-10));
+    }
+  }
+}
