@@ -34,4 +34,4 @@ curves: release
 
 format:
 	@deploy/install-packages format
-	@git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	@git ls-files '*.h' '*.c' '*.cpp' | xargs clang-format -i

@@ -34,6 +34,7 @@ daemon/process: base optim/local optim/trainer models models/* gossip gossip/wir
 daemon/attach: base optim/* daemon/process
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
 daemon/cli: base topology optim/options optim/trainer models models/* gossip gossip/* sim daemon/*
+clients/c:
 '
 # The files of a room that is not a folder; `models` is not `models/data`.
 declare -A files=(
@@ -110,6 +111,6 @@ while IFS=: read -r file line; do
   [[ $line =~ ^[[:space:]]*\#[[:space:]]*include[[:space:]]*([\"\<][^\"\>]+[\"\>]) ]]
   check "$file" "${BASH_REMATCH[1]}"
 done < <(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' --include='*.h' \
-  --include='*.cpp' base topology optim models gossip sim daemon)
+  --include='*.cpp' --include='*.c' base topology optim models gossip sim daemon clients)
 
 exit $broken

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-LAYERS = ("base", "topology", "optim", "models", "gossip", "sim", "daemon")
+LAYERS = ("base", "topology", "optim", "models", "gossip", "sim", "daemon", "clients")
 COMPLEXITY_LIMIT, METHODS_LIMIT, VIRTUALS_LIMIT = 15, 20, 6
 SHOWN = 5
 DECISION = re.compile(r"\b(?:if|for|while|case|catch)\b|&&|\|\||\?")
@@ -109,7 +109,7 @@ def main():
     functions, public, virtual = [], [], []
     for layer in LAYERS:
         for path in sorted((root / layer).rglob("*")):
-            if path.suffix not in (".h", ".cpp"):
+            if path.suffix not in (".h", ".cpp", ".c"):
                 continue
             text, own, classes = code_of(path), [], []
             walk(text, 0, len(text), "", own, classes)

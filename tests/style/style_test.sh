@@ -18,8 +18,9 @@ report() { # WHAT: prints the breaches on standard input, if any, under what the
   broken=1
 }
 
-mapfile -t files < <(find base topology optim models gossip sim daemon tests bench \
-  -name '*.h' -o -name '*.cpp' -o -name '*.sh' 2>/dev/null | sort)
+mapfile -t files < <(find base topology optim models gossip sim daemon clients tests bench \
+  -name '*.h' -o -name '*.cpp' -o -name '*.c' -o -name '*.sh' -o -path 'clients/*.py' \
+  2>/dev/null | sort)
 mapfile -t tests < <(find tests -type f \
   -not -path 'tests/system/*' -not -path 'tests/acceptance/*' -not -path 'tests/style/*')
 

@@ -1,0 +1,316 @@
+/* The loop of a trainer: hello, rounds, end. starling.h is its contract. */
+#include "clients/c/starling.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clients/c/swarm.h"
+
+#define PROGRESS_OFFSET 8
+#define RETRY_SECONDS 0.1 /* between two looks for a daemon */
+#define NAME_BYTES_LIMIT 1024
+
+int sl_fail(starling_swarm* swarm, int code, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(swarm->words, sizeof swarm->words, format, arguments);
+  va_end(arguments);
+  return code;
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void pause_for(double seconds) {
+  struct timespec time = {0, (long)(1e9 * seconds)};
+  nanosleep(&time, NULL);
+}
+
+static char* copy_of(const char* value) {
+  char* copy = malloc(strlen(value) + 1);
+  return copy != NULL ? strcpy(copy, value) : NULL;
+}
+
+int starling_create(const starling_options* options, const starling_tensor* tensors, size_t count,
+                    starling_swarm** out) {
+  starling_swarm* swarm = calloc(1, sizeof *swarm);
+  *out = swarm;
+  if (swarm == NULL) return STARLING_SYSTEM;
+  swarm->connection = -1;
+  swarm->memory_descriptor = -1;
+  swarm->status.nodes = 1;
+  if (options != NULL) {
+    if (options->size < sizeof(size_t)) {
+      return sl_fail(swarm, STARLING_INVALID,
+                     "the size of starling_options is %zu; set it to sizeof", options->size);
+    }
+    memcpy(&swarm->options, options,
+           options->size < sizeof *options ? options->size : sizeof *options);
+  }
+  if (swarm->options.socket != NULL) {
+    swarm->socket = copy_of(swarm->options.socket);
+    swarm->options.socket = swarm->socket;
+    if (swarm->socket == NULL) return sl_fail(swarm, STARLING_SYSTEM, "there is no memory");
+  }
+  return sl_segment_make(swarm, tensors, count);
+}
+
+void* starling_values(starling_swarm* swarm, size_t index) {
+  if (swarm->memory == NULL || index >= swarm->count) return NULL;
+  return swarm->memory + swarm->values.offset + swarm->places[index].offset;
+}
+
+const void* starling_correction(const starling_swarm* swarm, size_t index) {
+  if (!swarm->corrects || index >= swarm->count) return NULL;
+  if (swarm->places[index].role != STARLING_AVERAGED) return NULL;
+  return swarm->memory + swarm->correction.offset + swarm->places[index].offset;
+}
+
+static void add_region(text* record, const char* name, region place) {
+  sl_text_add(record, ",\"%s\":{\"offset\":%llu,\"bytes\":%llu}", name,
+              (unsigned long long)place.offset, (unsigned long long)place.bytes);
+}
+
+static int say_hello(starling_swarm* swarm) {
+  text hello = {0};
+  sl_text_add(&hello,
+              "{\"kind\":\"hello\",\"version\":%d,\"client\":\"c 0.1\",\"mode\":\"loop\","
+              "\"samples\":%llu,\"corrects\":%s,\"evaluates\":false,\"segment\":%llu",
+              WIRE_VERSION, (unsigned long long)swarm->options.samples,
+              swarm->options.corrects ? "true" : "false", (unsigned long long)swarm->bytes);
+  add_region(&hello, "table", swarm->table);
+  add_region(&hello, "values", swarm->values);
+  if (swarm->options.corrects) add_region(&hello, "correction", swarm->correction);
+  sl_text_add(&hello, "}");
+  int code = sl_wire_send(swarm, &hello, 1);
+  sl_text_free(&hello);
+  return code;
+}
+
+static int is_kind(const starling_swarm* swarm, const char* kind) {
+  char found[16];
+  sl_json_string(swarm->record, "kind", found, sizeof found);
+  return strcmp(found, kind) == 0;
+}
+
+static int garbled(starling_swarm* swarm, const char* expected) {
+  sl_wire_drop(swarm);
+  return sl_fail(swarm, STARLING_GARBLED, "the daemon sent %.200s; expected %s", swarm->record,
+                 expected);
+}
+
+/* Takes up the order in swarm->record: the next steps, or the end. */
+static int follow(starling_swarm* swarm) {
+  if (is_kind(swarm, "end")) {
+    sl_json_string(swarm->record, "reason", swarm->words, sizeof swarm->words);
+    swarm->is_over = 1;
+    swarm->corrects = 0;
+    sl_wire_drop(swarm);
+    return STARLING_ENDED;
+  }
+  uint64_t count = sl_json_count(swarm->record, "count", 0);
+  if (!is_kind(swarm, "step") || count == 0) return garbled(swarm, "step with a count, or end");
+  swarm->job = sl_json_count(swarm->record, "job", 0);
+  swarm->left = count;
+  swarm->corrects = swarm->options.corrects && sl_json_is_true(swarm->record, "corrects");
+  swarm->loss_sum = 0;
+  swarm->losses = swarm->samples = 0;
+  starling_status* status = &swarm->status;
+  status->round = sl_json_count(swarm->record, "round", 0);
+  status->place = sl_json_count(swarm->record, "place", 0);
+  status->nodes = sl_json_count(swarm->record, "nodes", 1);
+  status->local_steps = count;
+  status->learning_rate = sl_json_number(swarm->record, "learning_rate", 0);
+  return STARLING_OK;
+}
+
+/* What is left until `end`; below 0 where there is no end. */
+static double left_until(double end) {
+  if (end <= 0) return -1;
+  double left = end - now();
+  return left > 0 ? left : 0;
+}
+
+static int attach_once(starling_swarm* swarm, double end) {
+  int code = sl_wire_connect(swarm);
+  if (code == STARLING_OK) code = say_hello(swarm);
+  /* Of a daemon that closed already, its last word says why. */
+  if (code == STARLING_OK || code == STARLING_GONE) code = sl_wire_receive(swarm, left_until(end));
+  if (code != STARLING_OK) return code;
+  if (!is_kind(swarm, "welcome")) return garbled(swarm, "welcome");
+  uint64_t version = sl_json_count(swarm->record, "version", 0);
+  if (version != WIRE_VERSION) {
+    return sl_fail(
+        swarm, STARLING_REFUSED,
+        "the daemon at %s speaks version %llu of the interface and this library version %d",
+        swarm->path, (unsigned long long)version, WIRE_VERSION);
+  }
+  code = sl_wire_receive(swarm, left_until(end));
+  return code == STARLING_OK ? follow(swarm) : code;
+}
+
+static int attach_until(starling_swarm* swarm, double end) {
+  for (;;) {
+    int code = attach_once(swarm, end);
+    if (code < 0) sl_wire_drop(swarm);
+    int may_come = code == STARLING_NOT_FOUND || code == STARLING_GONE;
+    if (!may_come || !swarm->options.waits) return code;
+    if (end > 0 && now() >= end) return STARLING_TIMED_OUT;
+    pause_for(RETRY_SECONDS);
+  }
+}
+
+int starling_attach(starling_swarm* swarm) {
+  if (swarm->memory == NULL) {
+    return sl_fail(swarm, STARLING_INVALID, "there are no tensors; starling_create failed");
+  }
+  if (swarm->is_over) return STARLING_ENDED;
+  double timeout = swarm->options.timeout_seconds;
+  return attach_until(swarm, timeout > 0 ? now() + timeout : 0);
+}
+
+/* Why the network must not take these values; an empty text where it may. */
+static void add_refusal(const starling_swarm* swarm, double loss, text* done) {
+  unsigned long long steps = (unsigned long long)swarm->status.local_steps;
+  if (swarm->losses > 0 && !isfinite(loss)) {
+    sl_text_add(done, ",\"refusal\":\"the loss is not finite after %llu steps\"", steps);
+    return;
+  }
+  size_t index = sl_segment_fault(swarm);
+  if (index < swarm->count) {
+    sl_text_add(done, ",\"refusal\":\"tensor %zu is not finite after %llu steps\"", index, steps);
+  }
+}
+
+/* Adds `"name":value` where the value is finite. printf writes a comma in some locales. */
+static void add_number(text* record, const char* name, double value) {
+  if (!isfinite(value)) return;
+  char digits[40];
+  snprintf(digits, sizeof digits, "%.17g", value);
+  char* comma = strchr(digits, ',');
+  if (comma != NULL) *comma = '.';
+  sl_text_add_string(record, name);
+  sl_text_add(record, ":%s", digits);
+}
+
+static int send_done(starling_swarm* swarm) {
+  double loss = swarm->losses > 0 ? swarm->loss_sum / (double)swarm->losses : 0;
+  text done = {0};
+  sl_text_add(&done, "{\"kind\":\"done\",\"job\":%llu,\"steps\":%llu",
+              (unsigned long long)swarm->job, (unsigned long long)swarm->status.local_steps);
+  if (swarm->samples > 0) {
+    sl_text_add(&done, ",\"samples\":%llu", (unsigned long long)swarm->samples);
+  }
+  if (swarm->losses > 0 && isfinite(loss)) {
+    sl_text_add(&done, ",");
+    add_number(&done, "loss", loss);
+  }
+  if (swarm->learning_rate > 0 && isfinite(swarm->learning_rate)) {
+    sl_text_add(&done, ",");
+    add_number(&done, "learning_rate", swarm->learning_rate);
+  }
+  add_refusal(swarm, loss, &done);
+  sl_text_add(&done, "}");
+  int code = sl_wire_send(swarm, &done, 0);
+  sl_text_free(&done);
+  return code;
+}
+
+static int exchange(starling_swarm* swarm) {
+  double began = now();
+  int code = send_done(swarm);
+  /* What the daemon said before it closed says why. */
+  if (code == STARLING_OK || code == STARLING_GONE) code = sl_wire_receive(swarm, -1);
+  if (code == STARLING_OK) code = follow(swarm);
+  if (code < 0) sl_wire_drop(swarm);
+  if (code == STARLING_GONE && swarm->options.waits) code = attach_until(swarm, 0);
+  swarm->status.waited_seconds += now() - began;
+  if (code >= 0) ++swarm->status.exchanges;
+  return code;
+}
+
+/* Notes the fields of a report that its size holds. */
+static void take_report(starling_swarm* swarm, const starling_report* given) {
+  starling_report report;
+  memset(&report, 0, sizeof report);
+  memcpy(&report, given, given->size < sizeof report ? given->size : sizeof report);
+  if (report.has_loss) {
+    swarm->loss_sum += report.loss;
+    ++swarm->losses;
+  }
+  if (report.learning_rate > 0) swarm->learning_rate = report.learning_rate;
+  swarm->samples += report.samples;
+}
+
+int starling_step(starling_swarm* swarm, const starling_report* report) {
+  if (swarm->is_over) return STARLING_ENDED;
+  if (swarm->path[0] == 0) return sl_fail(swarm, STARLING_INVALID, "starling_attach comes first");
+  if (report != NULL) take_report(swarm, report);
+  ++swarm->status.steps;
+  starling_alive(swarm);
+  if (swarm->left > 1) {
+    --swarm->left;
+    return STARLING_OK;
+  }
+  return exchange(swarm);
+}
+
+int starling_log(starling_swarm* swarm, const char* name, double value) {
+  if (name == NULL || strlen(name) > NAME_BYTES_LIMIT) {
+    return sl_fail(swarm, STARLING_INVALID, "a metric needs a name of at most %d bytes",
+                   NAME_BYTES_LIMIT);
+  }
+  if (swarm->connection < 0 || !isfinite(value)) return STARLING_OK;
+  text record = {0};
+  sl_text_add(&record, "{\"kind\":\"log\",\"metrics\":{");
+  add_number(&record, name, value);
+  sl_text_add(&record, "}}");
+  int code = sl_wire_send(swarm, &record, 0);
+  sl_text_free(&record);
+  return code == STARLING_GONE ? STARLING_OK : code; /* starling_step notices it */
+}
+
+void starling_alive(starling_swarm* swarm) {
+  volatile uint64_t* progress = (volatile uint64_t*)(void*)(swarm->memory + PROGRESS_OFFSET);
+  *progress = *progress + 1;
+}
+
+int starling_get_status(const starling_swarm* swarm, starling_status* status) {
+  size_t size = status->size;
+  if (size < sizeof(size_t)) return STARLING_INVALID;
+  memcpy(status, &swarm->status, size < sizeof *status ? size : sizeof *status);
+  status->size = size;
+  return STARLING_OK;
+}
+
+const char* starling_text(const starling_swarm* swarm) {
+  return swarm != NULL ? swarm->words : "there is no memory";
+}
+
+void starling_close(starling_swarm* swarm) {
+  if (swarm->connection >= 0) {
+    text record = {0};
+    sl_text_add(&record, "{\"kind\":\"close\"}");
+    sl_wire_send(swarm, &record, 0);
+    sl_text_free(&record);
+    sl_wire_drop(swarm);
+  }
+  swarm->corrects = 0;
+  if (!swarm->is_over) sl_fail(swarm, STARLING_OK, "closed by the trainer");
+  swarm->is_over = 1;
+}
+
+void starling_free(starling_swarm* swarm) {
+  if (swarm == NULL) return;
+  sl_wire_drop(swarm);
+  sl_segment_free(swarm);
+  free(swarm->socket);
+  free(swarm);
+}

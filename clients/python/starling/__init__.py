@@ -1,0 +1,15 @@
+"""A training loop of your own beside the daemon of Starling, in a few lines:
+
+    swarm = starling.attach(model, optimizer)
+    for batch in swarm.batches(loader):
+        loss = ...; loss.backward(); optimizer.step(); optimizer.zero_grad()
+        swarm.step(loss=loss)
+"""
+from .alone import Alone, alone
+from .errors import DaemonGone, Error, Garbled, NotFound, Refused, TimedOut
+from .serving import serve
+from .swarm import Status, Swarm, attach
+
+__version__ = "0.1.0"
+__all__ = ["Alone", "DaemonGone", "Error", "Garbled", "NotFound", "Refused", "Status", "Swarm",
+           "TimedOut", "alone", "attach", "serve"]

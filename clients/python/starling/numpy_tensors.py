@@ -1,0 +1,116 @@
+"""The tensors of a trainer that computes with numpy: arrays that alias the segment."""
+from __future__ import annotations
+
+from typing import Any, Collection, Dict, List, Mapping, Optional
+
+import numpy
+
+from .segment import Segment
+from .table import Entry
+
+_DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "int64": "i64"}
+_NUMPY = {wire: name for name, wire in _DTYPES.items()}
+
+
+class NumpyTensors:
+    """Takes the values of the arrays handed over and gives back `arrays`, which alias the segment.
+
+    Integers of other types become int64. Arrays without elements are left out.
+    """
+
+    def __init__(self, tensors: Mapping[str, Any], roles: Mapping[str, str]) -> None:
+        given = {name: _plain(name, value) for name, value in tensors.items()}
+        self.names = list(given)
+        self._given = {name: array for name, array in given.items() if array.size}
+        self.entries: List[Entry] = [
+            Entry(name, array.shape, _DTYPES[array.dtype.name], roles.get(
+                name, "donor" if array.dtype.name == "int64" else "averaged"))
+            for name, array in self._given.items()]
+        self.arrays: Dict[str, numpy.ndarray] = {}
+        self.corrections: Dict[str, numpy.ndarray] = {}
+        self.gradients: Dict[str, numpy.ndarray] = {}
+        self.copied_bytes = 0
+        self.corrects = False
+
+    def can_correct(self) -> bool:
+        return False
+
+    def bind(self, segment: Segment) -> None:
+        """Puts the values into the segment."""
+        self.arrays = self._views(segment, "values", self.entries)
+        averaged = [entry for entry in self.entries if entry.role == "averaged"]
+        if "correction" in segment.regions:
+            self.corrections = self._views(segment, "correction", averaged)
+        if "gradient" in segment.regions:
+            self.gradients = self._views(segment, "gradient", averaged)
+        for name, array in self._given.items():
+            self.arrays[name][...] = array
+        self._given = {}
+
+    def collect(self) -> None:
+        """Brings the segment up to date; there is nothing to do for arrays that alias it."""
+
+    def deliver(self, corrects: bool) -> None:
+        """Takes what the daemon wrote."""
+        self.corrects = corrects
+
+    def fault(self) -> Optional[str]:
+        """The first averaged tensor that holds a number that is not finite."""
+        for entry in self.entries:
+            if entry.role == "averaged" and not is_finite(self.arrays[entry.name]):
+                return entry.name
+        return None
+
+    def forget_faults(self) -> None:
+        """A trainer of numpy keeps its own state of the optimizer."""
+
+    def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Adds the correction in place to the gradients by name, where the daemon asks for it."""
+        if self.corrects:
+            for name, gradient in gradients.items():
+                gradient += self.corrections[name]
+        return gradients
+
+    def batch(self, segment: Segment, count: int) -> Any:
+        """The first numbers of the region `batch`, read-only."""
+        batch = numpy.frombuffer(segment.memory, dtype="uint32", count=count,
+                                 offset=segment.regions["batch"]["offset"])
+        batch.flags.writeable = False
+        return batch
+
+    def clear_gradients(self) -> None:
+        for gradient in self.gradients.values():
+            gradient[...] = 0
+
+    def collect_gradients(self) -> None:
+        """There is nothing to do for arrays that alias the segment."""
+
+    def gradient_fault(self) -> Optional[str]:
+        return next((name for name, gradient in self.gradients.items()
+                     if not is_finite(gradient)), None)
+
+    def release(self) -> None:
+        """The arrays stay what they are."""
+
+    @staticmethod
+    def _views(segment: Segment, region: str,
+               entries: Collection[Entry]) -> Dict[str, numpy.ndarray]:
+        return {entry.name: numpy.frombuffer(
+            segment.memory, dtype=_NUMPY[entry.dtype], count=entry.count,
+            offset=segment.offset_of(entry, region)).reshape(entry.shape) for entry in entries}
+
+
+def is_finite(array: numpy.ndarray) -> bool:
+    """The sum tells at the speed of memory; a sum may overflow where no number does."""
+    with numpy.errstate(all="ignore"):
+        return bool(numpy.isfinite(array.sum())) or bool(numpy.isfinite(array).all())
+
+
+def _plain(name: str, value: Any) -> numpy.ndarray:
+    array = numpy.asarray(value)
+    if array.dtype.kind in "iub":
+        array = array.astype("int64")
+    if array.dtype.name not in _DTYPES or not array.dtype.isnative:
+        raise TypeError(f"tensor {name} holds {array.dtype}; allowed are {sorted(_DTYPES)} "
+                        f"and other integers")
+    return array

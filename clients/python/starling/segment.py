@@ -1,0 +1,74 @@
+"""The memory that trainer and daemon share: a sealed memfd with the numbers of the model.
+
+The regions begin on pages of their own. Memory that nobody writes to, such as the region of a
+correction that no algorithm asks for, takes no page.
+"""
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+from typing import Dict, Sequence
+
+from .table import Entry, aligned, lay_out, text_of
+
+MAGIC = 0x3152524154535453  # "STSTARR1"
+PROGRESS_OFFSET = 8
+HEADER_BYTES = 64
+PAGE_BYTES = 4096
+
+
+class Segment:
+    """A new segment for these tensors, whose offsets are set.
+
+    `memory` is the mapping of the whole segment. It stays mapped as long as a tensor aliases it.
+    """
+
+    def __init__(self, entries: Sequence[Entry], *, corrects: bool = False,
+                 gradient: bool = False, batch_limit: int = 0) -> None:
+        self.entries = list(entries)
+        values_bytes = lay_out(self.entries)
+        text = text_of(self.entries)
+        sizes = {"table": len(text), "values": values_bytes}
+        if corrects:
+            sizes["correction"] = values_bytes
+        if gradient:
+            sizes["gradient"] = values_bytes
+            sizes["batch"] = aligned(max(4 * batch_limit, 1))
+        self.regions: Dict[str, Dict[str, int]] = {}
+        end = HEADER_BYTES
+        for name, size in sizes.items():
+            begin = end if name == "table" else aligned(end, PAGE_BYTES)
+            self.regions[name] = {"offset": begin, "bytes": size}
+            end = begin + size
+        self.bytes = aligned(end, PAGE_BYTES)
+        self.descriptor = _sealed(self.bytes)
+        self.memory = mmap.mmap(self.descriptor, self.bytes)
+        struct.pack_into("<QQ", self.memory, 0, MAGIC, 0)
+        begin = self.regions["table"]["offset"]
+        self.memory[begin:begin + len(text)] = text
+        # A native u64: storing one is a single store, which the daemon never sees half of.
+        self.progress = memoryview(self.memory)[PROGRESS_OFFSET:PROGRESS_OFFSET + 8].cast("Q")
+
+    def offset_of(self, entry: Entry, region: str = "values") -> int:
+        """Where the numbers of a tensor begin in the segment, in bytes."""
+        return self.regions[region]["offset"] + entry.offset
+
+    def close(self) -> None:
+        """Closes the descriptor; the mapping ends with the last tensor that aliases it."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def _sealed(size: int) -> int:
+    """A memfd of this size that can neither shrink nor grow; its owner closes it."""
+    descriptor = os.memfd_create("starling", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(descriptor, size)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

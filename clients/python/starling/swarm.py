@@ -1,0 +1,258 @@
+"""A training loop of the user's own as a node of the network: every H-th step exchanges."""
+from __future__ import annotations
+
+import collections
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional
+
+from .errors import Garbled
+from .segment import Segment
+from .session import Session
+from .shares import share_of, size_of
+from .tensors import Tensors, hold
+from .wire import Record, finite_only
+
+LOSSES_KEPT = 16  # of the last steps, for the mean at an exchange; each holds its graph until then
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the trainer knows of its run."""
+
+    node: str
+    algorithm: str
+    round: int
+    place: int  # of this node among `nodes`, from 0
+    nodes: int
+    local_steps: int  # H, of the round that is under way
+    learning_rate: Optional[float]  # of the daemon's schedule; the trainer's optimizer has its own
+    steps: int  # all calls of step()
+    exchanges: int
+    waited_seconds: float  # for the daemon, within step()
+    copied_bytes: int  # to and from tensors that do not alias the segment
+
+
+class Swarm:
+    """The network as the loop sees it. Made by `attach`; used by one thread."""
+
+    def __init__(self, tensors: Tensors, segment: Segment, session: Session,
+                 optimizer: Any) -> None:
+        self._tensors = tensors
+        self._segment = segment
+        self._session = session
+        self._optimizer = optimizer
+        self._progress = segment.progress
+        self._losses: Deque[Any] = collections.deque(maxlen=LOSSES_KEPT)
+        self._steps = 0
+        self._left = 0  # steps until the next exchange
+        self._told_samples = 0  # by step(), since the last exchange
+        self._seen_samples = 0  # by batches(), since the last exchange
+        self._order: Record = {}
+        self._exchanges = 0
+        self._waited_seconds = 0.0
+        self._warned_of_refusal = False
+        self.end_reason: Optional[str] = None
+
+    def step(self, loss: Any = None, samples: int = 0, progress: Optional[int] = None) -> bool:
+        """Counts one step of the optimizer; every H-th call exchanges parameters and waits for it.
+
+        `loss` is converted at exchanges only. `samples` are those of this step; those of batches()
+        are counted without it. `progress` replaces the count of steps as the sign of life. False
+        once the run is over. Raises DaemonGone or Refused.
+        """
+        if loss is not None:
+            self._losses.append(loss)
+        self._told_samples += samples
+        self._steps += 1
+        self._progress[0] = self._steps if progress is None else progress
+        self._left -= 1
+        if self._left > 0:
+            return True
+        return self._exchange()
+
+    def alive(self) -> None:
+        """A sign of life within a step that takes long."""
+        self._progress[0] += 1
+
+    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
+        """The batches that are this node's share, again and again until the run is over.
+
+        Of a DataLoader over a data set with numbered samples, the share is the samples whose
+        number is `place` modulo `nodes`; of anything else, the batches.
+        """
+        if not self.is_running:
+            return
+        for batch in share_of(loader, lambda: (self._place(), self._nodes())):
+            self._seen_samples += size_of(batch)
+            yield batch
+            if not self.is_running:
+                return
+
+    def log(self, **metrics: float) -> None:
+        """Tells the daemon numbers by name; `loss`, `accuracy` (0 to 1) and `rmse` are taken for
+        evaluations of the model. Numbers that are not finite are left out."""
+        numbers = finite_only({name: float(value) for name, value in metrics.items()})
+        if numbers:
+            self._session.tell({"kind": "log", "metrics": numbers})
+
+    def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Adds the correction, where the algorithm has one, in place to the gradients by name.
+
+        For loops without an optimizer of torch, which attach(corrects=True); once each step.
+        """
+        return self._tensors.correct(gradients)
+
+    def close(self) -> None:
+        """Leaves in order. The tensors keep their values; closing twice does no harm."""
+        self._stop("closed by the trainer")
+        self._session.close()
+
+    @property
+    def tensors(self) -> Dict[str, Any]:
+        """The tensors by name. Arrays of numpy alias the segment: write into them in place."""
+        return self._tensors.arrays
+
+    @property
+    def is_running(self) -> bool:
+        return self.end_reason is None
+
+    @property
+    def status(self) -> Status:
+        order, welcome = self._order, self._session.welcome
+        return Status(
+            node=str(welcome.get("node", "")), algorithm=str(welcome.get("algorithm", "")),
+            round=int(order.get("round", 0)), place=self._place(), nodes=self._nodes(),
+            local_steps=int(order.get("count", welcome.get("local_steps", 1))),
+            learning_rate=order.get("learning_rate", welcome.get("learning_rate")),
+            steps=self._steps, exchanges=self._exchanges, waited_seconds=self._waited_seconds,
+            copied_bytes=self._tensors.copied_bytes)
+
+    def __enter__(self) -> "Swarm":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self._session.drop()  # the daemon learns that the trainer did not leave in order
+        self.close()
+
+    def begin(self, timeout: Optional[float]) -> None:
+        """Waits until the values are those of the network; `attach` calls it."""
+        self._follow(self._session.begin(timeout))
+
+    def _exchange(self) -> bool:
+        if not self.is_running:
+            return False
+        self._tensors.collect()
+        done = self._done()
+        began = time.perf_counter()
+        order = self._session.answer(done)
+        self._waited_seconds += time.perf_counter() - began
+        self._exchanges += 1
+        self._follow(order)
+        return self.is_running
+
+    def _done(self) -> Record:
+        """What this node's steps of the round came to."""
+        losses = [float(loss) for loss in self._losses]
+        self._losses.clear()
+        mean = sum(losses) / len(losses) if losses else None
+        done: Record = {"kind": "done", "job": self._order.get("job", 0),
+                        "steps": int(self._order["count"]), "loss": mean,
+                        "samples": self._told_samples or self._seen_samples or None,
+                        "learning_rate": self._learning_rate()}
+        self._told_samples = self._seen_samples = 0
+        refusal = self._refusal(mean)
+        if refusal is not None:
+            self._tensors.forget_faults()
+            done["refusal"] = refusal
+        return done
+
+    def _refusal(self, loss: Optional[float]) -> Optional[str]:
+        """Why the network must not take these parameters, if there is a reason."""
+        steps, round_ = self._order["count"], self._order.get("round", 0)
+        reason = None
+        if loss is not None and not math.isfinite(loss):
+            reason = f"the loss is {loss} after {steps} steps in round {round_}"
+        else:
+            name = self._tensors.fault()
+            if name is not None:
+                reason = f"{name} is not finite after {steps} steps in round {round_}"
+        if reason is not None and not self._warned_of_refusal:
+            self._warned_of_refusal = True
+            warnings.warn(f"{reason}; these steps are not shared, and the loop goes on from the "
+                          "parameters of the network. A smaller learning rate may help",
+                          RuntimeWarning, stacklevel=5)
+        return reason
+
+    def _learning_rate(self) -> Optional[float]:
+        groups = getattr(self._optimizer, "param_groups", None)
+        return float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
+
+    def _follow(self, order: Record) -> None:
+        """Takes the order up: the next steps, or the end."""
+        if order["kind"] == "end":
+            if order.get("model"):
+                self._tensors.deliver(False)
+            self._stop(str(order.get("reason", "the daemon gave no reason")))
+            self._session.drop()
+            return
+        count = order.get("count")
+        if order["kind"] != "step" or not isinstance(count, int) or count < 1:
+            self._session.drop()
+            raise Garbled(f"the daemon sent {order}; expected step with a count, or end")
+        self._order = order
+        self._left = count
+        self._losses.clear()
+        self._tensors.deliver(bool(order.get("corrects")))
+
+    def _stop(self, reason: str) -> None:
+        if self.end_reason is None:
+            self.end_reason = reason
+        self._left = 0
+        self._tensors.release()
+
+    def _place(self) -> int:
+        return int(self._order.get("place", 0))
+
+    def _nodes(self) -> int:
+        return max(1, int(self._order.get("nodes", 1)))
+
+
+def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mapping[str, Any]] = None,
+           samples: int = 0, socket: Optional[str] = None, wait: bool = False,
+           timeout: Optional[float] = None, corrects: bool = False,
+           roles: Optional[Mapping[str, str]] = None, local: Collection[str] = ()) -> Swarm:
+    """Attaches a loop to the daemon and waits until its tensors are those of the network.
+
+    model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
+               a newcomer takes integer buffers of its donor (`donor`). Tensors on the CPU of f32,
+               f64 or i64 alias the shared memory; others are copied at each exchange.
+    optimizer  of torch; its steps add the correction of algorithms that have one.
+    tensors    instead of a model: {name: array} of numpy or torch; Swarm.tensors alias the memory.
+    samples    that this trainer holds, 0 where it does not know.
+    socket     of the daemon; else $STARLING_SOCKET, else the only one there is.
+    wait       for a daemon that is not there yet, or goes; else NotFound and DaemonGone are raised.
+    timeout    in seconds, of attach itself; None waits for the network without end.
+    corrects   the loop calls Swarm.correct() at every step.
+    roles      {name: averaged | statistic | donor | local}, where another than that is meant.
+    local      names of tensors that stay this node's own.
+
+    Raises NotFound, Refused, DaemonGone, TimedOut; TypeError or ValueError for wrong arguments.
+    """
+    held = hold(model, optimizer, tensors, roles or {}, local)
+    corrects = corrects or held.can_correct()
+    segment = Segment(held.entries, corrects=corrects)
+    held.bind(segment)
+    session = Session(segment, {"mode": "loop", "samples": int(samples), "corrects": corrects},
+                      socket=socket, wait=wait, before_hello=held.collect)
+    swarm = Swarm(held, segment, session, optimizer)
+    try:
+        swarm.begin(timeout)
+    except BaseException:
+        held.release()
+        session.close()
+        raise
+    return swarm

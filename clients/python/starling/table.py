@@ -1,0 +1,71 @@
+"""The table of tensors: what each is called, its shape, its type of numbers, and its role."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import List, Sequence, Tuple
+
+ALIGNMENT = 64  # bytes; of regions and tensors
+TENSORS_LIMIT = 65_536
+TEXT_BYTES_LIMIT = 16 << 20
+
+NUMBER_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8}
+FLOATING = ("f64", "f32", "f16", "bf16")
+ROLES = ("averaged", "statistic", "donor", "local")
+
+
+def aligned(size: int, alignment: int = ALIGNMENT) -> int:
+    return -(-size // alignment) * alignment
+
+
+@dataclass
+class Entry:
+    """One tensor of the table; `offset` is in bytes from the begin of the region `values`."""
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: str
+    role: str
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"tensor {self.name}: the role {self.role!r} is none of {ROLES}")
+        if self.role in ("averaged", "statistic") and self.dtype not in FLOATING:
+            raise ValueError(f"tensor {self.name} holds integers: its role can be donor or local, "
+                             f"not {self.role}")
+
+    @property
+    def count(self) -> int:
+        """How many numbers the tensor holds."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def bytes(self) -> int:
+        return self.count * NUMBER_BYTES[self.dtype]
+
+
+def lay_out(entries: Sequence[Entry]) -> int:
+    """Sets the offset of each tensor, one behind the other, and returns the bytes of all."""
+    if not entries:
+        raise ValueError("there is no tensor to train")
+    if len(entries) > TENSORS_LIMIT:
+        raise ValueError(f"{len(entries)} tensors; at most {TENSORS_LIMIT} are allowed")
+    end = 0
+    for entry in entries:
+        entry.offset = end
+        end = aligned(end + entry.bytes)
+    return end
+
+
+def text_of(entries: Sequence[Entry]) -> bytes:
+    """The table as the daemon reads it."""
+    rows: List[dict] = [{"name": entry.name, "shape": list(entry.shape), "dtype": entry.dtype,
+                         "role": entry.role, "offset": entry.offset} for entry in entries]
+    text = json.dumps(rows, separators=(",", ":")).encode()
+    if len(text) > TEXT_BYTES_LIMIT:
+        raise ValueError(f"a table of {len(text)} bytes; at most {TEXT_BYTES_LIMIT} are allowed")
+    return text

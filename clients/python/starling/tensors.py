@@ -1,0 +1,88 @@
+"""Chooses how tensors are held. numpy and torch are imported only when they are used already."""
+from __future__ import annotations
+
+import sys
+from typing import Any, Collection, Dict, List, Mapping, Optional, Protocol
+
+from .segment import Segment
+from .table import Entry
+
+
+class Tensors(Protocol):
+    """Tensors of the trainer that lie in a segment, or are copied to and from it."""
+
+    entries: List[Entry]
+    names: List[str]  # of all tensors handed over, those too that have no entry
+    corrects: bool
+    copied_bytes: int
+
+    @property
+    def arrays(self) -> Dict[str, Any]:
+        """What the trainer computes with, by name."""
+
+    @property
+    def gradients(self) -> Dict[str, Any]:
+        """Where gradients are written, by name; mode `gradients`."""
+
+    def can_correct(self) -> bool:
+        """Corrections are added without the help of the loop."""
+
+    def bind(self, segment: Segment) -> None:
+        """Puts the values into the segment and aliases it."""
+
+    def collect(self) -> None:
+        """Brings the segment up to date."""
+
+    def deliver(self, corrects: bool) -> None:
+        """Takes what the daemon wrote."""
+
+    def fault(self) -> Optional[str]:
+        """The first averaged tensor that is not finite."""
+
+    def forget_faults(self) -> None:
+        """Drops state of the optimizer that is not finite."""
+
+    def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Adds the correction to the gradients, where the daemon asks for it."""
+
+    def batch(self, segment: Segment, count: int) -> Any:
+        """The first numbers of the region `batch`."""
+
+    def clear_gradients(self) -> None:
+        """Zeroes the region `gradient`."""
+
+    def collect_gradients(self) -> None:
+        """Brings the region `gradient` up to date."""
+
+    def gradient_fault(self) -> Optional[str]:
+        """The first tensor whose gradient is not finite."""
+
+    def release(self) -> None:
+        """Undoes what bind() did to the optimizer."""
+
+
+def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
+         roles: Mapping[str, str], local: Collection[str]) -> Tensors:
+    """The tensors of `model` or `tensors`, exactly one of which is given."""
+    if (model is None) == (tensors is None):
+        raise TypeError("either a torch module or tensors={name: array} is needed")
+    asked = {**roles, **{name: "local" for name in local}}
+    held: Tensors
+    if model is not None or _are_torch(tensors or {}):
+        from .torch_tensors import TorchTensors
+        held = TorchTensors(model, tensors, optimizer, asked)
+    else:
+        from .numpy_tensors import NumpyTensors
+        if optimizer is not None:
+            raise TypeError("an optimizer is taken with a torch module only")
+        held = NumpyTensors(tensors or {}, asked)
+    unknown = sorted(set(asked) - set(held.names))
+    if unknown:
+        raise ValueError(f"no tensor is called {', '.join(unknown)}; there are "
+                         f"{', '.join(held.names[:20])}")
+    return held
+
+
+def _are_torch(tensors: Mapping[str, Any]) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and any(torch.is_tensor(value) for value in tensors.values())

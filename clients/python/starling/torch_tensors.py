@@ -1,0 +1,319 @@
+"""The tensors of a trainer that computes with PyTorch: parameters and buffers alias the segment.
+
+A tensor on another device, of half precision, or whose alias is broken later (`model.to()`,
+`p.data = ...`) is copied at each exchange instead. For half precision the segment holds f32: what
+the steps changed is added to it, so that rounding to half does not add up.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping, Optional, Tuple
+
+import torch
+
+from .segment import Segment
+from .table import Entry
+
+_ALIASED = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64"}
+_COPIED = {torch.float16: "f32", torch.bfloat16: "f32", torch.int32: "i64", torch.int16: "i64",
+           torch.int8: "i64", torch.uint8: "i64", torch.bool: "i64"}
+_TORCH = {wire: dtype for dtype, wire in _ALIASED.items()}
+
+# A dictionary and a key in it: where a module looks its tensor up.
+Place = Tuple[MutableMapping[str, Any], str]
+
+
+class Slot:
+    """One tensor of the table and every place of the model that it stands in."""
+
+    def __init__(self, entry: Entry, place: Place) -> None:
+        self.entry = entry
+        self.places = [place]
+        self.view: torch.Tensor = torch.empty(0)
+        self.aliased = False  # by bind(); the alias may be broken since
+        self.correction: Optional[torch.Tensor] = None
+        self.gradient: Optional[torch.Tensor] = None
+        # The correction as the parameter needs it: itself, or a copy on its device.
+        self.added: Optional[torch.Tensor] = None
+
+    def tensor(self) -> torch.Tensor:
+        """The tensor as the model has it now."""
+        holder, key = self.places[0]
+        return holder[key]
+
+    def is_alias(self) -> bool:
+        address = self.view.data_ptr()
+        return all(holder[key].data_ptr() == address for holder, key in self.places)
+
+    def bind(self) -> None:
+        """Puts the value into the segment and lets the tensors of the model alias it."""
+        self.view.copy_(self.tensor().detach())
+        self.aliased = _can_alias(self.tensor())
+        if not self.aliased:
+            return
+        for holder, key in self.places:
+            holder[key].data = self.view
+
+    def collect(self) -> None:
+        """Copies the tensor of the model into the segment."""
+        value = self.tensor().detach()
+        if value.dtype in (torch.float16, torch.bfloat16):
+            rounded = self.view.to(value.dtype)
+            self.view.add_(value.to("cpu", torch.float32) - rounded.to(torch.float32))
+        else:
+            self.view.copy_(value)
+
+    def deliver(self) -> None:
+        """Copies the segment into the tensors of the model."""
+        for holder, key in self.places:
+            holder[key].data.copy_(self.view)
+
+
+class TorchTensors:
+    """The tensors of a module, or of a dictionary, and the optimizer that steps them."""
+
+    def __init__(self, model: Optional[torch.nn.Module], tensors: Optional[Mapping[str, Any]],
+                 optimizer: Optional[torch.optim.Optimizer], roles: Mapping[str, str]) -> None:
+        rows = list(_of_module(model) if model is not None else _of_mapping(dict(tensors or {})))
+        self.names = [name for name, _, _ in rows]
+        self._slots = _slots(rows, roles)
+        self.entries = [slot.entry for slot in self._slots]
+        self._averaged = [slot for slot in self._slots if slot.entry.role == "averaged"]
+        self._optimizer = optimizer
+        self._restore: Any = None
+        self._warned = False
+        self.corrects = False
+        self.copied_bytes = 0
+
+    @property
+    def arrays(self) -> Dict[str, torch.Tensor]:
+        return {slot.entry.name: slot.tensor() for slot in self._slots}
+
+    @property
+    def gradients(self) -> Dict[str, torch.Tensor]:
+        return {slot.entry.name: slot.gradient for slot in self._averaged
+                if slot.gradient is not None}
+
+    def can_correct(self) -> bool:
+        """The optimizer steps every parameter that is trained."""
+        if self._optimizer is None:
+            return False
+        stepped = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
+        trained = [slot.tensor() for slot in self._averaged if slot.tensor().requires_grad]
+        return bool(trained) and all(id(tensor) in stepped for tensor in trained)
+
+    def bind(self, segment: Segment) -> None:
+        for slot in self._slots:
+            slot.view = _view(segment, slot.entry, "values")
+            slot.bind()
+        for slot in self._averaged:
+            if "correction" in segment.regions:
+                slot.correction = _view(segment, slot.entry, "correction")
+            if "gradient" in segment.regions:
+                slot.gradient = _view(segment, slot.entry, "gradient")
+        if self._optimizer is not None and "correction" in segment.regions:
+            self._restore = _before_step(self._optimizer, self._add_corrections)
+
+    def collect(self) -> None:
+        """Brings the segment up to date with what does not alias it."""
+        for slot in self._broken():
+            slot.collect()
+            self.copied_bytes += slot.entry.bytes
+
+    def deliver(self, corrects: bool) -> None:
+        """Takes what the daemon wrote."""
+        for slot in self._broken():
+            slot.deliver()
+            self.copied_bytes += slot.entry.bytes
+        self.corrects = corrects
+        if corrects:
+            for slot in self._averaged:
+                self._take_correction(slot)
+
+    def fault(self) -> Optional[str]:
+        """The first averaged tensor that holds a number that is not finite."""
+        return next((slot.entry.name for slot in self._averaged if not _is_finite(slot.view)), None)
+
+    def forget_faults(self) -> None:
+        """Drops what the optimizer remembers of parameters where it is not finite: Adam's moments
+        would spoil every later step."""
+        if self._optimizer is None:
+            return
+        for parameter, state in list(self._optimizer.state.items()):
+            numbers = [value for value in state.values() if torch.is_tensor(value)]
+            if not all(_is_finite(value) for value in numbers if value.is_floating_point()):
+                del self._optimizer.state[parameter]
+
+    def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Adds the correction in place to the gradients by name, where the daemon asks for it."""
+        if self.corrects:
+            added = {slot.entry.name: slot.added for slot in self._averaged}
+            for name, gradient in gradients.items():
+                gradient.add_(added[name])
+        return gradients
+
+    def batch(self, segment: Segment, count: int) -> torch.Tensor:
+        """The first numbers of the region `batch`, as i64, which indexes tensors."""
+        numbers = torch.frombuffer(segment.memory, dtype=torch.int32, count=count,
+                                   offset=segment.regions["batch"]["offset"])
+        return numbers.to(torch.int64) & 0xFFFFFFFF
+
+    def gradient_fault(self) -> Optional[str]:
+        return next((name for name, gradient in self.gradients.items()
+                     if not _is_finite(gradient)), None)
+
+    def clear_gradients(self) -> None:
+        """Zeroes the region `gradient` and lets the gradients of the parameters alias it."""
+        for slot in self._averaged:
+            assert slot.gradient is not None
+            slot.gradient.zero_()
+            if slot.tensor().requires_grad and _can_alias(slot.tensor()):
+                slot.tensor().grad = slot.gradient
+
+    def collect_gradients(self) -> None:
+        """Copies the gradients that do not alias the region `gradient` into it."""
+        for slot in self._averaged:
+            grad = slot.tensor().grad
+            if grad is not None and grad.data_ptr() != slot.gradient.data_ptr():
+                slot.gradient.copy_(grad)
+                self.copied_bytes += slot.entry.bytes
+
+    def release(self) -> None:
+        """The optimizer steps without corrections again; the model keeps its values."""
+        self.corrects = False
+        if self._restore is not None:
+            self._restore()
+            self._restore = None
+
+    def _broken(self) -> List[Slot]:
+        broken = [slot for slot in self._slots if not slot.is_alias()]
+        surprising = [slot.entry.name for slot in broken if slot.aliased]
+        if surprising and not self._warned:
+            self._warned = True
+            warnings.warn(f"{len(surprising)} tensors ({surprising[0]}, ...) no longer lie in the "
+                          "memory shared with the daemon, as after model.to() or p.data = ...; "
+                          "they are copied at each exchange. Attach after such calls",
+                          RuntimeWarning, stacklevel=4)
+        return broken
+
+    def _take_correction(self, slot: Slot) -> None:
+        parameter = slot.tensor()
+        assert slot.correction is not None
+        if parameter.device.type == "cpu" and parameter.dtype == slot.correction.dtype:
+            slot.added = slot.correction
+        else:
+            slot.added = slot.correction.to(parameter.device, parameter.dtype)
+            self.copied_bytes += slot.entry.bytes
+
+    def _add_corrections(self) -> None:
+        if not self.corrects:
+            return
+        for slot in self._averaged:
+            parameter = slot.tensor()
+            if not parameter.requires_grad or slot.added is None:
+                continue
+            if parameter.grad is None:
+                parameter.grad = slot.added.clone()
+            elif parameter.grad.is_sparse:
+                parameter.grad = slot.added + parameter.grad
+            else:
+                parameter.grad.add_(slot.added)
+
+
+def _of_module(model: torch.nn.Module) -> Iterator[Tuple[str, Place, str]]:
+    """Name, place and role of each tensor, in the order of state_dict."""
+    for prefix, module in model.named_modules(remove_duplicate=False):
+        dot = prefix + "." if prefix else ""
+        for key, parameter in module._parameters.items():
+            if parameter is not None:
+                yield dot + key, (module._parameters, key), "averaged"
+        for key, buffer in module._buffers.items():
+            if buffer is not None and key not in module._non_persistent_buffers_set:
+                role = "statistic" if buffer.is_floating_point() else "donor"
+                yield dot + key, (module._buffers, key), role
+
+
+def _of_mapping(tensors: MutableMapping[str, Any]) -> Iterator[Tuple[str, Place, str]]:
+    for name, tensor in tensors.items():
+        yield name, (tensors, name), "averaged" if tensor.is_floating_point() else "donor"
+
+
+def _slots(rows: Iterable[Tuple[str, Place, str]], roles: Mapping[str, str]) -> List[Slot]:
+    """One slot a tensor; a tensor that stands in several places has one. Empty ones have none."""
+    slots: Dict[Any, Slot] = {}
+    for name, (holder, key), role in rows:
+        tensor = holder[key]
+        role = roles.get(name, role)
+        if tensor.numel() == 0 or (role == "local" and tensor.dtype not in {**_ALIASED, **_COPIED}):
+            continue
+        identity = (tensor.device, tensor.data_ptr())
+        known = slots.get(identity)
+        if known is None:
+            slots[identity] = Slot(_entry(name, tensor, role), (holder, key))
+        elif _layout(known.tensor()) == _layout(tensor):
+            known.places.append((holder, key))
+        else:
+            raise TypeError(f"{name} and {known.entry.name} share memory in different shapes; "
+                            "tensors of one storage must be of one shape")
+    return list(slots.values())
+
+
+def _entry(name: str, tensor: torch.Tensor, role: str) -> Entry:
+    wire = _ALIASED.get(tensor.dtype) or _COPIED.get(tensor.dtype)
+    if wire is None or tensor.layout != torch.strided or tensor.device.type == "meta":
+        raise TypeError(f"tensor {name} is {tensor.dtype}, {tensor.layout} on {tensor.device}; "
+                        "allowed are dense tensors of real numbers. Name it in local=[...] to keep "
+                        "it out of the exchange")
+    return Entry(name, tuple(tensor.shape), wire, role)
+
+
+def _layout(tensor: torch.Tensor) -> Tuple[Any, ...]:
+    return tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
+def _can_alias(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "cpu" and tensor.dtype in _ALIASED
+
+
+def _view(segment: Segment, entry: Entry, region: str) -> torch.Tensor:
+    return torch.frombuffer(segment.memory, dtype=_TORCH[entry.dtype], count=entry.count,
+                            offset=segment.offset_of(entry, region)).view(entry.shape)
+
+
+def _is_finite(tensor: torch.Tensor) -> bool:
+    """The sum tells at the speed of memory; a sum may overflow where no number does."""
+    return bool(torch.isfinite(tensor.sum())) or bool(torch.isfinite(tensor).all())
+
+
+def _before_step(optimizer: Any, action: Any) -> Any:
+    """Calls `action` before each step of this optimizer; returns what undoes that.
+
+    The method is bound to the instance, for schedulers of learning rates take `step.__func__`, and
+    keeps the attributes that they mark it with.
+    """
+    inner = optimizer.step
+
+    def step(self: Any, closure: Any = None, *arguments: Any, **options: Any) -> Any:
+        if closure is None:
+            action()
+            return inner(*arguments, **options)
+
+        def corrected() -> Any:
+            loss = closure()
+            action()
+            return loss
+        return inner(corrected, *arguments, **options)
+
+    step.__dict__.update(getattr(inner, "__dict__", {}))
+    wrapped = step.__get__(optimizer)
+    had_own = "step" in vars(optimizer)
+    optimizer.step = wrapped
+
+    def undo() -> None:
+        if vars(optimizer).get("step") is not wrapped:
+            return  # wrapped again since by a scheduler; without corrections it only passes on
+        if had_own:
+            optimizer.step = inner
+        else:
+            del optimizer.step
+    return undo

@@ -1,0 +1,442 @@
+#!/usr/bin/env python3
+"""A session with a daemon, from finding its socket to the end, with arrays of numpy.
+
+    session_test.py
+
+Exit code 77, and a word, where there is no python3-numpy.
+"""
+import os
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients" / "python"))
+from fake_daemon import SKIPPED, FakeDaemon  # noqa: E402
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: python3-numpy is not installed")
+    sys.exit(SKIPPED)
+
+import starling  # noqa: E402
+
+
+def vector(*values):
+    return {"w": numpy.array(values, dtype="float64")}
+
+
+def attached(script, tensors=None, **options):
+    daemon = FakeDaemon()
+    daemon.run(script)
+    return daemon, starling.attach(tensors=tensors or vector(1, 2), socket=daemon.path, **options)
+
+
+class Rounds(unittest.TestCase):
+    def test_every_count_steps_are_one_exchange(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome(node="n3", algorithm="gt")
+            for count in (1, 3):
+                trainer.step(count, place=2, nodes=5)
+                told.append(trainer.done())
+            self.assertEqual(trainer.progress, 4)
+            self.assertEqual(list(trainer.numbers("w")), [5, 6])
+            trainer.end("goal reached")
+        daemon, swarm = attached(script)
+        with daemon:
+            status = swarm.status
+            self.assertEqual((status.node, status.algorithm, status.place, status.nodes),
+                             ("n3", "gt", 2, 5))
+            going = []
+            for number in range(4):
+                swarm.tensors["w"] += 1
+                going.append(swarm.step(loss=number, samples=8))
+        self.assertEqual(going, [True, True, True, False])
+        self.assertEqual([one["steps"] for one in told], [1, 3])
+        self.assertEqual([one["samples"] for one in told], [8, 24])
+        self.assertEqual([one["loss"] for one in told], [0, 2])
+        self.assertEqual(swarm.end_reason, "goal reached")
+        self.assertEqual((swarm.status.exchanges, swarm.status.steps), (2, 4))
+        self.assertEqual(swarm.status.copied_bytes, 0)
+        self.assertFalse(swarm.step())
+        self.assertEqual(swarm.tensors["w"].tolist(), [5, 6])
+
+    def test_a_run_that_is_over_already_ends_the_loop(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("w", [7, 8])
+            trainer.end(model=True)
+        daemon, swarm = attached(script)
+        with daemon:
+            self.assertEqual(list(swarm.batches([1, 2])), [])
+            self.assertFalse(swarm.step())
+            self.assertEqual(swarm.tensors["w"].tolist(), [7, 8])
+
+    def test_the_hello_says_what_the_trainer_is(self):
+        hellos = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            hellos.append((trainer.hello, trainer.table))
+            trainer.welcome()
+            trainer.end()
+        tensors = {**vector(1), "seen": numpy.array(3, dtype="int32"), "none": numpy.zeros((0, 2))}
+        daemon, _ = attached(script, tensors, samples=12, roles={"w": "statistic"})
+        with daemon:
+            daemon.finish()
+        (hello, table), = hellos
+        self.assertEqual((hello["client"], hello["mode"], hello["samples"], hello["corrects"],
+                          hello["evaluates"]), ("python 0.1", "loop", 12, False, False))
+        self.assertNotIn("correction", hello)
+        self.assertEqual([(row["name"], row["shape"], row["dtype"], row["role"]) for row in table],
+                         [("w", [1], "f64", "statistic"), ("seen", [], "i64", "donor")])
+
+    def test_a_correction_is_added_where_the_daemon_asks(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertTrue(trainer.hello["corrects"])
+            trainer.welcome()
+            trainer.write("w", [10, -10], "correction")
+            trainer.step(corrects=True)
+            trainer.done()
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, corrects=True)
+        with daemon:
+            for expected in ([11, -9], [1, 1]):
+                gradients = {"w": numpy.ones(2)}
+                self.assertIs(swarm.correct(gradients), gradients)
+                self.assertEqual(gradients["w"].tolist(), expected)
+                swarm.step()
+
+    def test_log_leaves_out_what_is_not_finite(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            told.append(trainer.hear("log")["metrics"])
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon:
+            swarm.log(accuracy=0.5, loss=float("inf"), rmse=numpy.float32(2))
+            swarm.log(loss=float("nan"))
+            swarm.step()
+        self.assertEqual(told, [{"accuracy": 0.5, "rmse": 2}])
+
+    def test_a_number_that_is_not_finite_is_refused(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            for values in ([1e308, 1e308], [1, 2]):
+                trainer.write("w", values)
+                trainer.step()
+                told.append(trainer.done().get("refusal"))
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            swarm.step()  # the sum overflows and every number is finite
+            swarm.tensors["w"][1] = numpy.inf
+            swarm.step()
+        self.assertEqual(told, [None, "w is not finite after 1 steps in round 2"])
+
+    def test_batches_are_those_of_this_place_and_repeat_until_the_end(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(5, place=1, nodes=3)
+            self.assertEqual(trainer.done()["samples"], 20)
+            trainer.end()
+        daemon, swarm = attached(script)
+        seen = []
+        with daemon:
+            for batch in swarm.batches([numpy.full((4, 1), number) for number in range(6)]):
+                seen.append(int(batch[0, 0]))
+                swarm.step()
+        self.assertEqual(seen, [1, 4, 1, 4, 1])
+
+    def test_an_iterator_and_a_loader_of_nothing_are_refused(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(1, place=1, nodes=2)
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon:
+            with self.assertRaisesRegex(ValueError, "only once"):
+                next(swarm.batches(iter([1])))
+            with self.assertRaisesRegex(ValueError, "no batch"):
+                next(swarm.batches([]))
+            with self.assertWarnsRegex(RuntimeWarning, "holds no batch"):
+                self.assertEqual(next(swarm.batches(["only"])), "only")
+            swarm.step()
+
+
+class Ends(unittest.TestCase):
+    def test_close_says_so_and_an_exception_does_not(self):
+        def script(daemon):
+            for in_order in (True, False):
+                trainer = daemon.accept()
+                trainer.welcome()
+                trainer.step()
+                if in_order:
+                    trainer.hear("close")
+                trainer.hear_nothing_more()
+        with FakeDaemon() as daemon:
+            daemon.run(script)
+            with starling.attach(tensors=vector(1), socket=daemon.path) as swarm:
+                pass
+            swarm.close()
+            self.assertEqual(swarm.end_reason, "closed by the trainer")
+            self.assertFalse(swarm.step())
+            with self.assertRaises(KeyError):
+                with starling.attach(tensors=vector(1), socket=daemon.path):
+                    raise KeyError
+
+    def test_a_refusal_gives_the_reason_of_the_daemon(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.say("refused", reason="a trainer is attached already")
+            trainer.kill()
+        with FakeDaemon() as daemon:
+            daemon.run(script)
+            with self.assertRaisesRegex(starling.Refused, "a trainer is attached already"):
+                starling.attach(tensors=vector(1), socket=daemon.path, wait=True)
+
+    def test_a_session_that_the_daemon_ends_by_a_refusal_says_why(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.say("refused", reason="the schema differs")
+            trainer.kill()
+        daemon, swarm = attached(script)
+        with daemon:
+            daemon.finish()  # so that `done` finds a closed socket
+            with self.assertRaisesRegex(starling.Refused, "the schema differs"):
+                swarm.step()
+
+    def test_a_daemon_of_another_version_is_refused(self):
+        with FakeDaemon() as daemon:
+            daemon.run(lambda daemon: daemon.accept().welcome(version=2))
+            with self.assertRaisesRegex(starling.Refused, "version 2 .* version 1"):
+                starling.attach(tensors=vector(1), socket=daemon.path)
+
+    def test_nonsense_of_the_daemon_is_told(self):
+        for kind, fields in (("gradient", {}), ("step", {"count": 0}), ("step", {"count": "many"})):
+            def script(daemon):
+                trainer = daemon.accept()
+                trainer.welcome()
+                trainer.say(kind, **fields)
+            with self.subTest(kind), FakeDaemon() as daemon:
+                daemon.run(script)
+                with self.assertRaisesRegex(starling.Garbled, "expected step"):
+                    starling.attach(tensors=vector(1), socket=daemon.path)
+
+    def test_a_child_of_the_trainer_does_not_hold_the_connection(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.hear_nothing_more()
+        daemon, swarm = attached(script)
+        with daemon:
+            reading, writing = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(writing)
+                os.read(reading, 1)
+                os._exit(0)
+            swarm._session.drop()
+            daemon.finish()
+            os.write(writing, b"x")
+            os.waitpid(child, 0)
+            os.close(reading)
+            os.close(writing)
+
+
+class DeadDaemons(unittest.TestCase):
+    def test_a_daemon_that_is_killed_raises(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            trainer.kill()
+        daemon, swarm = attached(script)
+        with daemon:
+            for _ in range(2):
+                with self.assertRaisesRegex(starling.DaemonGone, "attach again"):
+                    swarm.step()
+            self.assertTrue(swarm.is_running)
+            swarm.close()
+
+    def test_a_daemon_that_is_killed_within_the_steps_raises(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(2)
+            trainer.kill()
+        daemon, swarm = attached(script)
+        with daemon:
+            daemon.finish()
+            swarm.log(loss=1)  # not noticed here
+            self.assertTrue(swarm.step())
+            with self.assertRaises(starling.DaemonGone):
+                swarm.step()
+
+    def test_a_daemon_that_is_killed_while_the_trainer_joins_raises(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.kill()
+        with FakeDaemon() as daemon:
+            daemon.run(script)
+            with self.assertRaises(starling.DaemonGone):
+                starling.attach(tensors=vector(1), socket=daemon.path)
+
+    def test_with_wait_the_loop_goes_on_from_the_next_daemon(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(1)
+            trainer.done()
+            daemon.stop_listening()
+            trainer.kill()
+            daemon.listen()
+            trainer = daemon.accept()
+            self.assertEqual(list(trainer.numbers("w")), [2, 3])
+            trainer.welcome()
+            trainer.write("w", [10, 20])
+            trainer.step(2)
+            self.assertEqual(trainer.done()["steps"], 2)
+            self.assertEqual(list(trainer.numbers("w")), [12, 22])
+            trainer.end()
+        daemon, swarm = attached(script, wait=True)
+        with daemon:
+            while swarm.is_running:
+                swarm.tensors["w"] += 1
+                swarm.step()
+        self.assertEqual(swarm.status.steps, 3)
+
+    def test_with_wait_a_daemon_may_start_later(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "trainer.sock")
+            found = threading.Event()
+            daemons = []
+
+            def start(seconds):
+                """In place of the pause between two looks."""
+                found.set()
+                daemons.append(FakeDaemon(path))
+
+                def script(daemon):
+                    trainer = daemon.accept()
+                    trainer.welcome()
+                    trainer.end()
+                daemons[0].run(script)
+            with mock.patch("starling.session.time.sleep", start):
+                swarm = starling.attach(tensors=vector(1), socket=path, wait=True)
+            with daemons[0]:
+                self.assertTrue(found.is_set())
+                self.assertEqual(swarm.end_reason, "enough rounds")
+
+    def test_an_attach_without_an_answer_times_out(self):
+        with FakeDaemon() as daemon:
+            with self.assertRaisesRegex(starling.TimedOut, "did not answer in time"):
+                starling.attach(tensors=vector(1), socket=daemon.path, timeout=0.01)
+        with self.assertRaisesRegex(starling.TimedOut, "there is no socket /nowhere"):
+            starling.attach(tensors=vector(1), socket="/nowhere", wait=True, timeout=0)
+
+
+class Sockets(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "starling"
+        self.folder.mkdir()
+        environment = {"XDG_RUNTIME_DIR": folder.name}
+        patch = mock.patch.dict(os.environ, environment)
+        patch.start()
+        self.addCleanup(patch.stop)
+        os.environ.pop("STARLING_SOCKET", None)
+        # The folder in /tmp may hold sockets of this machine's daemons.
+        from starling import find
+        first_only = mock.patch.object(find, "folders", lambda: [self.folder])
+        first_only.start()
+        self.addCleanup(first_only.stop)
+
+    def found(self):
+        from starling.find import find_socket
+        return find_socket()
+
+    def test_the_only_socket_is_taken_and_of_several_none(self):
+        with self.assertRaisesRegex(starling.NotFound, f"no socket of a daemon in {self.folder}"):
+            self.found()
+        with FakeDaemon(str(self.folder / "a.sock")):
+            self.assertEqual(self.found(), str(self.folder / "a.sock"))
+            with FakeDaemon(str(self.folder / "b.sock")):
+                with self.assertRaisesRegex(starling.NotFound, r"2 sockets .*a\.sock, .*b\.sock"):
+                    self.found()
+
+    def test_the_environment_goes_before_the_folder(self):
+        os.environ["STARLING_SOCKET"] = "/other.sock"
+        with FakeDaemon(str(self.folder / "a.sock")):
+            self.assertEqual(self.found(), "/other.sock")
+
+    def test_a_folder_of_another_user_is_passed_over(self):
+        with FakeDaemon(str(self.folder / "a.sock")):
+            with mock.patch("os.getuid", lambda: 1 + self.folder.stat().st_uid):
+                with self.assertRaisesRegex(starling.NotFound, "no socket"):
+                    self.found()
+
+    def test_a_socket_that_nobody_listens_at_is_told(self):
+        path = self.folder / "a.sock"
+        daemon = FakeDaemon(str(path))
+        daemon._listener.close()
+        with self.assertRaisesRegex(starling.NotFound, f"nobody listens at {path}"):
+            starling.attach(tensors=vector(1))
+        with self.assertRaisesRegex(starling.NotFound, "longer than the 107 bytes"):
+            starling.attach(tensors=vector(1), socket="/" + "x" * 107)
+
+
+class Arguments(unittest.TestCase):
+    def test_wrong_arguments_are_told_before_anything_is_sent(self):
+        for error, text, options in (
+                (TypeError, "either a torch module or tensors", {}),
+                (TypeError, "either a torch module or tensors", {"model": 1, "tensors": {}}),
+                (TypeError, "tensor w holds complex128", {"tensors": {"w": [1j]}}),
+                (ValueError, "there is no tensor", {"tensors": {}}),
+                (ValueError, "holds integers", {"tensors": {"w": [1]}, "roles": {"w": "averaged"}}),
+                (ValueError, "none of", {"tensors": {"w": [1.0]}, "roles": {"w": "mean"}})):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                starling.attach(socket="/nowhere", **options)
+
+
+class Alone(unittest.TestCase):
+    def test_the_loop_alone_takes_its_steps_and_ends(self):
+        with starling.alone(steps=3) as swarm:
+            seen = []
+            for batch in swarm.batches([1, 2]):
+                seen.append(batch)
+                swarm.step(loss=1.0)
+        self.assertEqual(seen, [1, 2, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

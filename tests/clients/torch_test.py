@@ -1,0 +1,475 @@
+#!/usr/bin/env python3
+"""A module of PyTorch beside a daemon: what aliases the segment, what is copied, what is added.
+
+    torch_test.py
+
+Exit code 77, and a word, where there is no python3-torch.
+"""
+import sys
+import unittest
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients" / "python"))
+from fake_daemon import SKIPPED, FakeDaemon  # noqa: E402
+
+try:
+    import torch
+except ImportError:
+    print("skipped: python3-torch is not installed")
+    sys.exit(SKIPPED)
+
+import starling  # noqa: E402
+
+
+def linear():
+    """One neuron: weight (1, 2) = (1, 2), no bias."""
+    model = torch.nn.Linear(2, 1, bias=False)
+    model.weight.data = torch.tensor([[1.0, 2.0]])
+    return model
+
+
+def take_step(model, optimizer):
+    """Its gradient is (1, 3)."""
+    optimizer.zero_grad()
+    model(torch.tensor([[1.0, 3.0]])).sum().backward()
+    optimizer.step()
+
+
+def attached(script, model, optimizer=None, **options):
+    daemon = FakeDaemon()
+    daemon.run(script)
+    return daemon, starling.attach(model, optimizer, socket=daemon.path, **options)
+
+
+def one_round(trainer, count=1, **fields):
+    trainer.welcome()
+    trainer.step(count, **fields)
+    done = trainer.done()
+    trainer.end()
+    return done
+
+
+class Aliases(unittest.TestCase):
+    def test_the_network_reads_and_writes_the_parameters_themselves(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertEqual(list(trainer.numbers("weight")), [1, 2])
+            trainer.welcome()
+            trainer.write("weight", [10, 20])
+            trainer.step()
+            done = trainer.done()
+            self.assertEqual(list(trainer.numbers("weight")), [9, 17])
+            self.assertEqual(done["learning_rate"], 1.0)
+            trainer.write("weight", [30, 40])
+            trainer.end(model=True)
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            self.assertEqual(model.weight.tolist(), [[10, 20]])
+            take_step(model, optimizer)
+            self.assertFalse(swarm.step(loss=torch.tensor(0.5)))
+            self.assertEqual(model.weight.tolist(), [[30, 40]])
+            self.assertEqual(swarm.status.copied_bytes, 0)
+            self.assertEqual(swarm.end_reason, "enough rounds")
+
+    def test_the_alias_survives_adam_and_load_state_dict_and_batch_norm(self):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+        state = {name: value.clone() for name, value in model.state_dict().items()}
+        optimizer = torch.optim.Adam(model.parameters())
+        seen = {}
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            for _ in range(2):
+                trainer.step(2)
+                trainer.done()
+                seen.update({row["name"]: list(trainer.numbers(row["name"]))
+                             for row in trainer.table})
+            trainer.end()
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            for batch in range(4):
+                if batch == 2:
+                    model.load_state_dict(state)
+                optimizer.zero_grad()
+                model(torch.randn(5, 3)).square().sum().backward()
+                optimizer.step()
+                swarm.step()
+            self.assertEqual(swarm.status.copied_bytes, 0)
+        for name, value in model.state_dict().items():
+            self.assertEqual(seen[name], value.flatten().tolist(), name)
+        self.assertEqual(seen["1.num_batches_tracked"], [2])
+
+    def test_a_saved_model_holds_its_own_numbers_only(self):
+        import io
+        model = linear()
+        daemon, swarm = attached(lambda daemon: one_round(daemon.accept()), model)
+        with daemon:
+            file = io.BytesIO()
+            torch.save(model.state_dict(), file)
+            self.assertLess(len(file.getvalue()), 2000)
+            swarm.step()
+
+    def test_parameters_that_are_not_contiguous_become_so(self):
+        model = torch.nn.Linear(2, 2, bias=False)
+        model.weight.data = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            seen.extend(trainer.numbers("weight"))
+            one_round(trainer)
+        daemon, swarm = attached(script, model)
+        with daemon:
+            self.assertTrue(model.weight.is_contiguous())
+            swarm.step()
+        self.assertEqual(seen, [1, 3, 2, 4])
+        self.assertEqual(swarm.status.copied_bytes, 0)
+
+
+class Roles(unittest.TestCase):
+    def test_parameters_are_averaged_and_statistics_and_counters_have_their_roles(self):
+        model = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
+        model.register_buffer("table", torch.ones(3))
+        model.register_buffer("passing", torch.ones(3), persistent=False)
+        rows = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            rows.extend(trainer.table)
+            one_round(trainer)
+        daemon, swarm = attached(script, model, local=["table"])
+        with daemon:
+            swarm.step()
+        names = [row["name"] for row in rows]
+        self.assertEqual(names, list(model.state_dict()))
+        roles = {row["name"]: (row["role"], row["dtype"]) for row in rows}
+        self.assertEqual(roles["0.weight"], ("averaged", "f32"))
+        self.assertEqual(roles["1.bias"], ("averaged", "f32"))
+        self.assertEqual(roles["1.running_mean"], ("statistic", "f32"))
+        self.assertEqual(roles["1.running_var"], ("statistic", "f32"))
+        self.assertEqual(roles["1.num_batches_tracked"], ("donor", "i64"))
+        self.assertEqual(roles["table"], ("local", "f32"))
+        shapes = {row["name"]: row["shape"] for row in rows}
+        self.assertEqual(shapes["0.weight"], [2, 1, 3, 3])
+        self.assertEqual(shapes["1.num_batches_tracked"], [])
+
+    def test_tied_weights_are_one_tensor(self):
+        class Tied(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inside = torch.nn.Linear(2, 2, bias=False)
+                self.outside = torch.nn.Linear(2, 2, bias=False)
+                self.outside.weight = self.inside.weight
+                self.third = torch.nn.Linear(2, 2, bias=False)
+                self.third.weight.data = self.inside.weight.data  # another Parameter
+        rows = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            rows.extend(trainer.table)
+            trainer.welcome()
+            trainer.write("inside.weight", [1, 2, 3, 4])
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        model = Tied()
+        daemon, swarm = attached(script, model)
+        with daemon:
+            self.assertEqual([row["name"] for row in rows], ["inside.weight"])
+            for layer in (model.inside, model.outside, model.third):
+                self.assertEqual(layer.weight.tolist(), [[1, 2], [3, 4]])
+            self.assertIs(model.outside.weight, model.inside.weight)
+            swarm.step()
+        self.assertEqual(swarm.status.copied_bytes, 0)
+
+    def test_memory_shared_in_two_shapes_is_refused(self):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 3, bias=False),
+                                    torch.nn.Linear(3, 2, bias=False))
+        model[1].weight.data = model[0].weight.data.t()
+        with self.assertRaisesRegex(TypeError, "1.weight and 0.weight share memory"):
+            starling.attach(model, socket="/nowhere")
+
+    def test_a_name_that_no_tensor_has_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "no tensor is called wieght; there are weight"):
+            starling.attach(linear(), socket="/nowhere", local=["wieght"])
+
+
+class Corrections(unittest.TestCase):
+    def corrected(self, optimizer_of, scheduler=None, steps=1):
+        """The weight after `steps` corrected steps; the correction is (10, -10)."""
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertTrue(trainer.hello["corrects"])
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(steps, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = optimizer_of(model.parameters())
+        schedule = scheduler(optimizer) if scheduler else None
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            for _ in range(steps):
+                take_step(model, optimizer)
+                if schedule is not None:
+                    schedule.step()
+                swarm.step()
+        return model.weight.flatten().tolist()
+
+    def test_the_correction_is_added_to_the_gradient(self):
+        self.assertEqual(self.corrected(lambda p: torch.optim.SGD(p, lr=1.0)), [1 - 11, 2 + 7])
+
+    def test_adam_sees_the_corrected_gradient(self):
+        reference = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        adam = torch.optim.Adam([reference], lr=0.1)
+        for _ in range(3):
+            reference.grad = torch.tensor([11.0, -7.0])
+            adam.step()
+        got = self.corrected(lambda p: torch.optim.Adam(p, lr=0.1), steps=3)
+        self.assertEqual(got, reference.tolist())
+
+    def test_it_is_added_once_under_a_schedule_made_before(self):
+        def halved(optimizer):
+            return torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            got = self.corrected(lambda p: torch.optim.SGD(p, lr=1.0), halved, steps=2)
+        self.assertEqual(got, [1 - 11 - 5.5, 2 + 7 + 3.5])
+
+    def test_it_is_added_once_under_a_schedule_made_after(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(2, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+            for _ in range(2):
+                take_step(model, optimizer)
+                schedule.step()
+                swarm.step()
+            take_step(model, optimizer)  # after the end, without a correction
+        self.assertEqual(model.weight.tolist(), [[1 - 11 - 5.5 - 0.25, 2 + 7 + 3.5 - 0.75]])
+
+    def test_a_closure_is_corrected_too(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(1, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = model(torch.tensor([[1.0, 3.0]])).sum()
+            loss.backward()
+            return loss
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            optimizer.step(closure)
+            swarm.step()
+        self.assertEqual(model.weight.tolist(), [[1 - 11, 2 + 7]])
+
+    def test_a_round_without_correction_steps_as_ever_and_the_end_undoes_it(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.write("weight", [10, -10], "correction")
+            one_round(trainer)
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            self.assertIn("step", vars(optimizer))
+            take_step(model, optimizer)
+            swarm.step()
+        self.assertEqual(model.weight.tolist(), [[0, -1]])
+        self.assertNotIn("step", vars(optimizer))
+
+    def test_an_optimizer_of_half_the_model_does_not_correct(self):
+        model = torch.nn.Sequential(linear(), torch.nn.Linear(1, 1))
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            told.append(trainer.hello["corrects"])
+            one_round(trainer)
+        daemon, swarm = attached(script, model, torch.optim.SGD(model[0].parameters(), lr=1.0))
+        with daemon:
+            swarm.step()
+        self.assertEqual(told, [False])
+
+
+class Copies(unittest.TestCase):
+    def test_a_broken_alias_is_copied_and_told_once(self):
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            for given in (5, 7, 9):
+                trainer.write("weight", [given, given])
+                trainer.step()
+                trainer.done()
+                seen.append(list(trainer.numbers("weight")))
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for number in range(3):
+                if number == 1:
+                    model.weight.data = model.weight.data.clone()
+                take_step(model, optimizer)
+                swarm.step()
+        self.assertEqual(seen, [[4, 2], [6, 4], [8, 6]])
+        self.assertEqual([str(one.message)[:18] for one in caught], ["1 tensors (weight,"])
+        self.assertEqual(swarm.status.copied_bytes, 8 * 3)  # out, in, out
+
+    def test_a_parameter_that_is_replaced_is_found(self):
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            seen.extend(trainer.numbers("weight"))
+            trainer.write("weight", [1, 1])
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        model = linear()
+        daemon, swarm = attached(script, model)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.weight = torch.nn.Parameter(torch.tensor([[7.0, 8.0]]))
+            swarm.step()
+            self.assertEqual(model.weight.tolist(), [[1, 1]])
+            swarm.step()
+        self.assertEqual(seen, [7, 8])
+
+    def test_half_precision_does_not_round_what_the_network_holds(self):
+        given = [1 + 2 ** -20, 3 + 2 ** -19]
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertEqual(trainer.row("weight")["dtype"], "f32")
+            trainer.welcome()
+            trainer.write("weight", given)
+            trainer.step()
+            trainer.done()
+            seen.append(list(trainer.numbers("weight")))
+            trainer.step()
+            trainer.done()
+            seen.append(list(trainer.numbers("weight")))
+            trainer.end()
+        model = linear().to(torch.bfloat16)
+        daemon, swarm = attached(script, model)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(model.weight.tolist(), [[1, 3]])
+            swarm.step()
+            model.weight.data.add_(0.5)
+            swarm.step()
+        self.assertEqual(seen, [given, [value + 0.5 for value in given]])
+
+    def test_small_integers_travel_as_i64(self):
+        model = linear()
+        model.register_buffer("mask", torch.tensor([True, False]))
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            seen.append((trainer.row("mask")["dtype"], list(trainer.numbers("mask"))))
+            trainer.welcome()
+            trainer.write("mask", [0, 1])
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, model)
+        with daemon:
+            self.assertEqual(model.mask.tolist(), [False, True])
+            swarm.step()
+        self.assertEqual(seen, [("i64", [1, 0])])
+
+
+class Faults(unittest.TestCase):
+    def test_a_loss_that_is_not_finite_is_refused(self):
+        told = []
+        daemon, swarm = attached(lambda daemon: told.append(one_round(daemon.accept())), linear())
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            swarm.step(loss=torch.tensor(float("nan")))
+        self.assertEqual(told[0]["refusal"], "the loss is nan after 1 steps in round 1")
+        self.assertNotIn("loss", told[0])
+
+    def test_parameters_that_are_not_finite_are_refused_and_leave_nothing_in_adam(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            told.append(trainer.done())
+            trainer.write("weight", [1, 2])
+            trainer.step()
+            told.append(trainer.done())
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            model.weight.grad = torch.tensor([[float("nan"), 1.0]])
+            optimizer.step()
+            with self.assertWarnsRegex(RuntimeWarning, "not shared"):
+                swarm.step(loss=1.0)
+            take_step(model, optimizer)
+            swarm.step(loss=1.0)
+        self.assertEqual(told[0]["refusal"], "weight is not finite after 1 steps in round 1")
+        self.assertNotIn("refusal", told[1])
+        self.assertEqual([round(value, 5) for value in model.weight.flatten().tolist()], [0.9, 1.9])
+
+
+class Shares(unittest.TestCase):
+    def test_a_data_loader_gives_the_samples_of_this_place(self):
+        data = torch.utils.data.TensorDataset(torch.arange(10.0).view(10, 1))
+        loader = torch.utils.data.DataLoader(data, batch_size=2, shuffle=True)
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step(6, place=1, nodes=2)
+            told.append(trainer.done())
+            trainer.end()
+        daemon, swarm = attached(script, linear())
+        seen = []
+        with daemon:
+            for batch, in swarm.batches(loader):
+                seen.append(batch.flatten().tolist())
+                swarm.step()
+        self.assertEqual(len(seen), 6)
+        self.assertEqual(sorted(sum(seen[:3], [])), [1, 3, 5, 7, 9])
+        self.assertEqual(sorted(sum(seen[3:], [])), [1, 3, 5, 7, 9])
+        self.assertEqual(told[0]["samples"], 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
