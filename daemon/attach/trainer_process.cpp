@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "daemon/process/child_process.h"
@@ -37,9 +36,11 @@ void end(ChildProcess& child) {
 
 TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
                                const std::string& node, std::function<void()> on_success)
-    : command_(std::move(command)), on_success_(std::move(on_success)) {
-  ::setenv("STARLING_SOCKET", socket.c_str(), 1);
-  ::setenv("STARLING_NODE", node.c_str(), 1);
+    : command_(std::move(command)),
+      arguments_{
+          "/usr/bin/env", "STARLING_SOCKET=" + socket, "STARLING_NODE=" + node, "/bin/sh", "-c",
+          command_},
+      on_success_(std::move(on_success)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -59,7 +60,7 @@ void TrainerProcess::run() {
   milliseconds pause = kFirstPause;
   while (!stopping_) {
     const auto begun = steady_clock::now();
-    auto child = ChildProcess::start({"/bin/sh", "-c", command_}, "");
+    auto child = ChildProcess::start(arguments_, "");
     if (!child) {
       log::warning("trainer.command: {}", child.error().text);
     } else {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace starling::daemon {
 
@@ -26,6 +27,7 @@ class TrainerProcess {
   bool pauses(std::chrono::milliseconds time);
 
   std::string command_;
+  std::vector<std::string> arguments_;
   std::function<void()> on_success_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;  // last: it uses everything above

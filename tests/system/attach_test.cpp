@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
@@ -23,6 +25,12 @@ namespace {
 // The first number of nodes whose ring does not average exactly: there a correction shows.
 constexpr std::size_t kNodes = 4;
 constexpr double kRate = 0.2;
+
+// Where nothing is yet.
+std::string socket_path(const std::string& name) {
+  const std::filesystem::path beside = testing::temporary_file("sockets", "");
+  return beside.parent_path() / (name + ".sock");
+}
 
 models::DataOptions site_data(std::size_t node) {
   models::DataOptions data;
@@ -113,9 +121,7 @@ Course run_nodes(const std::string& algorithm, const std::string& way) {
         "--stop.rounds=40",
         "--stop.stay=true"};
     if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
-    const std::string socket =
-        testing::temporary_file(way + algorithm + std::to_string(k) + ".sock", "");
-    std::remove(socket.c_str());
+    const std::string socket = socket_path(way + algorithm + std::to_string(k));
     if (is_own) arguments.push_back("--trainer.socket=" + socket);
     nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
     if (is_own)
@@ -157,4 +163,99 @@ TEST_CASE("A trainer of one's own walks where the built-in model walks") {
         CHECK(own.losses[k] == doctest::Approx(built_in.losses[k]).epsilon(1e-10));
     }
   }
+}
+
+// ---- what a trainer does to its node by going
+
+namespace {
+
+constexpr double kGarbage = 1e30;
+
+// A node that trains with a partner until it is told to stop; both by trainers of the test.
+struct Pair {
+  Pair() {
+    for (std::size_t k = 0; k < 2; ++k) {
+      std::vector<std::string> arguments = {"--model.precision=f64", "--model.kind=external",
+                                            "--optim.algorithm=dpsgd", "--cluster.expect=2",
+                                            "--trainer.socket=" + socket(k)};
+      if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
+      nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
+    }
+    partner = std::async(std::launch::async, [path = socket(1)] { steps_towards(path, 2); });
+  }
+  ~Pair() { nodes.clear(); }
+
+  std::string socket(std::size_t k) const { return socket_path("pair-" + std::to_string(k)); }
+  // Half of the way to `goal` in each round, until the run ends.
+  static void steps_towards(const std::string& path, double goal) {
+    TrainerClient client(path, {});
+    client.run([&](const json&) -> json {
+      for (double& x : client.values()) x += (goal - x) / 2;
+      return {{"loss", 1.0}};
+    });
+  }
+  bool goes_on(std::size_t k) {
+    const std::uint64_t round = nodes[k]->round();
+    return eventually([&] { return nodes[k]->round() > round + 20; });
+  }
+  std::string state() { return nodes[0]->get("/v1/status")["trainer"].value("state", ""); }
+
+  std::vector<std::unique_ptr<Daemon>> nodes;
+  std::future<void> partner;
+};
+
+// Takes some rounds, and goes in the middle of one behind spoilt numbers.
+std::vector<double> crash(const std::string& path, std::uint64_t rounds) {
+  TrainerClient client(path, {});
+  client.say_hello();
+  CHECK(client.receive()["kind"] == "welcome");
+  std::vector<double> first;
+  for (std::uint64_t round = 0; round <= rounds; ++round) {
+    const json request = client.receive();
+    CHECK(request["kind"] == "step");
+    if (first.empty()) first.assign(client.values().begin(), client.values().end());
+    for (double& x : client.values()) x = round < rounds ? x + (1 - x) / 2 : kGarbage;
+    if (round < rounds) client.send({{"kind", "done"}, {"job", request["job"]}, {"loss", 1.0}});
+  }
+  return first;
+}
+
+}  // namespace
+
+TEST_CASE("A trainer that crashes leaves its node whole and its neighbour at work") {
+  Pair pair;
+  crash(pair.socket(0), 30);
+  CHECK(eventually([&] { return pair.state() == "lost"; }));
+  CHECK(eventually([&] { return pair.nodes[0]->get("/v1/status")["node"]["state"] == "paused"; }));
+  CHECK(pair.goes_on(1));
+  for (int attempt = 0; attempt < 5; ++attempt)
+    for (const double x : crash(pair.socket(0), 3)) CHECK(std::abs(x) < 10);
+  auto last = std::async(std::launch::async, [&] { Pair::steps_towards(pair.socket(0), 1); });
+  CHECK(eventually([&] { return pair.state() == "training" || pair.state() == "exchanging"; }));
+  CHECK(pair.goes_on(0));
+  pair.nodes.clear();
+  last.get();
+}
+
+TEST_CASE("Parameters that are not finite are not taken") {
+  Pair pair;
+  auto spoilt = std::async(std::launch::async, [&] {
+    TrainerClient client(pair.socket(0), {});
+    client.run([&](const json& request) -> json {
+      const bool is_broken = request["job"].get<std::uint64_t>() % 2 == 0;
+      for (double& x : client.values()) x = is_broken ? std::nan("") : x + (1 - x) / 2;
+      return {{"loss", 1.0}};
+    });
+  });
+  CHECK(pair.goes_on(0));
+  const json status = pair.nodes[0]->get("/v1/status");
+  CHECK(status["run"].value("problem", "").find("not finite") != std::string::npos);
+  const auto reply =
+      daemon::http_request(pair.nodes[0]->http(), "GET", "/v1/model", "", std::chrono::seconds(30));
+  REQUIRE(reply.has_value());
+  const auto file = daemon::read_safetensors(reply->body);
+  REQUIRE(file.has_value());
+  for (const double x : file->tensors.at("x").numbers) CHECK(std::abs(x) < 10);
+  pair.nodes.clear();
+  spoilt.get();
 }
