@@ -171,6 +171,30 @@ def predicts(document, program, folder, nodes):
     assert document.check(node, "post", "/v1/predict", answer) == 200, answer[2]
 
 
+TRAINER = """
+import numpy, os, starling
+swarm = starling.attach(tensors={"x": numpy.zeros(4)})
+while swarm.step(loss=1.0) and not os.path.exists(os.environ["GO"]):
+    pass
+os._exit(1)
+"""
+
+
+def trains_outside(document, program, repository, folder, nodes):
+    """A node whose model is a trainer's, and that loses the trainer."""
+    script, go = Path(folder) / "train.py", Path(folder) / "go"
+    script.write_text(TRAINER)
+    command = (f"GO={go} PYTHONPATH={repository / 'clients/python'} {sys.executable} {script}")
+    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock")
+    nodes.append(node)
+    node.wait_for("training")
+    eventually(lambda: node.get("/v1/status")["trainer"]["exchanges"] > 10, "the trainer exchanges")
+    document.ask_all(node)
+    go.touch()
+    eventually(lambda: node.get("/v1/status")["trainer"]["state"] == "lost", "the trainer is lost")
+    document.ask_all(node)
+
+
 def every_state(program, document, first, nodes):
     def start(name, *arguments):
         nodes.append(Node(program, name, *arguments))
@@ -222,6 +246,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             every_state(program, document, nodes[0], nodes)
             predicts(document, program, folder, nodes)
+            trains_outside(document, program, repository, folder, nodes)
         unseen = {field for field in document.fields() if field not in document.seen} - RARE
         unseen = {field for field in unseen if not field.startswith(("Rows.", "Address.", "Nothing."))}
         assert not unseen, f"never seen in an answer: {sorted(unseen)}"
