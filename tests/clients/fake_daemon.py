@@ -145,8 +145,12 @@ class FakeDaemon:
         os.unlink(self.path)
 
     def accept(self):
-        self._trainers.append(Trainer(self._listener.accept()[0]))
+        self._trainers.append(Trainer(self.accept_raw()))
         return self._trainers[-1]
+
+    def accept_raw(self):
+        """The socket of a client that need not say hello; the caller closes it."""
+        return self._listener.accept()[0]
 
     def run(self, script):
         """Starts the script in a thread."""
@@ -156,6 +160,8 @@ class FakeDaemon:
             except BaseException as error:  # what it is, finish() tells
                 self._failure = error
                 self._listener.close()
+                for trainer in self._trainers:
+                    trainer.kill()
         self._thread = threading.Thread(target=body, daemon=True)
         self._thread.start()
 

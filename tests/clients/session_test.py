@@ -231,6 +231,19 @@ class Ends(unittest.TestCase):
             with self.assertRaisesRegex(starling.Refused, "the schema differs"):
                 swarm.step()
 
+    def test_the_last_word_of_a_daemon_that_leaves_records_unread_is_heard(self):
+        from starling.wire import Connection, Deadline
+        with FakeDaemon() as daemon:
+            connection = Connection(daemon.path, Deadline())
+            other = daemon.accept_raw()
+            connection.send({"kind": "log"})
+            other.send(b'{"kind": "end"}')
+            other.close()
+            self.assertEqual(connection.receive(Deadline()), {"kind": "end"})
+            with self.assertRaises(starling.DaemonGone):
+                connection.receive(Deadline())
+            connection.close()
+
     def test_a_daemon_of_another_version_is_refused(self):
         with FakeDaemon() as daemon:
             daemon.run(lambda daemon: daemon.accept().welcome(version=2))

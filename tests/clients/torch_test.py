@@ -341,6 +341,22 @@ class Copies(unittest.TestCase):
         self.assertEqual([str(one.message)[:18] for one in caught], ["1 tensors (weight,"])
         self.assertEqual(swarm.status.copied_bytes, 8 * 3)  # out, in, out
 
+    def test_the_last_model_is_copied_into_a_broken_alias(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            trainer.write("weight", [30, 40])
+            trainer.end(model=True)
+        model = linear()
+        daemon, swarm = attached(script, model)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.weight.data = model.weight.data.clone()
+            swarm.step()
+        self.assertEqual(model.weight.tolist(), [[30, 40]])
+
     def test_a_parameter_that_is_replaced_is_found(self):
         seen = []
 
