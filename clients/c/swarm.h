@@ -13,7 +13,7 @@
 #define WIRE_VERSION 1
 #define RECORD_BYTES_LIMIT 65536
 #define TENSORS_LIMIT 65536
-#define TABLE_BYTES_LIMIT (16u << 20)
+#define TABLE_BYTES_LIMIT (8u << 20)
 #define RANK_LIMIT 16
 #define TEXT_BYTES 1024
 #define PATH_BYTES 108 /* of sun_path, its 0 included */

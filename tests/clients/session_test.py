@@ -182,6 +182,7 @@ class Rounds(unittest.TestCase):
                 next(swarm.batches(iter([1])))
             with self.assertRaisesRegex(ValueError, "no batch"):
                 next(swarm.batches([]))
+            self.assertEqual(next(swarm.batches(["only"], own=True)), "only")
             with self.assertWarnsRegex(RuntimeWarning, "holds no batch"):
                 self.assertEqual(next(swarm.batches(["only"])), "only")
             swarm.step()

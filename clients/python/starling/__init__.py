@@ -8,7 +8,8 @@
 from .alone import Alone, alone
 from .errors import DaemonGone, Error, Garbled, NotFound, Refused, TimedOut
 from .serving import serve
-from .swarm import Status, Swarm, attach
+from .status import Status
+from .swarm import Swarm, attach
 
 __version__ = "0.1.0"
 __all__ = ["Alone", "DaemonGone", "Error", "Garbled", "NotFound", "Refused", "Status", "Swarm",

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, Iterator, Mapping, Optional
 
 from .shares import share_of
+from .status import Status
 
 
 class Alone:
@@ -25,7 +26,7 @@ class Alone:
     def alive(self) -> None:
         """Nobody asks."""
 
-    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False) -> Iterator[Any]:
         if not self.is_running:
             return
         for batch in share_of(loader, lambda: (0, 1)):
@@ -41,6 +42,12 @@ class Alone:
 
     def close(self) -> None:
         self.end_reason = self.end_reason or "closed by the trainer"
+
+    @property
+    def status(self) -> Status:
+        return Status(node="alone", algorithm="none", round=self._taken, place=0, nodes=1,
+                      local_steps=1, learning_rate=None, steps=self._taken, exchanges=0,
+                      waited_seconds=0.0, copied_bytes=0)
 
     @property
     def is_running(self) -> bool:

@@ -5,34 +5,17 @@ import collections
 import math
 import time
 import warnings
-from dataclasses import dataclass
 from typing import Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional
 
 from .errors import Garbled
 from .segment import Segment
 from .session import Session
 from .shares import share_of, size_of
+from .status import Status
 from .tensors import Tensors, hold
 from .wire import Record, finite_only
 
 LOSSES_KEPT = 16  # of the last steps, for the mean at an exchange; each holds its graph until then
-
-
-@dataclass(frozen=True)
-class Status:
-    """What the trainer knows of its run."""
-
-    node: str
-    algorithm: str
-    round: int
-    place: int  # of this node among `nodes`, from 0
-    nodes: int
-    local_steps: int  # H, of the round that is under way
-    learning_rate: Optional[float]  # of the daemon's schedule; the trainer's optimizer has its own
-    steps: int  # all calls of step()
-    exchanges: int
-    waited_seconds: float  # for the daemon, within step()
-    copied_bytes: int  # to and from tensors that do not alias the segment
 
 
 class Swarm:
@@ -77,15 +60,17 @@ class Swarm:
         """A sign of life within a step that takes long."""
         self._progress[0] += 1
 
-    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False) -> Iterator[Any]:
         """The batches that are this node's share, again and again until the run is over.
 
         Of a DataLoader over a data set with numbered samples, the share is the samples whose
-        number is `place` modulo `nodes`; of anything else, the batches.
+        number is `place` modulo `nodes`; of anything else, the batches. With `own` the loader
+        holds what is this node's alone, and all of its batches are the share.
         """
         if not self.is_running:
             return
-        for batch in share_of(loader, lambda: (self._place(), self._nodes())):
+        place = (lambda: (0, 1)) if own else lambda: (self._place(), self._nodes())
+        for batch in share_of(loader, place):
             self._seen_samples += size_of(batch)
             yield batch
             if not self.is_running:

@@ -7,7 +7,7 @@ from typing import List, Sequence, Tuple
 
 ALIGNMENT = 64  # bytes; of regions and tensors
 TENSORS_LIMIT = 65_536
-TEXT_BYTES_LIMIT = 16 << 20
+TEXT_BYTES_LIMIT = 8 << 20
 
 NUMBER_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8}
 FLOATING = ("f64", "f32", "f16", "bf16")
