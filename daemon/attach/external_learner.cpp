@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -143,8 +144,9 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
   if (!answer)
     return stay(x, steps, to, "the trainer is gone, and with it its steps of this round");
   if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
-  if (!is_finite_vector<S>(trainer.table, values))
-    return stay(x, steps, to, "the trainer's parameters hold a number that is not finite");
+  if (const std::string name = not_finite<S>(trainer.table, values); !name.empty())
+    return stay(x, steps, to,
+                fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
   take(trainer, x, steps, to);
   optim::Report report;
   report.loss = loss_ = answer->loss.value_or(std::numeric_limits<double>::quiet_NaN());
@@ -154,23 +156,27 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
   return report;
 }
 
-// The displacement of the trainer's parameters; a number that was spoilt behind the check counts as
+// The displacement of the trainer's parameters. A tile that was spoilt behind the check counts as
 // not moved.
 template <class S>
 void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
                               const optim::LocalSteps<S>& steps, const optim::Moves<S>& to) const {
   const S per_step = -1 / (static_cast<S>(steps.learning_rate) * static_cast<S>(steps.count));
-  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values),
-                   [&](std::size_t first, std::span<const S> values) {
-                     for (std::size_t k = 0; k < values.size(); ++k) {
-                       const std::size_t i = first + k;
-                       const S before = x[i];
-                       const S end = std::isfinite(values[k]) ? values[k] : before;
-                       if (!to.sum.empty()) to.sum[i] = end - before;
-                       if (!to.direction.empty()) to.direction[i] = (end - before) * per_step;
-                       if (!to.end.empty()) to.end[i] = end;
-                     }
-                   });
+  const auto take_tile = [&](std::size_t first, std::span<const S> found) {
+    const std::size_t count = found.size();
+    const std::span<const S> before = x.subspan(first, count);
+    const std::span<const S> tile = is_finite(found) ? found : before;
+    if (!to.sum.empty()) {
+      const std::span<S> sum = to.sum.subspan(first, count);
+      for (std::size_t k = 0; k < count; ++k) sum[k] = tile[k] - before[k];
+    }
+    if (!to.direction.empty()) {
+      const std::span<S> direction = to.direction.subspan(first, count);
+      for (std::size_t k = 0; k < count; ++k) direction[k] = (tile[k] - before[k]) * per_step;
+    }
+    if (!to.end.empty()) std::memmove(to.end.subspan(first).data(), tile.data(), tile.size_bytes());
+  };
+  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
 }
 
 template <class S>

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/attach/tensor_table.h"
@@ -61,18 +63,19 @@ void for_each_tile(const TensorTable& table, std::span<const std::byte> region, 
 
 template <class S>
 bool is_finite(std::span<const S> values) {
-  S sum = 0;  // of zeros, unless a number is not finite
-  for (const S value : values) sum += value * S{0};
-  return sum == S{0};
+  return std::isfinite(optim::squared_norm(values));
 }
 
+// The name of a tensor of the region with a number that is not finite; empty: there is none.
 template <class S>
-bool is_finite_vector(const TensorTable& table, std::span<const std::byte> region) {
-  bool finite = true;
-  for_each_tile<S>(table, region, [&](std::size_t, std::span<const S> values) {
-    finite = finite && is_finite(values);
+std::string not_finite(const TensorTable& table, std::span<const std::byte> region) {
+  std::size_t first_bad = SIZE_MAX;
+  for_each_tile<S>(table, region, [&](std::size_t first, std::span<const S> values) {
+    if (first_bad == SIZE_MAX && !is_finite(values)) first_bad = first;
   });
-  return finite;
+  for (const optim::ParameterBlock& block : table.blocks())
+    if (first_bad >= block.offset && first_bad - block.offset < block.size()) return block.name;
+  return {};
 }
 
 }  // namespace starling::daemon

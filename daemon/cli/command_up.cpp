@@ -125,6 +125,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   plan.fleet.first_http = plan.config.listen_http;
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
+  plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
   return plan;

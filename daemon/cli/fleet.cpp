@@ -36,7 +36,7 @@ std::string last_line(const std::string& path) {
 // What `up` decides for a node over what the user said.
 std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
                                         const std::string& seed, const Endpoint& http,
-                                        const std::string& model_path) {
+                                        const std::string& model_path, const std::string& folder) {
   std::vector<std::string> arguments{options.program, "run"};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   if (index < options.site_arguments.size())
@@ -59,6 +59,9 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
   if (!seed.empty()) set("cluster.join", seed);
   if (!model_path.empty()) arguments.push_back("--output=" + model_path);
+  // Nodes of another fleet have the same names.
+  if (options.has_trainers && !folder.empty())
+    set("trainer.socket", fmt::format("{}/node-{}.sock", folder, index));
   arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));
   return arguments;
 }
@@ -158,9 +161,9 @@ Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const
                        logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_, of);
   };
   const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
-  TRY(auto process,
-      ChildProcess::start(node_arguments(options, index, seed, http, model_path(logs_, name)),
-                          log_path(name)));
+  TRY(auto process, ChildProcess::start(
+                        node_arguments(options, index, seed, http, model_path(logs_, name), logs_),
+                        log_path(name)));
   nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
   return {};
 }

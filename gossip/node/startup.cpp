@@ -292,6 +292,7 @@ void Startup::receive(const Snapshot& snapshot, Payload payload, const Envelope&
 
 std::vector<std::string> Startup::warnings(Time now) const {
   if (!misfit_.empty() && !is_ready()) return {misfit_};
+  if (stage_ == Stage::surveying && !refusal_.empty()) return {reason()};
   if (known_ >= options_.expect) return {};
   if (stage_ == Stage::gathering && now - known_at_ >= kWorthSaying)
     return {fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",

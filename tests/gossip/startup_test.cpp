@@ -397,6 +397,7 @@ TEST_CASE("Data that do not fit together are reported once and tried again") {
   node.trained("own", "columns differ");
   CHECK(told() == 1);
   CHECK(node.startup.reason() == "cannot train with these nodes: columns differ");
+  CHECK(node.startup.warnings(node.now) == std::vector{node.startup.reason()});
   node.tick_at(node.now + 10s);
   CHECK(node.done().jobs.size() == 1);
   node.trained("own", "columns differ");

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What a round costs with a trainer beside the daemon, beside the same round of the built-in model.
+
+    attach_exchange.py [--megabytes 100] [--pairs 5] [--seconds 8]
+
+Two nodes on loopback average a vector of so many MB in every round. The built-in model is an mlp of
+as many parameters that looks at one sample a round; the trainer beside the daemon is Python that
+adds one to its parameters. Both run in turn; the figure is the ratio of the times of their rounds,
+pair by pair, with the memory of a node beside it.
+"""
+import argparse
+import statistics
+import sys
+import time
+
+from cluster import PYTHON, ROOT, Starling
+
+INPUTS, CLASSES = 784, 10
+TRAINER = """
+import sys; sys.path.insert(0, sys.argv[1])
+import numpy, starling
+swarm = starling.attach(tensors={"w": numpy.zeros(int(sys.argv[2]), numpy.float32)})
+w = swarm.tensors["w"]
+while swarm.step(loss=1.0):
+    w[:1] += 1
+"""
+COMMON = ["--topology.kind=ring", "--optim.algorithm=dpsgd", "--eval.every=1000000000",
+          "--stop.rounds=1000000000", "--cluster.preset=wan"]
+
+
+def arguments(kind, parameters):
+    if kind == "built-in":
+        hidden = round((parameters - CLASSES) / (INPUTS + 1 + CLASSES))
+        return [*COMMON, "--model.kind=mlp", f"--model.hidden={hidden}", "--optim.batch-size=1",
+                "--optim.learning-rate=0.000001", "--data.samples=100"]
+    script = f"'{PYTHON}' -c '{TRAINER}' '{ROOT / 'clients/python'}' {parameters}"
+    return [*COMMON, f"--trainer={script}"]
+
+
+def resident_mb(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        lines = dict(line.split(":", 1) for line in status)
+    return int(lines["RssAnon"].split()[0]) / 1024
+
+
+def window(kind, options):
+    """Seconds of a round, and MB of memory of a node that are its own."""
+    cluster = Starling(2, None, arguments(kind, options.megabytes * 250_000))
+    try:
+        def look():
+            status = cluster.get(0, "/v1/status") or {}
+            return status.get("run", {}).get("round", 0), time.monotonic()
+
+        deadline = time.monotonic() + 120
+        while look()[0] < 3:
+            assert time.monotonic() < deadline, "no round in two minutes: " + cluster.log(0)
+            time.sleep(.1)
+        (first, began), _ = look(), time.sleep(options.seconds)
+        last, ended = look()
+        return (ended - began) / (last - first), resident_mb(cluster.processes[0])
+    finally:
+        cluster.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=8)
+    options = parser.parse_args()
+    ratios = []
+    for pair in range(options.pairs):
+        kinds = ["built-in", "trainer"] if pair % 2 else ["trainer", "built-in"]
+        found = {kind: window(kind, options) for kind in kinds}
+        ratios.append(found["trainer"][0] / found["built-in"][0])
+        print(f"pair {pair}: a round takes {1e3 * found['trainer'][0]:.0f} ms with a trainer and "
+              f"{1e3 * found['built-in'][0]:.0f} ms built in, {ratios[-1]:.3f}; a node holds "
+              f"{found['trainer'][1]:.0f} and {found['built-in'][1]:.0f} MB", flush=True)
+    print(f"a round of {options.megabytes} MB beside the built-in one: {statistics.median(ratios):.3f} "
+          f"({min(ratios):.3f} to {max(ratios):.3f})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
