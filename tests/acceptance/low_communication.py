@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The algorithms of few exchanges on the reference problem, computed from their equations alone.
 
-  tests/acceptance/low_communication.py [--program build/release/daemon/starling]
+  tests/acceptance/low_communication.py [--program build/release/daemon/starling] [--real]
   tests/acceptance/low_communication.py --print
 
 Each method is written down here once more, after docs/algorithms.md and without a line of the
 program, on lists of numbers. The errors after some rounds are compared with those of the simulator,
 which runs the daemon's code: on the problem of the documentation, and on other shapes
-(n, d, m, h, noise, S). Prints a line a run; fails when one is off. --print only prints what the
-equations say, as tests/sim/local_steps_test.cpp holds it.
+(n, d, m, h, noise, S). With --real they are compared with real processes instead. Prints a line a
+run; fails when one is off. --print only prints what the equations say, as
+tests/sim/local_steps_test.cpp holds it.
 """
 import argparse
 import json
@@ -229,14 +230,16 @@ def by_equations(problem, method, graph, h, rounds, gamma):
     return [problem.error(x) for t, x in models if t in wanted]
 
 
-def simulated(program, problem, method, graph, h, rounds, gamma):
+def ran(options, problem, method, graph, h, rounds, gamma):
     keys = KEYS[method] + KEYS[graph] + [f"--data.reference.{k}={v}" for k, v in problem.keys.items()]
     keys += [f"--optim.local-steps={h}", f"--optim.learning-rate={gamma}",
              f"--stop.rounds={rounds}", "--eval.every=100"]
     if method is kgt:
         keys.append(f"--optim.learning-rate-schedule=cosine:{rounds}")
-    words = [program, "simulate", "-n", str(problem.n), "-c", str(ROOT / "configs/reference.ini"),
-             "--json"] + keys
+    words = [options.program, "up" if options.real else "simulate", "-n", str(problem.n),
+             "-c", str(ROOT / "configs/reference.ini"), "--json"] + keys
+    if options.real:
+        words.append("--listen.http=127.0.0.1:0")
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}: {done.stderr}")
@@ -252,6 +255,7 @@ def is_alike(found, wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build/release/daemon/starling"))
+    parser.add_argument("--real", action="store_true", help="in real processes")
     parser.add_argument("--print", action="store_true", help="only what the equations say")
     options = parser.parse_args()
     runs = [(Problem(), row) for row in ROWS]
@@ -262,7 +266,7 @@ def main():
     are_sound = True
     for problem, row in runs:
         wanted = by_equations(problem, *row)
-        found = wanted if options.print else simulated(options.program, problem, *row)
+        found = wanted if options.print else ran(options, problem, *row)
         is_sound = is_alike(found, wanted)
         are_sound &= is_sound
         method, graph, h, rounds, gamma = row
