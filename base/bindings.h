@@ -70,7 +70,8 @@ struct OneOf {
   }
 };
 
-// A row of a table, by its name; where the table has an `auto`, that is null.
+// A row of a table, by its name or, where its `alias` is not empty, by that; where the table has an
+// `auto`, that is null. A row is printed by its name.
 template <class Row>
 struct OneRow {
   std::span<const Row> rows;
@@ -78,19 +79,31 @@ struct OneRow {
 
   void read(Reader& reader, std::string_view name, const Row*& value) const {
     std::vector<std::string_view> names;
-    if (has_auto) names.push_back("auto");
-    for (const Row& row : rows) names.push_back(row.name);
-    const std::size_t choice = reader.choice(name, names);
-    const std::size_t before = has_auto ? 1 : 0;
-    value = choice < before ? nullptr : &rows[choice - before];
+    std::vector<const Row*> named;
+    const auto add = [&](std::string_view row_name, const Row* row) {
+      names.push_back(row_name);
+      named.push_back(row);
+    };
+    if (has_auto) add("auto", nullptr);
+    for (const Row& row : rows) {
+      add(row.name, &row);
+      if constexpr (requires { row.alias; })
+        if (!row.alias.empty()) add(row.alias, &row);
+    }
+    value = named[reader.choice(name, names)];
   }
   std::string print(const Row* value) const { return std::string(value ? value->name : "auto"); }
 };
 
-// "HELP, NAME (ITS HELP), NAME (ITS HELP)".
+// "HELP, NAME (ITS HELP), NAME or ALIAS (ITS HELP)".
 template <class Row>
 std::string help_of(std::string help, std::span<const Row> rows) {
-  for (const Row& row : rows) help += fmt::format(", {} ({})", row.name, row.help);
+  for (const Row& row : rows) {
+    help += fmt::format(", {}", row.name);
+    if constexpr (requires { row.alias; })
+      if (!row.alias.empty()) help += fmt::format(" or {}", row.alias);
+    help += fmt::format(" ({})", row.help);
+  }
   return help;
 }
 

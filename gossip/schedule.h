@@ -20,6 +20,9 @@ struct ScheduleRow {
   bool is_loose = false;
   // Two nodes at a time exchange: for algorithms that average by pairs.
   bool is_pairwise = false;
+  // In each round a node exchanges with one neighbour, its partner in a matching of the graph that
+  // all nodes draw alike. Edges must lead both ways.
+  bool is_matched = false;
   // A round waits for the vectors of all neighbours, or of the part exchange.quorum.
   bool waits_for_all = false;
   std::unique_ptr<Scheduler> (*make)(const Options& options);

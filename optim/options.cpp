@@ -9,7 +9,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv};
+constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv, "adamw"sv};
+
+constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
 
 // auto is the precision, which read_options() puts in before.
 void read_codec(Reader& reader, Options& options) {
@@ -34,14 +36,34 @@ const Bindings<Options>& bindings() {
               "rounds), cosine:R (to 0 at round R), inverse:R (1 / (1 + t / R)), warmup:R (linear "
               "up to round R)")
         .bind("optim.momentum", &Options::momentum, Real{0, 0.999999}, agreed,
-              "beta of the local optimizers momentum, nesterov and adam; the effective step is "
-              "learning-rate / (1 - beta)")
-        .bind("optim.weight-decay", &Options::weight_decay, Real{0, 1e6}, agreed,
-              "lambda of g + lambda x, on all parameters; larger pulls parameters to zero")
+              "beta of the local optimizers momentum, nesterov and adam, beta1 of adamw; the "
+              "effective step is learning-rate / (1 - beta), with adam learning-rate")
+        .bind("optim.adam-beta2", &Options::adam_beta2, Real{0, 0.999999999}, agreed,
+              "beta2 of adam and adamw, which average the squared gradients over about "
+              "1 / (1 - beta2) steps; smaller follows them faster and takes noise for size")
+        .bind(
+            "optim.weight-decay", &Options::weight_decay, Real{0, 1e6}, agreed,
+            "lambda of g + lambda x, with adamw of a step - learning-rate lambda x beside that of "
+            "adam, on all parameters; larger pulls parameters to zero")
         .bind("optim.local-optimizer", &Options::local_optimizer, OneOf{kLocalOptimizers}, agreed,
-              "sgd, momentum, nesterov, adam")
+              "sgd, momentum, nesterov, adam, adamw (adam whose weight decay is no part of the "
+              "gradient)")
         .bind("optim.local-steps", &Options::local_steps, Whole{1, 1'000'000}, agreed,
               "local steps between two exchanges; more saves traffic and adds drift")
+        .bind(
+            "optim.outer", &Options::outer, OneOf{kOuterKinds}, agreed,
+            "step by what a round did to the model: none, nesterov (DiLoCo where all are "
+            "neighbours), slowmo; fewer rounds where data are alike, and the same bias where they "
+            "differ by node")
+        .bind(
+            "optim.outer-learning-rate", &Options::outer_learning_rate, Real{0, 1000}, agreed,
+            "alpha of the outer step; empty: .7, with slowmo 1; larger overshoots, smaller is slow")
+        .bind("optim.outer-momentum", &Options::outer_momentum, Real{0, 0.999999}, agreed,
+              "beta of the outer step; empty: nesterov .9, slowmo .7, noloco .5; larger remembers "
+              "more rounds, and swings")
+        .bind("optim.outer-pull", &Options::outer_pull, Real{0, 2}, agreed,
+              "gamma of noloco: how far models that are averaged come together in a round; smaller "
+              "lets them fly apart, larger swings")
         .bind("optim.admm-penalty", &Options::penalty, Real{1e-12, 1e12}, agreed,
               "rho of admm: how much the neighbours pull; about a tenth of the largest curvature "
               "on dense graphs, the curvature itself on sparse ones")
@@ -78,8 +100,22 @@ Options read_options(Reader& reader, const Format& precision) {
   return options;
 }
 
+bool is_linear(LocalOptimizerKind kind) {
+  return kind != LocalOptimizerKind::adam && kind != LocalOptimizerKind::adamw;
+}
+
 std::string_view name(LocalOptimizerKind kind) {
   return kLocalOptimizers[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(OuterKind kind) {
+  return kOuterKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string full_name(const Options& options) {
+  std::string name(options.algorithm->name);
+  if (options.outer != OuterKind::none) name += fmt::format("+{}", optim::name(options.outer));
+  return name;
 }
 
 }  // namespace starling::optim

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,13 @@
 
 namespace starling::optim {
 
-enum class LocalOptimizerKind { sgd, momentum, nesterov, adam };
+enum class LocalOptimizerKind { sgd, momentum, nesterov, adam, adamw };
+// Whether a step is a linear function of the gradients. The mean of such steps is the step for the
+// mean of the gradients; with adam it is not.
+bool is_linear(LocalOptimizerKind kind);
+
+// What a round of local steps and averaging is followed by; see algorithms/outer_step.h.
+enum class OuterKind { none, nesterov, slowmo };
 
 struct Options {
   // Null: `auto`, for whoever knows the cluster to choose before anything is made of it.
@@ -24,8 +31,13 @@ struct Options {
   double learning_rate = 0.1;
   Schedule schedule;
   double momentum = 0.9;
+  double adam_beta2 = 0.999;
   double weight_decay = 0;
   std::size_t local_steps = 1;
+  OuterKind outer = OuterKind::none;
+  // Nothing: what the kind, or the algorithm that has an outer step of its own, is published with.
+  std::optional<double> outer_learning_rate, outer_momentum;
+  double outer_pull = 0.7;                    // gamma of NoLoCo
   double penalty = 0.1;                       // rho of ADMM
   double relaxation = 0.5;                    // alpha of ADMM
   std::size_t batch_size = 32;                // 0: all samples
@@ -42,5 +54,8 @@ std::vector<Term> agreed(const Options& options);
 Options read_options(Reader& reader, const Format& precision);
 
 std::string_view name(LocalOptimizerKind kind);
+std::string_view name(OuterKind kind);
+// The algorithm and its outer step, for people: dpsgd, dpsgd+nesterov. REQUIRES that one is chosen.
+std::string full_name(const Options& options);
 
 }  // namespace starling::optim

@@ -39,6 +39,13 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
   return best;
 }
 
+// Whether plain averaging leads all nodes where one with all data would go: the mean of their steps
+// is the step of the mean only where it is taken in each step and is linear in the gradient.
+bool moves_as_one(const gossip::Options& node, const optim::Options& training) {
+  return node.topology.kind == topology::Kind::complete && !node.schedule->is_matched &&
+         training.local_steps == 1 && is_linear(training.local_optimizer);
+}
+
 }  // namespace
 
 std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
@@ -59,15 +66,16 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   if (differs.empty())
     return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
             "every node draws from the same data, and nothing is simpler"};
+  if (learner.optim.outer != optim::OuterKind::none)
+    return {plain, fmt::format("an outer step is taken (optim.outer={})",
+                               optim::name(learner.optim.outer))};
   const optim::LocalOptimizerKind optimizer = learner.optim.local_optimizer;
   const bool is_wide = reader.text("cluster.preset") == "wan";
   const AlgorithmRow* const exact = choose_exact(node, optimizer, is_wide);
   const std::string because = fmt::format("data differ by node ({})", differs);
   if (is_pairwise) return {exact, because + ", and two at a time exchange"};
-  // The mean of steps is the step of the mean only where a step is linear in the gradient.
-  const bool is_adam = optimizer == optim::LocalOptimizerKind::adam;
-  const bool is_complete = node.topology.kind == topology::Kind::complete;
-  if (is_complete && learner.optim.local_steps == 1 && !is_adam)
+  const bool is_adam = !is_linear(optimizer);
+  if (moves_as_one(node, learner.optim))
     return {plain, because + ", but all are neighbours and average exactly"};
   if (node.topology.kind == topology::Kind::exponential)
     return {plain, because + ", but an exact algorithm needs edges that lead both ways"};

@@ -159,7 +159,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   } else {
     config.advice = advise(config.node, config.learner, reader);
   }
-  config.node.algorithm = algorithm->name;
+  config.node.algorithm = optim::full_name(config.learner.optim);
   config.node.needs = algorithm->needs;
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");

@@ -10,7 +10,7 @@ using optim::LocalOptimizerKind;
 
 bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
   if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
-  return rule.allowed == OptimizerRule::Allowed::linear && kind != LocalOptimizerKind::adam;
+  return rule.allowed == OptimizerRule::Allowed::linear && is_linear(kind);
 }
 
 bool bears_mixed_rounds(const AlgorithmRow& algorithm) {
@@ -62,8 +62,26 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
                                node.schedule->name));
 }
 
+void check_outer(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  if (training.outer == optim::OuterKind::none) return;
+  if (const std::string_view why = training.algorithm->outer_refusal; !why.empty())
+    reader.mistake("optim.outer", fmt::format("{} {}; use none, or algorithm dpsgd",
+                                              training.algorithm->name, why));
+  else if (mixes_rounds(node))
+    reader.mistake("optim.outer",
+                   fmt::format("an outer step ends a round, and vectors of different rounds are "
+                               "averaged ({}); use none, or schedule rounds with quorum 1",
+                               node.schedule->is_loose ? node.schedule->name : "exchange.quorum"));
+}
+
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
+  if (node.schedule->is_matched)
+    return reader.mistake(
+        "exchange.missing",
+        fmt::format("what a partner sent in an earlier round stands for nobody in "
+                    "schedule {}; use late",
+                    node.schedule->name));
   if (algorithm.needs.delivery == Delivery::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
@@ -94,7 +112,13 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   const AlgorithmRow& algorithm = *training.algorithm;
   check_optimizer(training, reader);
   check_schedule(node, algorithm, reader);
+  check_outer(node, training, reader);
   check_missing(node, algorithm, reader);
+  if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
+    return reader.mistake("topology.kind",
+                          fmt::format("its edges lead one way, and partners exchange both ways in "
+                                      "schedule {}; use hypercube or random, or schedule rounds",
+                                      node.schedule->name));
   if (algorithm.needs.delivery == Delivery::newest && !algorithm.needs.is_pairwise) return;
   if (node.topology.kind == topology::Kind::exponential)
     reader.mistake("topology.kind",

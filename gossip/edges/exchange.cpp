@@ -32,7 +32,12 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
     if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
       neighbor.rests = true;
   }
-  if (offered_round_ == 0) return;
+  // A partner is waited for from the first round on that both offer in.
+  if (offered_round_ > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
+}
+
+// Offers to those whose edge opened after the offer of this round.
+void Exchange::greet(Time now, const Links& links, Outbox& out) {
   for (const auto& [peer, link] : links.all()) {
     if (!link.active || view_of(link).was_offered) continue;
     // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
@@ -52,6 +57,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   offer_ = std::move(done.offer);
   edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
   for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
+  partner_ = links.partner(round_);
   const std::vector<StreamView> streams = views(links);
   if (scheduler_->rules().joins_furthest) round_ = std::max(round_, furthest_round(streams));
   offered_round_ = round_;
@@ -131,6 +137,7 @@ void Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
   for (const StreamView& stream : streams) {
     const auto found = neighbors_.find(stream.peer);
     if (found == neighbors_.end() || !stream.in) continue;
+    if (scheduler_->rules().by_partner && !stream.was_offered) continue;
     if (!scheduler_->lacks(stream, offered_round_)) continue;
     if (now >= scheduler_->waits_until(turn(), stream, far_ahead)) found->second.late = true;
   }

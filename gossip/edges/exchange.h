@@ -91,6 +91,7 @@ class Exchange {
   StreamView view_of(const Link& link) const;
   std::vector<StreamView> views(const Links& links) const;
   const Link* asker(const Links& links) const;
+  void greet(Time now, const Links& links, Outbox& out);
   void end_wait(Time now, const Links& links, Outbox& out);
   void mark_late(Time now, const std::vector<StreamView>& streams);
   void tell(Time now, const Links& links, Outbox& out);
@@ -120,6 +121,7 @@ class Exchange {
 
   Options options_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::optional<NodeId> partner_;  // of the current offer
   MixingMeter mixing_;
   std::uint64_t probe_ = 0;  // of the current offer
   NewestStream::Rules newest_rules_;
@@ -129,6 +131,7 @@ class Exchange {
   std::map<std::uint64_t, Payload> edge_offers_;  // by edge id
   double path_ = 0;                               // sum of the learning rates of all local steps
   double path_before_ = 0;                        // path_ before the steps of the current offer
+  double partner_path_ = 0;  // path_ at the last vector that was offered to anybody
   WaitMeter waits_;
   Recent pair_times_;  // from an offer to its answer
   NodeId slowest_{};   // the neighbour whose vector came last in the last round

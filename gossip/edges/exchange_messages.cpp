@@ -40,7 +40,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
     neighbor.newest.wait(now, link, neighbor.patience.usual());
     next_ask_ = std::min(next_ask_, neighbor.newest.ask_at());
   }
-  if (!payload.empty()) neighbor.offered_path = path_;
+  if (!payload.empty()) neighbor.offered_path = partner_path_ = path_;
   neighbor.sent_bytes += payload.size();
   neighbor.offered_edge = link.edge_id();
   neighbor.offered_out = link.wanted.out;
@@ -61,11 +61,14 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
                          skips, waits, message);
 }
 
+// With one partner a round, what comes from one of them acts on all steps until the next pair with
+// whomever, and not until the next pair on the same edge.
 // If the schedule answers between rounds, the time between pairs varies, and the result of a pair
 // acts on all steps until the next one. A recent longer span counts instead of a shorter one, so
 // that a long wait after a short one does not overshoot.
 double Exchange::span_of(const Neighbor& neighbor) const {
   constexpr double kFade = 0.95;
+  if (scheduler_->rules().by_partner) return path_ - partner_path_;
   const double span = path_ - neighbor.offered_path;
   return scheduler_->rules().answers ? std::max(span, kFade * neighbor.span) : span;
 }

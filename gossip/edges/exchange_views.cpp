@@ -23,6 +23,7 @@ StreamView Exchange::view_of(const Link& link) const {
                   .round = neighbor.round,
                   .has_news = neighbor.newest.has_news(),
                   .is_late = neighbor.late || is_paused,
+                  .is_partner = partner_ == link.wanted.peer,
                   .rests = neighbor.rests || is_paused,
                   .heard = neighbor.heard,
                   .offered = neighbor.offered,

@@ -4,10 +4,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
+#include "gossip/edges/partners.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -49,6 +53,12 @@ class Links {
   void open(std::uint64_t schema, const std::string& layout = {});
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
+  // From now on partners are these; null where the schedule exchanges with all neighbours.
+  void match(std::shared_ptr<const Partners> partners) { partners_ = std::move(partners); }
+  // The one peer to exchange with in that round, counted from 1, if there is one.
+  std::optional<NodeId> partner(std::uint64_t round) const {
+    return partners_ ? partners_->in(round) : std::nullopt;
+  }
   // Tells all neighbours the hash of the members from which this node's topology is computed.
   void tell_view(Time now, std::uint64_t view, Outbox& out);
   // Every edge is refused, or open with both ends' topologies computed from the same members.
@@ -89,6 +99,7 @@ class Links {
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
   std::map<NodeId, Link> links_;
+  std::shared_ptr<const Partners> partners_;
 };
 
 }  // namespace starling::gossip

@@ -27,6 +27,7 @@ struct StreamView {
   bool is_asked = false;              // the peer's half of a pair waits for this end's half
   std::uint64_t next_pair_round = 0;  // the least round that the peer's half of the next pair has
   bool is_late = false;               // rounds go on without the peer until it is heard
+  bool is_partner = false;            // in the matching of the round
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
   Time heard{}, offered{};  // when the peer was last heard in a round, and last offered to
   Duration patience{};      // how long a round waits for the peer
@@ -57,6 +58,8 @@ class Scheduler {
     bool same_round_pairs = false;
     // A peer whose half of a pair waits is answered between rounds; see Training.
     bool answers = false;
+    // The vector of a round goes to the partner of that round only.
+    bool by_partner = false;
   };
 
   virtual ~Scheduler() = default;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/prng.h"
+#include "topology/build.h"
 #include "topology/neighbors.h"
 
 namespace starling::gossip {
@@ -32,9 +33,20 @@ std::vector<WantedEdge> edges_of(const topology::Neighbors& near,
   return wanted;
 }
 
+// Null where the topology has no place for them.
+std::shared_ptr<const Partners> partners_among(const std::vector<topology::Site>& sites,
+                                               const topology::Options& options, std::size_t self) {
+  auto graph = topology::build(options, sites);
+  if (!graph) return nullptr;
+  Partners partners{.graph = *std::move(graph), .seed = options.seed, .nodes = {}, .self = self};
+  for (const topology::Site& site : sites) partners.nodes.push_back(site.id);
+  return std::make_shared<const Partners>(std::move(partners));
+}
+
 }  // namespace
 
-Neighborhood::Neighborhood(const topology::Options& options) {
+Neighborhood::Neighborhood(const topology::Options& options, bool has_partners)
+    : has_partners_(has_partners) {
   status_.options = std::make_shared<const topology::Options>(options);
 }
 
@@ -54,6 +66,10 @@ bool Neighborhood::follow(const Roster& members) {
     status_.degree.reset();
   }
   wanted_ = edges_of(near, sites);
+  partners_ = nullptr;
+  if (has_partners_ && self != sites.end())
+    partners_ =
+        partners_among(sites, *status_.options, static_cast<std::size_t>(self - sites.begin()));
   view_ = 0;
   for (const topology::Site& site : sites) view_ = mix64(view_ ^ site.id.value);
   status_.sites = std::make_shared<const std::vector<topology::Site>>(std::move(sites));

@@ -59,7 +59,7 @@ struct Node::Parts {
         strays(given),
         training(given),
         sampler(given.timing.period),
-        neighborhood(given.topology) {
+        neighborhood(given.topology, given.schedule->is_matched) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
   }
 
@@ -317,6 +317,7 @@ void Node::Parts::follow_members(Time now) {
         outbox.send(peer->control, Gossip{{{*members.find(members.self())}}});
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
+  links.match(neighborhood.partners());
   exchange.links_changed(now, links, members, outbox);
   if (training.started() && dealt_view != neighborhood.view()) reassign_data();
 }

@@ -3,6 +3,7 @@
 //   dpsgd, adapt then combine:            s = x + u(g(x)) ;  x+ = s + sum_j w_ij (s_j - s)
 //   dpsgd-pipelined, combine then adapt:  x+ = x + sum_j w_ij (x_j - x) + u(g(x))
 // With tau local steps, u is the sum of tau steps taken one after another.
+// Behind the first an outer step may be taken (optim/algorithms/outer_step.h).
 // The pipelined form keeps u beside x, for x is under way meanwhile.
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "optim/algorithms/algorithm.h"
 #include "optim/combine/average.h"
+#include "optim/algorithms/outer_step.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -20,18 +22,25 @@ template <class S>
 class Dpsgd final : public Algorithm<S> {
  public:
   Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), outer_(options, x.size()), local_steps_(options.local_steps) {}
 
   std::span<const S> model() const override { return x_.values(); }
   Report local(Learner<S>& learner, double learning_rate) override {
     const std::span<S> x = x_.edit();
+    outer_.begin(x, learning_rate);
     return learner.advance(x, {.count = local_steps_, .learning_rate = learning_rate}, {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
-  MixResult absorb(std::span<const MixTerm> terms) override { return x_.absorb(terms); }
+  MixResult absorb(std::span<const MixTerm> terms) override {
+    MixResult result = x_.absorb(terms);
+    outer_.end(x_.edit());
+    return result;
+  }
+  State<S> state() override { return outer_.state(); }
 
  private:
   Average<S> x_;
+  OuterStep<S> outer_;
   std::size_t local_steps_;
 };
 

@@ -7,8 +7,9 @@
 // where span is the sum of the learning rates of the steps since the pair before (flows.h). With
 // one step a round span = gamma, and this is the method as published. The F of all nodes add up to
 // nothing whoever comes, goes or crashes; then all x agree and the sum of the gradients vanishes.
-// In these units the learning rate may change, tau local steps subtract y / tau each (local exact
-// diffusion; Alghunaim 2024), and a node that steps several times between two exchanges counts what
+// In these units the learning rate may change, tau local steps subtract y / tau each (LED, local
+// exact diffusion; Alghunaim, Local exact-diffusion for decentralized optimization and learning,
+// 2024), and a node that steps several times between two exchanges counts what
 // it then receives for that many steps (as Scaffnew does; Mishchenko et al., ProxSkip, 2022):
 // subtracting the whole of it in every step diverges from about five steps an exchange on.
 #pragma once

@@ -4,6 +4,10 @@
 // y is kept as y_i = g_i + sum_j F_ij, F_ij being what came of y over the edges (flows.h, c = 1),
 // so that the y of all nodes add up to the sum of the gradients whoever comes, goes or crashes. u
 // is the local optimizer's step for y: any of them ends in the optimum.
+// With tau local steps every one of them is for g + sum_j F_ij, and the y that is sent is the mean
+// of those tau vectors (K-GT; Liu, Lin, Koloskova, Stich, Decentralized gradient tracking with
+// local steps, 2023). sum_j F_ij is added to the gradient and not to the step, so that adam sees
+// the gradient of all.
 #pragma once
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include "optim/algorithms/exact_diffusion.h"
 #include "optim/algorithms/extra.h"
 #include "optim/algorithms/gradient_tracking.h"
+#include "optim/algorithms/noloco.h"
 #include "optim/algorithms/pairwise_ed.h"
 #include "optim/algorithms/qg.h"
 
@@ -31,6 +32,10 @@ constexpr AlgorithmMaker kMake = {make_as<A, float>, make_as<A, double>};
 // its gradient. That of adam is not.
 constexpr OptimizerRule kLinear = {.allowed = Allowed::linear, .instead = "gt"};
 
+// What came over the edges is counted as it was averaged, and the outer step moves on from there.
+constexpr std::string_view kDiverges =
+    "counts what came over its edges, and diverges where an outer step goes further than that";
+
 constexpr AlgorithmRow kRows[] = {
     {.name = "dpsgd",
      .help = "local step, then average; a bias where data differ by node",
@@ -42,25 +47,31 @@ constexpr AlgorithmRow kRows[] = {
      .needs = {.overlaps = true},
      .is_plain = true,
      .counterpart = "adpsgd",
+     .outer_refusal = "averages before the steps of a round are taken",
      .make = kMake<DpsgdPipelined>},
     {.name = "qg",
      .help = "momentum of the whole network; smaller bias",
      .counterpart = "adpsgd",
      .optimizers = {Allowed::sgd, "brings a momentum of its own", "dpsgd"},
+     .outer_refusal = "brings a momentum of the whole network of its own",
      .make = kMake<QuasiGlobal>},
     {.name = "ed",
-     .help = "exact however data differ, at the same traffic",
+     .alias = "led",
+     .help = "exact however data differ, at the same traffic, also with many local steps",
      .needs = {.delivery = Delivery::exactly_once},
      .counterpart = "pairwise-ed",
      .optimizers = kLinear,
      .mixed_rounds_instead = "gt or admm",
+     .outer_refusal = kDiverges,
      .choice = {.rank = 1},
      .make = kMake<ExactDiffusion>},
     {.name = "gt",
-     .help = "exact too, also with adam and at unequal speeds; twice the traffic",
+     .alias = "kgt",
+     .help = "exact too, also with adam, many local steps and unequal speeds; twice the traffic",
      .needs = {.delivery = Delivery::exactly_once},
      .vectors_offered = 2,
      .counterpart = "adpsgd",
+     .outer_refusal = kDiverges,
      .choice = {.rank = 3},
      .make = kMake<GradientTracking>},
     {.name = "extra",
@@ -69,18 +80,29 @@ constexpr AlgorithmRow kRows[] = {
      .counterpart = "pairwise-ed",
      .optimizers = kLinear,
      .mixed_rounds_instead = "gt or admm",
+     .outer_refusal = kDiverges,
      .make = kMake<Extra>},
+    {.name = "noloco",
+     .help = "an outer step by the average of few; for schedule matching, biased as dpsgd",
+     .vectors_offered = 2,
+     .is_plain = true,
+     .counterpart = "adpsgd",
+     .mixed_rounds_instead = "dpsgd",
+     .outer_refusal = "takes an outer step of its own",
+     .make = kMake<NoLoCo>},
     {.name = "adpsgd",
      .help = "two at a time, nobody waits; the faster count for more",
      .needs = {.is_pairwise = true},
      .is_plain = true,
      .counterpart = "dpsgd",
+     .outer_refusal = "has no rounds that all nodes share",
      .make = kMake<Adpsgd>},
     {.name = "pairwise-ed",
      .help = "two at a time, nobody waits; exact",
      .needs = {.delivery = Delivery::exactly_once, .is_pairwise = true},
      .counterpart = "ed",
      .optimizers = kLinear,
+     .outer_refusal = kDiverges,
      .choice = {.rank = 1},
      .make = kMake<PairwiseEd>},
     {.name = "admm",
@@ -88,6 +110,7 @@ constexpr AlgorithmRow kRows[] = {
      .needs = {.delivery = Delivery::per_edge},
      .counterpart = "adpsgd",
      .optimizers = {Allowed::sgd, "solves a problem of its own in each round", "gt"},
+     .outer_refusal = "solves a problem of its own in each round",
      .choice = {.rank = 2, .bears_delay = true},
      .make = kMake<Admm>},
 };

@@ -47,6 +47,8 @@ struct AlgorithmMaker {
 
 struct AlgorithmRow {
   std::string_view name;  // in settings, hellos and the status
+  // Not empty: what the literature calls it with several local steps. Settings may say so too.
+  std::string_view alias = {};
   std::string_view help;  // a line for `starling config`: what it is for and what it costs
   Needs needs = {};
   std::size_t vectors_offered = 1;  // of the model's size in one offer
@@ -59,6 +61,8 @@ struct AlgorithmRow {
   // Not empty: it diverges where vectors of different rounds are averaged, and this is what to take
   // there.
   std::string_view mixed_rounds_instead = {};
+  // Not empty: with an outer step (optim.outer) it does not end where it should, and why.
+  std::string_view outer_refusal = {};
   AutoRule choice = {};
   AlgorithmMaker make;
 };
@@ -66,7 +70,7 @@ struct AlgorithmRow {
 // In the order in which people see them. A row lives as long as the program and is told from
 // another by its address.
 std::span<const AlgorithmRow> algorithms();
-// Null where there is none of that name.
+// Null where there is none of that name; an alias is none.
 const AlgorithmRow* find_algorithm(std::string_view name);
 // REQUIRES that there is one: our code names it, not the user.
 const AlgorithmRow* algorithm_named(std::string_view name);

@@ -45,7 +45,7 @@ template <class S>
 struct Moves {
   std::span<S> end = {};        // x_{count+1}
   std::span<S> sum = {};        // of all x_{k+1} - x_k
-  std::span<S> direction = {};  // the last d_k
+  std::span<S> direction = {};  // the mean of all d_k
 };
 
 struct Report {

@@ -52,9 +52,7 @@ void LocalLearner<S>::assign(const Shard& shard) {
 
 template <class S>
 LocalOptimizer<S>& LocalLearner<S>::optimizer() {
-  if (!optimizer_)
-    optimizer_ =
-        make_local_optimizer<S>(options_.local_optimizer, options_.momentum, this->dimension());
+  if (!optimizer_) optimizer_ = make_local_optimizer<S>(options_, this->dimension());
   return *optimizer_;
 }
 
@@ -76,13 +74,13 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
   report_ = {};
   u_.resize(x.size());
   std::ranges::fill(to.sum, S{0});
-  const std::span<S> d = to.direction.empty() ? std::span<S>(u_) : to.direction;
+  std::ranges::fill(to.direction, S{0});
   for (std::size_t k = 0; k < steps.count; ++k) {
-    const bool is_sound = gradient(x, steps, d);
+    const bool is_sound = gradient(x, steps, u_);
     if (!is_sound && !steps.goes_on) break;
     // Behind the gradient, for it is what the report speaks of.
     if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
-    const bool is_taken = turn(x, steps, d, is_sound);
+    const bool is_taken = turn(x, steps, to.direction, is_sound);
     if (!is_taken && !steps.goes_on) break;
     correct(steps.correction);
     x = move(x, k + 1 == steps.count, to);
@@ -103,7 +101,8 @@ bool LocalLearner<S>::gradient(std::span<const S> x, const LocalSteps<S>& steps,
   }
   const std::span<const std::uint32_t> batch = batches_.next(samples);
   report_.loss = objective_->loss_and_gradient(x, batch, g);
-  if (options_.weight_decay > 0) axpy(static_cast<S>(options_.weight_decay), x, g);
+  if (options_.weight_decay > 0 && !decays_in_step())
+    axpy(static_cast<S>(options_.weight_decay), x, g);
   add_terms(x, steps, g);
   report_.gradient_norm = norm<S>(g);
   if (!std::isfinite(report_.gradient_norm) || !std::isfinite(report_.loss)) {
@@ -138,18 +137,19 @@ bool LocalLearner<S>::minimize(const LocalSteps<S>& steps, std::span<S> x) {
 }
 
 template <class S>
-bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> d,
+bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> direction,
                            bool is_sound) {
-  const bool is_wanted = d.data() != u_.data(), is_tracked = is_wanted || !steps.added.empty();
-  add(steps.added, d);
-  if (is_wanted) std::ranges::copy(d, u_.begin());
+  const bool is_tracked = !direction.empty() || !steps.added.empty();
+  add(steps.added, std::span<S>(u_));
+  if (!direction.empty())
+    axpy(S{1} / static_cast<S>(steps.count), std::span<const S>(u_), direction);
   factor_ = 1;
   const bool has_samples = report_.batch_samples > 0;
   if (!is_tracked && !(is_sound && (has_samples || has_terms(steps)))) return true;
   if (steps.is_plain)
     factor_ = -static_cast<S>(steps.learning_rate);
   else
-    optimizer().step(u_, static_cast<S>(steps.learning_rate));
+    take_step(x, static_cast<S>(steps.learning_rate));
   // A step of sgd is as long as its gradient, which saves a pass over memory.
   const bool is_scaled = !steps.is_plain && !is_tracked && has_samples &&
                          options_.local_optimizer == LocalOptimizerKind::sgd;
@@ -162,6 +162,13 @@ bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std
   std::ranges::fill(u_, S{0});
   optimizer().reset();  // its momentum may be what led astray
   return false;
+}
+
+template <class S>
+void LocalLearner<S>::take_step(std::span<const S> x, S learning_rate) {
+  optimizer().step(u_, learning_rate);
+  if (options_.weight_decay > 0 && decays_in_step())
+    axpy(-learning_rate * static_cast<S>(options_.weight_decay), x, std::span<S>(u_));
 }
 
 template <class S>

@@ -29,8 +29,8 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     objective_->initialize(x, seed);
   }
-  // The gradient has the weight decay in it. Nothing is allocated but in the first call, and where
-  // the guard looks at a step.
+  // The gradient has the weight decay in it, but with adamw the step has. Nothing is allocated but
+  // in the first call, and where the guard looks at a step.
   Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) override;
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
@@ -53,8 +53,13 @@ class LocalLearner final : public Learner<S>, public LocalData {
   bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
-  // From g_k in d to d_k there, and to u_k; zero, and false, where the guard refuses it.
-  bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> d, bool is_sound);
+  // From g_k to d_k, whose part of the mean is added to `direction`, and to u_k; zero, and false,
+  // where the guard refuses it.
+  bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> direction,
+            bool is_sound);
+  // The local optimizer's, in u_, for the d_k that is there.
+  void take_step(std::span<const S> x, S learning_rate);
+  bool decays_in_step() const { return options_.local_optimizer == LocalOptimizerKind::adamw; }
   void correct(std::span<const Scaled<S>> correction);
   // Where the step leads from `x`.
   std::span<const S> move(std::span<const S> x, bool is_last, const Moves<S>& to);

@@ -53,18 +53,19 @@ class Momentum final : public LocalOptimizer<S> {
 template <class S>
 class Adam final : public LocalOptimizer<S> {
  public:
-  Adam(double beta, std::size_t dimension)
+  Adam(double beta, double beta2, std::size_t dimension)
       : beta_(beta),
+        beta2_(beta2),
         m_(static_cast<Eigen::Index>(dimension)),
         v_(static_cast<Eigen::Index>(dimension)) {
     reset();
   }
   void step(std::span<S> g, S gamma) override {
-    const S b1 = static_cast<S>(beta_), b2 = static_cast<S>(kBeta2);
+    const S b1 = static_cast<S>(beta_), b2 = static_cast<S>(beta2_);
     m_ = b1 * m_ + (1 - b1) * view(g);
     v_ = b2 * v_ + (1 - b2) * view(g).square();
     power1_ *= beta_;
-    power2_ *= kBeta2;
+    power2_ *= beta2_;
     const S scale = static_cast<S>(static_cast<double>(gamma) / (1 - power1_));
     const S root = static_cast<S>(1 / std::sqrt(1 - power2_));
     view(g) = -scale * m_ / (v_.sqrt() * root + static_cast<S>(1e-8));
@@ -78,8 +79,7 @@ class Adam final : public LocalOptimizer<S> {
   State<S> state() override { return {{numbers(m_), numbers(v_)}, {&power1_, &power2_}}; }
 
  private:
-  static constexpr double kBeta2 = 0.999;
-  double beta_;
+  double beta_, beta2_;
   double power1_ = 1, power2_ = 1;  // beta^t, beta2^t
   Array<S> m_, v_;
 };
@@ -87,24 +87,23 @@ class Adam final : public LocalOptimizer<S> {
 }  // namespace
 
 template <class S>
-std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(LocalOptimizerKind kind, double momentum,
+std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(const Options& options,
                                                         std::size_t dimension) {
-  switch (kind) {
+  switch (options.local_optimizer) {
     case LocalOptimizerKind::sgd:
       return std::make_unique<Sgd<S>>();
     case LocalOptimizerKind::momentum:
-      return std::make_unique<Momentum<S>>(momentum, dimension, false);
+      return std::make_unique<Momentum<S>>(options.momentum, dimension, false);
     case LocalOptimizerKind::nesterov:
-      return std::make_unique<Momentum<S>>(momentum, dimension, true);
+      return std::make_unique<Momentum<S>>(options.momentum, dimension, true);
     case LocalOptimizerKind::adam:
-      return std::make_unique<Adam<S>>(momentum, dimension);
+    case LocalOptimizerKind::adamw:
+      return std::make_unique<Adam<S>>(options.momentum, options.adam_beta2, dimension);
   }
   return nullptr;
 }
 
-template std::unique_ptr<LocalOptimizer<float>> make_local_optimizer(LocalOptimizerKind, double,
-                                                                     std::size_t);
-template std::unique_ptr<LocalOptimizer<double>> make_local_optimizer(LocalOptimizerKind, double,
-                                                                      std::size_t);
+template std::unique_ptr<LocalOptimizer<float>> make_local_optimizer(const Options&, std::size_t);
+template std::unique_ptr<LocalOptimizer<double>> make_local_optimizer(const Options&, std::size_t);
 
 }  // namespace starling::optim

@@ -2,8 +2,10 @@
 //   sgd        u = -gamma g
 //   momentum   m = beta m + g ; u = -gamma m                    (heavy ball; Polyak 1964)
 //   nesterov   m = beta m + g ; u = -gamma (g + beta m)         (Sutskever et al. 2013)
-//   adam       m = beta m + (1-beta) g ; v = .999 v + .001 g^2 ;
+//   adam       m = beta m + (1-beta) g ; v = beta2 v + (1-beta2) g^2 ;
 //              u = -gamma m^ / (sqrt(v^) + 1e-8), ^ corrected for the start (Kingma, Ba 2015)
+//   adamw      as adam; its weight decay is no part of g: the caller adds -gamma lambda x to u
+//              (Loshchilov, Hutter, Decoupled weight decay regularization, 2019)
 #pragma once
 
 #include <memory>
@@ -27,7 +29,7 @@ class LocalOptimizer {
 };
 
 template <class S>
-std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(LocalOptimizerKind kind, double momentum,
+std::unique_ptr<LocalOptimizer<S>> make_local_optimizer(const Options& options,
                                                         std::size_t dimension);
 
 }  // namespace starling::optim

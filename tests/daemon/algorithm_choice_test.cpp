@@ -60,6 +60,11 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "adam"}}), "gt", "adam");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "momentum"}}), "dpsgd",
          "neighbours");
+  expect(with({{"topology.kind", "complete"}, {"exchange.schedule", "matching"}}), "ed",
+         "by-label");
+  expect(with({{"optim.local-optimizer", "adamw"}, {"exchange.schedule", "matching"}}), "gt",
+         "adam");
+  expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
   expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
   expect(with({{"exchange.missing", "reuse"}}), "dpsgd", "reuse");
   expect({{"data.source", "reference"}}, "ed", "reference");

@@ -61,12 +61,31 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
   refuses({{"exchange.schedule", "async"}, {"exchange.quorum", ".5"}}, "no quorum", "rounds");
   refuses({{"optim.algorithm", "dpsgd-pipelined"}, {"exchange.schedule", "async"}}, "gradient",
           "dpsgd");
+  for (const std::string algorithm : {"ed", "led", "gt", "kgt", "extra"})
+    refuses({{"optim.algorithm", algorithm}, {"optim.outer", "nesterov"}}, "diverges",
+            "algorithm dpsgd");
+  refuses({{"optim.algorithm", "noloco"}, {"optim.outer", "slowmo"}}, "of its own", "use none");
+  refuses({{"optim.algorithm", "qg"}, {"optim.outer", "nesterov"}}, "of its own", "use none");
+  for (const std::string algorithm : {"adpsgd", "pairwise-ed", "admm", "dpsgd-pipelined"})
+    refuses({{"optim.algorithm", algorithm}, {"optim.outer", "nesterov"}}, algorithm, "use none");
+  refuses({{"optim.outer", "nesterov"}, {"exchange.schedule", "async"}}, "ends a round", "rounds");
+  refuses({{"optim.outer", "slowmo"}, {"exchange.quorum", ".5"}}, "ends a round", "quorum 1");
+  refuses({{"exchange.schedule", "matching"}, {"exchange.missing", "reuse"}}, "partner", "late");
+  refuses({{"exchange.schedule", "matching"}, {"topology.kind", "exponential"}}, "one way",
+          "hypercube");
+  refuses({{"exchange.schedule", "matching"}, {"exchange.quorum", ".5"}}, "no quorum", "rounds");
+  refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adamw"}}, "biased", "gt");
 }
 
 TEST_CASE("What goes together is not refused") {
-  for (const std::string algorithm :
-       {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra", "adpsgd", "pairwise-ed", "admm"})
+  for (const std::string algorithm : {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra",
+                                      "noloco", "adpsgd", "pairwise-ed", "admm"})
     CHECK(verdict({{"optim.algorithm", algorithm}}).empty());
+  for (const std::string algorithm : {"dpsgd", "qg", "led", "kgt", "extra", "noloco", "admm"})
+    CHECK(verdict({{"optim.algorithm", algorithm}, {"exchange.schedule", "matching"}}).empty());
+  for (const std::string outer : {"nesterov", "slowmo"})
+    for (const std::string schedule : {"rounds", "matching"})
+      CHECK(verdict({{"optim.outer", outer}, {"exchange.schedule", schedule}}).empty());
   for (const std::string algorithm : {"dpsgd", "qg", "gt", "admm"})
     for (const std::string schedule : {"rounds", "ssp", "async"})
       CHECK(verdict({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}}).empty());

@@ -125,6 +125,27 @@ TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   CHECK(ssp->skips_round(peer, 11));
 }
 
+TEST_CASE("A round of matching is that of rounds with the partner alone") {
+  const auto matching = scheduler_of("matching", 1, true);
+  std::vector<StreamView> streams = {stream(1, 3), stream(2, 9), stream(3, 9)};
+  for (StreamView& each : streams) each.was_offered = false;
+  CHECK(matching->choose(streams).empty());
+  CHECK(matching->may_finish(Time(3s), kTurn, streams));  // nobody is left for it
+  streams[1].is_partner = streams[1].was_offered = true;
+  CHECK(matching->choose(streams) == std::vector{NodeId{2}});
+  CHECK_FALSE(matching->may_finish(Time(3s), kTurn, streams));
+  CHECK(matching->may_finish(Time(2s) + kPatience, kTurn, streams));
+  streams[1].round = 10;
+  CHECK(matching->may_finish(Time(3s), kTurn, streams));
+  CHECK(matching->share(15) == 0.5);
+  CHECK(matching->rules().same_round_pairs);
+  CHECK_FALSE(scheduler_of("matching")->rules().same_round_pairs);
+  // A vector of a round in which the peer had another partner takes the peer's next one.
+  CHECK_FALSE(matching->skips_round(streams[1], 10));
+  streams[1].is_waiting = true;
+  CHECK(matching->skips_round(streams[1], 10));
+}
+
 TEST_CASE("A node proposes on a free edge and waits while proposals are young") {
   const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9), stream(3, 9)};

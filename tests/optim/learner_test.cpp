@@ -50,6 +50,7 @@ class HandLearner final : public Learner<double> {
     Vector x(begin.begin(), begin.end());
     Report report{.loss = bowl_.loss(x), .batch_samples = 1};
     const bool is_solved = steps.is_exact && bowl_.has_closed_form;
+    std::ranges::fill(to.direction, 0.0);
     for (std::size_t k = 0; k < (is_solved ? 1 : steps.count); ++k)
       for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = is_solved ? minimum(steps, i) : stepped(steps, to, x[i], i);
@@ -74,7 +75,7 @@ class HandLearner final : public Learner<double> {
     double d =
         bowl_.a * (x - bowl_.target) + at(steps.linear, i) + steps.mu * (x - at(steps.anchor, i));
     for (const auto& [factor, values] : steps.added) d += factor * values[i];
-    if (!to.direction.empty()) to.direction[i] = d;
+    if (!to.direction.empty()) to.direction[i] += d / static_cast<double>(steps.count);
     double u = -steps.learning_rate * d;
     for (const auto& [factor, values] : steps.correction) u += factor * values[i];
     return x + u;
@@ -357,6 +358,40 @@ TEST_CASE("A node without samples moves by terms and corrections alone") {
   // The minimum of <c, x> + (mu / 2) ||x||^2, which needs no sample.
   empty.advance(x, {.linear = c, .mu = 4, .is_exact = true}, {.end = end});
   CHECK(end == Vector(3, -0.5));
+}
+
+TEST_CASE("The direction of several steps is the mean of what they were taken for") {
+  const Options options = options_for(*algorithm_named("gt"));
+  LocalLearner<double> local = learner({1, 1}, options);
+  const Vector c(3, 2.0);
+  const Scaled<double> added{1, c};
+  Vector end(3), direction(3, 9);
+  local.advance(Vector(3), {.count = 4, .learning_rate = 0.1, .added = {&added, 1}},
+                {.end = end, .direction = direction});
+  // With sgd the steps are what the direction says: end - x = - count gamma direction.
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(end[i] == doctest::Approx(-0.4 * direction[i]).epsilon(1e-14));
+    CHECK(direction[i] == doctest::Approx((1 + .9 + .81 + .729) / 4).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("The weight decay of adamw is no part of the gradient") {
+  Options options = options_for(*algorithm_named("dpsgd"));
+  options.local_optimizer = LocalOptimizerKind::adam;
+  LocalLearner<double> plain = learner({1, 0}, options);
+  options.weight_decay = 0.5;
+  LocalLearner<double> coupled = learner({1, 0}, options);
+  options.local_optimizer = LocalOptimizerKind::adamw;
+  LocalLearner<double> decoupled = learner({1, 0}, options);
+  const Vector x = {1, 2, 4};
+  Vector end(3), decayed(3);
+  plain.advance(x, {.learning_rate = 0.1}, {.end = end});
+  // The first step of adam is as long as the rate, whatever the gradient.
+  coupled.advance(x, {.learning_rate = 0.1}, {.end = decayed});
+  for (std::size_t i = 0; i < 3; ++i) CHECK(decayed[i] == doctest::Approx(end[i]));
+  decoupled.advance(x, {.learning_rate = 0.1}, {.end = decayed});
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(decayed[i] == doctest::Approx(end[i] - 0.1 * 0.5 * x[i]));
 }
 
 TEST_CASE("A foundation and another start leave nothing of what was before") {

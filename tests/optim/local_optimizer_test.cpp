@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "base/prng.h"
@@ -15,9 +16,17 @@ using namespace starling::optim;
 
 namespace {
 
+std::unique_ptr<LocalOptimizer<double>> optimizer_of(LocalOptimizerKind kind,
+                                                     double beta2 = 0.999) {
+  Options options;
+  options.local_optimizer = kind;
+  options.adam_beta2 = beta2;
+  return make_local_optimizer<double>(options, 1);
+}
+
 // u after each of three steps with the gradients 1, 2, -1 and learning rate 0.1.
-std::vector<double> steps(LocalOptimizerKind kind) {
-  const auto optimizer = make_local_optimizer<double>(kind, 0.9, 1);
+std::vector<double> steps(LocalOptimizerKind kind, double beta2) {
+  const auto optimizer = optimizer_of(kind, beta2);
   std::vector<double> taken;
   for (double gradient : {1.0, 2.0, -1.0}) {
     std::array<double, 1> g{gradient};
@@ -27,8 +36,9 @@ std::vector<double> steps(LocalOptimizerKind kind) {
   return taken;
 }
 
-void check_steps(LocalOptimizerKind kind, const std::vector<double>& expected) {
-  const auto taken = steps(kind);
+void check_steps(LocalOptimizerKind kind, const std::vector<double>& expected,
+                 double beta2 = 0.999) {
+  const auto taken = steps(kind, beta2);
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(taken[i] == doctest::Approx(expected[i]).epsilon(1e-7));
 }
@@ -49,11 +59,17 @@ TEST_CASE("Local optimizers take the steps of their definitions") {
   const double second = -0.1 * (0.29 / 0.19) / (std::sqrt(0.004999 / 0.001999) + 1e-8);
   const double third = -0.1 * (0.161 / 0.271) / (std::sqrt(0.005994001 / 0.002997001) + 1e-8);
   check_steps(LocalOptimizerKind::adam, {first, second, third});
+  check_steps(LocalOptimizerKind::adamw, {first, second, third});
+  // With beta2 = .5: v = .5, 2.25, 1.625, corrected by 1 - .5^t.
+  check_steps(LocalOptimizerKind::adam,
+              {-0.1, -0.1 * (0.29 / 0.19) / std::sqrt(2.25 / 0.75),
+               -0.1 * (0.161 / 0.271) / std::sqrt(1.625 / 0.875)},
+              0.5);
 }
 
 TEST_CASE("A reset optimizer takes its first step again") {
   for (auto kind : {LocalOptimizerKind::momentum, LocalOptimizerKind::adam}) {
-    const auto optimizer = make_local_optimizer<double>(kind, 0.9, 1);
+    const auto optimizer = optimizer_of(kind);
     std::array<double, 1> first{1.0}, second{1.0};
     optimizer->step(first, 0.1);
     optimizer->reset();

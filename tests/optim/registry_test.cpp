@@ -30,6 +30,7 @@ TEST_CASE("Every algorithm has a name of its own and is found by it") {
     CHECK(names.insert(row.name).second);
     CHECK(find_algorithm(row.name) == &row);
     CHECK(row.name != "auto");
+    if (!row.alias.empty()) CHECK(names.insert(row.alias).second);
   }
   CHECK(find_algorithm("auto") == nullptr);
 }

@@ -56,7 +56,7 @@ std::unique_ptr<Trainer> trainer(double target, const Options& options, bool poi
                                    [] { return Time{}; });
   Job job;
   job.shard = std::make_shared<Shard>();
-  const std::size_t vectors = options.algorithm == algorithm_named("gt") ? 2 : 1;
+  const std::size_t vectors = options.algorithm->vectors_offered;
   CHECK(made->run(job).workload->payload_bytes == 16 * vectors);
   return made;
 }

@@ -25,6 +25,7 @@ struct Row {
   bool is_exact = false;
   std::size_t local_steps = 1;
   bool has_closed_form = true;  // of the objective
+  optim::OuterKind outer = optim::OuterKind::none;
 };
 
 inline const std::vector<Row>& all_rows() {
@@ -33,6 +34,9 @@ inline const std::vector<Row>& all_rows() {
       {"dpsgd", algorithm_named("dpsgd")},
       {"dpsgd-pipelined", algorithm_named("dpsgd-pipelined")},
       {"qg", algorithm_named("qg"), 0.3, 800},
+      {"dpsgd with an outer step", algorithm_named("dpsgd"), 0.1, 800, false, 1, true,
+       optim::OuterKind::nesterov},
+      {"noloco", algorithm_named("noloco"), 0.3, 400},
       {"ed", algorithm_named("ed"), 0.5, 250, true},
       {"ed with five local steps", algorithm_named("ed"), 0.3, 150, true, 5},
       {"gt", algorithm_named("gt"), 0.5, 250, true},
@@ -84,6 +88,7 @@ Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus
   optim::Options training = reference_training(row.rate);
   training.algorithm = row.algorithm;
   training.local_steps = row.local_steps;
+  training.outer = row.outer;
   training.penalty = 0.2;
   training.codec = format;
   return {kind, shape.n, row.algorithm->needs, [=](std::size_t i) {

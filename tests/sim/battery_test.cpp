@@ -215,7 +215,8 @@ TEST_CASE_TEMPLATE("The mean of the models moves by the mean of the gradients", 
 TEST_CASE_TEMPLATE("Without steps the mean of the models stays", S, float, double) {
   // Not in admm, whose models follow the objectives, nor in pairwise-ed, where a node subtracts its
   // y when its turn comes: what those keep is below.
-  const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra", "adpsgd"});
+  const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "dpsgd with an outer step",
+                                  "noloco", "ed", "gt", "extra", "adpsgd"});
   for_rows(applies, [](const Row& row) {
     Row idle = row;
     idle.rate = 0;
@@ -302,7 +303,8 @@ TEST_CASE_TEMPLATE(
 TEST_CASE_TEMPLATE(
     "Where nothing belongs to edges and batches are full a snapshot is all of a node", S, float,
     double) {
-  const auto applies = is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "adpsgd"});
+  const auto applies =
+      is_one_of({"dpsgd", "dpsgd-pipelined", "qg", "dpsgd with an outer step", "noloco", "adpsgd"});
   for_rows(applies, [](const Row& row) {
     Lockstep restored = lockstep_of<S>(row), untouched = lockstep_of<S>(row);
     restored.run(30);

@@ -17,12 +17,26 @@ namespace {
 
 constexpr double kExact = 1e-10;
 
-Cluster cluster_of(const optim::AlgorithmRow* algorithm, topology::Kind kind, double loss,
-                   std::uint64_t seed = 1) {
+struct Way {
+  const optim::AlgorithmRow* algorithm;
+  std::size_t local_steps = 1;
+  const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
+};
+// LED and K-GT, with five local steps.
+const Way kLed{optim::algorithm_named("ed"), 5}, kKgt{optim::algorithm_named("gt"), 5};
+
+Way by_partners(Way way) {
+  way.schedule = gossip::schedule_named("matching");
+  return way;
+}
+
+Cluster cluster_of(const Way& way, topology::Kind kind, double loss, std::uint64_t seed = 1) {
   optim::Options training = reference_training(0.1);
-  training.algorithm = algorithm;
-  if (algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
+  training.algorithm = way.algorithm;
+  training.local_steps = way.local_steps;
+  if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(16, kind, training);
+  options.base.schedule = way.schedule;
   options.base.expect = 16;
   options.seed = seed;
   options.network.loss = loss;
@@ -61,18 +75,19 @@ void expect_sound(const Cluster& cluster) {
     FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
 }
 
-void expect_exact_under_loss(const optim::AlgorithmRow* algorithm) {
-  for (const double loss : all_or_first<double>(1, {.1, .01, .3, .5})) {
+void expect_exact_under_loss(const Way& way,
+                             const std::vector<double>& losses = {.1, .01, .3, .5}) {
+  for (const double loss : all_or_first(1, losses)) {
     CAPTURE(loss);
-    Cluster cluster = cluster_of(algorithm, topology::Kind::torus, loss);
+    Cluster cluster = cluster_of(way, topology::Kind::torus, loss);
     cluster.start_all();
     CHECK(becomes_exact(cluster, 600s));
     expect_sound(cluster);
   }
 }
 
-void expect_exact_under_churn(const optim::AlgorithmRow* algorithm) {
-  Cluster cluster = cluster_of(algorithm, topology::Kind::random, 0);
+void expect_exact_under_churn(const Way& way) {
+  Cluster cluster = cluster_of(way, topology::Kind::random, 0);
   cluster.start_all();
   cluster.world.run_until(Time(full_or(5s, 1s)));
   const std::vector<std::size_t> lost = all_or_first<std::size_t>(1, {3, 7, 11});
@@ -85,6 +100,27 @@ void expect_exact_under_churn(const optim::AlgorithmRow* algorithm) {
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 20s));
   CHECK(becomes_exact(cluster, 120s));
   expect_sound(cluster);
+}
+
+// Three join later, one after the other.
+void expect_exact_after_joins(const Way& way) {
+  Cluster cluster = cluster_of(way, topology::Kind::random, 0);
+  for (std::size_t node = 0; node < 13; ++node) cluster.world.start(node);
+  cluster.world.run_until(Time(full_or(15s, 1s)));  // without those who are expected
+  for (std::size_t node = 13; node < 16; ++node) {
+    cluster.world.start(node);
+    cluster.world.run_until(cluster.world.now() + 1s);
+  }
+  CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 20s));
+  CHECK(becomes_exact(cluster, 120s));
+  expect_sound(cluster);
+}
+
+void expect_exact_throughout(const Way& way, bool tries_churn) {
+  expect_exact_under_loss(way, {.3});
+  if (!tries_churn) return;
+  expect_exact_under_churn(way);
+  expect_exact_after_joins(way);
 }
 
 // Messages up to ten rounds late, out of order, twice; and nodes ten times slower than others.
@@ -136,27 +172,27 @@ TEST_CASE("D-PSGD that reuses what it heard keeps its floor whatever is lost") {
 }
 
 TEST_CASE("Exact diffusion is exact whatever is lost") {
-  expect_exact_under_loss(optim::algorithm_named("ed"));
+  expect_exact_under_loss({optim::algorithm_named("ed")});
 }
 
 TEST_CASE("Gradient tracking is exact whatever is lost") {
-  expect_exact_under_loss(optim::algorithm_named("gt"));
+  expect_exact_under_loss({optim::algorithm_named("gt")});
 }
 
 TEST_CASE("EXTRA is exact whatever is lost") {
-  expect_exact_under_loss(optim::algorithm_named("extra"));
+  expect_exact_under_loss({optim::algorithm_named("extra")});
 }
 
 TEST_CASE("EXTRA forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::algorithm_named("extra"));
+  expect_exact_under_churn({optim::algorithm_named("extra")});
 }
 
 TEST_CASE("ADMM is exact whatever is lost") {
-  expect_exact_under_loss(optim::algorithm_named("admm"));
+  expect_exact_under_loss({optim::algorithm_named("admm")});
 }
 
 TEST_CASE("ADMM forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::algorithm_named("admm"));
+  expect_exact_under_churn({optim::algorithm_named("admm")});
 }
 
 TEST_CASE("ADMM is exact whatever is late or comes twice and however unequal the speeds") {
@@ -170,9 +206,25 @@ TEST_CASE("Gradient tracking is exact whatever is late and whoever is left behin
 }
 
 TEST_CASE("Exact diffusion forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::algorithm_named("ed"));
+  expect_exact_under_churn({optim::algorithm_named("ed")});
 }
 
 TEST_CASE("Gradient tracking forgets who crashed and takes in who comes back") {
-  expect_exact_under_churn(optim::algorithm_named("gt"));
+  expect_exact_under_churn({optim::algorithm_named("gt")});
+}
+
+TEST_CASE("Exact diffusion with five local steps is exact whatever is lost and whoever comes") {
+  expect_exact_throughout(kLed, tries_full());
+}
+
+TEST_CASE("Gradient tracking with five local steps is exact whatever is lost and whoever comes") {
+  expect_exact_throughout(kKgt, tries_full());
+}
+
+TEST_CASE("By partners exact diffusion is exact whatever is lost and whoever comes") {
+  expect_exact_throughout(by_partners(kLed), true);
+}
+
+TEST_CASE("By partners gradient tracking is exact whatever is lost and whoever comes") {
+  expect_exact_throughout(by_partners(kKgt), tries_full());
 }

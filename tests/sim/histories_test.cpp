@@ -34,6 +34,7 @@ struct Row {
   double quorum = 1;
   Missing missing = Missing::late;
   Kind kind = Kind::automatic;
+  optim::OuterKind outer = optim::OuterKind::none;
 };
 
 // What daemon/cli/legality.cpp allows, by the rows of the registry: a new algorithm has its
@@ -72,11 +73,18 @@ std::vector<Row> all_rows() {
   }
   const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
   for (const gossip::ScheduleRow& schedule : gossip::schedules())
-    if (!schedule.is_pairwise) add(dpsgd, schedule, 1, Missing::reuse);
+    if (!schedule.is_pairwise && !schedule.is_matched) add(dpsgd, schedule, 1, Missing::reuse);
   const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
   add(dpsgd, rounds, 1, Missing::self);
   add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
   add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
+  for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
+    for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+      if (schedule.is_pairwise || schedule.is_loose) continue;
+      add(dpsgd, schedule);
+      rows.back().name += fmt::format(" outer={}", optim::name(outer));
+      rows.back().outer = outer;
+    }
   return rows;
 }
 
@@ -109,6 +117,7 @@ sim::Scenario scenario_of(std::uint64_t seed) {
 std::string history(const Row& row, std::uint64_t seed) {
   optim::Options training = fading_training();
   training.algorithm = row.algorithm;
+  training.outer = row.outer;
   const sim::Verdict verdict =
       sim::try_scenario(trial_of(row, training),
                         reference_trainers(training, {.n = kNodes, .d = 4}), scenario_of(seed));

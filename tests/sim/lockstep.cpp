@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "topology/build.h"
+#include "topology/matching.h"
 
 namespace starling::test {
 namespace {
@@ -38,6 +39,7 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
       trainers_(nodes),
       offers_(nodes),
       spans_(nodes),
+      is_alone_(nodes),
       problems_(nodes) {
   for (std::size_t node = 0; node < nodes; ++node) {
     start(node);
@@ -99,7 +101,9 @@ void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
 void Lockstep::run(std::uint64_t rounds) {
   for (std::uint64_t k = 0; k < rounds; ++k) {
     ++round_;
-    if (!needs_.is_pairwise)
+    if (matching_seed_)
+      exchange_by_partners();
+    else if (!needs_.is_pairwise)
       exchange_all();
     else
       for (std::size_t exchange = 0; exchange < present_.size(); ++exchange) exchange_two();
@@ -113,6 +117,21 @@ void Lockstep::exchange_all() {
     for (std::size_t k = 0; k < graph_.in[node].size(); ++k)
       mix.push_back(
           term(node, static_cast<std::size_t>(graph_.in[node][k]), weights_.from[node][k]));
+    absorb(node, std::move(mix));
+  }
+}
+
+void Lockstep::exchange_by_partners() {
+  const std::vector<int> partners = topology::matching(graph_, *matching_seed_, round_ - 1);
+  const std::vector<double> before = spans_;
+  for (const std::size_t node : present_) make_offer(node, true);
+  for (const std::size_t node : present_) {
+    if (is_alone_[node]) spans_[node] += before[node];
+    is_alone_[node] = partners[node] < 0;
+  }
+  for (const std::size_t node : present_) {
+    std::vector<optim::MixTerm> mix;
+    if (!is_alone_[node]) mix.push_back(term(node, static_cast<std::size_t>(partners[node]), 0.5));
     absorb(node, std::move(mix));
   }
 }

@@ -29,6 +29,9 @@ class Lockstep {
   // Of a pairwise algorithm a round is as many exchanges as nodes are present: one of them, by
   // chance, steps and exchanges with one of its neighbours, by chance.
   void run(std::uint64_t rounds);
+  // From now on a node exchanges with one neighbour a round, its partner in the matchings of this
+  // seed. Not of a pairwise algorithm.
+  void match_from(std::uint64_t seed) { matching_seed_ = seed; }
   // From now on chance is drawn from this seed; before it is 1.
   void draw_from(std::uint64_t seed) { prng_ = Prng(seed); }
 
@@ -56,6 +59,7 @@ class Lockstep {
   void follow_present();
   Payload snapshot(std::size_t node);
   void exchange_all();
+  void exchange_by_partners();
   void exchange_two();
   void make_offer(std::size_t node, bool has_step);
   optim::MixTerm term(std::size_t node, std::size_t from, double weight) const;
@@ -72,10 +76,12 @@ class Lockstep {
   std::vector<std::uint64_t> births_;
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
   std::vector<optim::Done> offers_;
-  std::vector<double> spans_;  // learning rate times steps before the last offer
+  std::vector<double> spans_;   // learning rate times steps since the last pair
+  std::vector<bool> is_alone_;  // it had no partner in the last round
   std::vector<std::optional<std::string>> problems_;
   std::uint64_t round_ = 0;
   Prng prng_{1};
+  std::optional<std::uint64_t> matching_seed_;
 };
 
 }  // namespace starling::test

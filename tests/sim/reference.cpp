@@ -187,7 +187,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   sim::Options options;
   options.nodes = nodes;
   options.base.topology.kind = kind;
-  options.base.algorithm = std::string(training.algorithm->name);
+  options.base.algorithm = optim::full_name(training);
   options.base.needs = training.algorithm->needs;
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;

@@ -52,7 +52,7 @@ const Mistake kMistakes[] = {
      "starling: topology.file = \"folder\": cannot be read; expected an edge list"},
     {"run --optim.algorithm=adam",
      "starling: command line: optim.algorithm = \"adam\": expected one of auto, dpsgd, "
-     "dpsgd-pipelined, qg, ed, gt, extra, adpsgd, pairwise-ed, admm"},
+     "dpsgd-pipelined, qg, ed, led, gt, kgt, extra, noloco, adpsgd, pairwise-ed, admm"},
     {"run --optim.learning-rate=fast",
      "starling: command line: optim.learning-rate = \"fast\": expected a number from 0 to 1000000"},
     {"run --optim.learning-rate=-1",
@@ -66,7 +66,7 @@ const Mistake kMistakes[] = {
      "starling: command line: optim.momentum = \"2\": expected a number from 0 to 0.999999"},
     {"run --optim.local-optimizer=rmsprop",
      "starling: command line: optim.local-optimizer = \"rmsprop\": expected one of sgd, momentum, "
-     "nesterov, adam"},
+     "nesterov, adam, adamw"},
     {"run --optim.algorithm=qg --optim.local-optimizer=momentum",
      "starling: command line: optim.local-optimizer = \"momentum\": qg brings a momentum of its "
      "own; use sgd, or algorithm dpsgd"},
@@ -92,7 +92,8 @@ const Mistake kMistakes[] = {
     {"run --exchange.quorum=0",
      "starling: command line: exchange.quorum = \"0\": expected a number from 1e-09 to 1"},
     {"run --exchange.schedule=sometimes",
-     "starling: command line: exchange.schedule = \"sometimes\": expected one of rounds, ssp, "
+     "starling: command line: exchange.schedule = \"sometimes\": expected one of rounds, matching, "
+     "ssp, "
      "async, pairwise"},
     {"run --exchange.codec=f8",
      "starling: command line: exchange.codec = \"f8\": expected one of auto, f32, f64, f16, bf16"},

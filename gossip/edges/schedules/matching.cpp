@@ -1,0 +1,51 @@
+// Schedule `matching`: as `rounds`, but in each round a node exchanges with one neighbour, its
+// partner in the matching of that round (topology/matching.h), with weight 1/2. A node without a
+// partner only steps.
+#include <algorithm>
+
+#include "gossip/edges/schedules/waiting.h"
+
+namespace starling::gossip {
+namespace {
+
+// As in `rounds`.
+constexpr std::uint64_t kMatchedRoundsInStep = 8;
+constexpr double kThePartner = 1;
+
+class Matching : public WaitingScheduler {
+ public:
+  explicit Matching(const Options& options)
+      : WaitingScheduler(
+            {.rounds_in_step = kMatchedRoundsInStep,
+             .by_round = true,
+             .same_round_pairs = options.needs.delivery == optim::Delivery::exactly_once,
+             .by_partner = true},
+            kThePartner, pull_of(options)) {}
+
+  double share(std::size_t) const override { return 0.5; }
+
+  std::vector<NodeId> choose(Streams streams) override {
+    const auto partner = std::ranges::find_if(streams, &StreamView::is_partner);
+    if (partner == streams.end()) return {};
+    return {partner->peer};
+  }
+
+  // Where only this end took the two for partners in an earlier round, its vector of then is still
+  // without its pair. It makes one with the peer's next vector, and from then on both ends have
+  // offered equally many.
+  bool skips_round(const StreamView& stream, std::uint64_t round) const override {
+    return stream.is_waiting || std::max(stream.round, stream.next_pair_round) > round;
+  }
+
+  bool lacks(const StreamView& stream, std::uint64_t round) const override {
+    return stream.round < round || stream.has_gap;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Scheduler> make_matching(const Options& options) {
+  return std::make_unique<Matching>(options);
+}
+
+}  // namespace starling::gossip

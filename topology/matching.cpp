@@ -1,0 +1,46 @@
+#include "topology/matching.h"
+
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "base/prng.h"
+
+namespace starling::topology {
+namespace {
+
+// Of the numbers of one round, so that no two rounds draw from the same.
+constexpr std::uint64_t kStrideUnit = 64;
+
+std::vector<int> drawn_order(std::size_t n, std::uint64_t seed, std::uint64_t t) {
+  std::vector<int> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  const std::uint64_t stride = kStrideUnit * ((n + kStrideUnit - 1) / kStrideUnit);
+  for (std::size_t k = n; k-- > 1;)
+    std::swap(order[k], order[mix64((seed << 32) + t * stride + k) % (k + 1)]);
+  return order;
+}
+
+}  // namespace
+
+std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t t) {
+  const std::vector<int> order = drawn_order(graph.in.size(), seed, t);
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = k;
+  std::vector<int> partner(order.size(), -1);
+  for (const int vertex : order) {
+    if (partner[static_cast<std::size_t>(vertex)] >= 0) continue;
+    int first = -1;
+    for (const int other : graph.in[static_cast<std::size_t>(vertex)]) {
+      const auto at = static_cast<std::size_t>(other);
+      if (partner[at] < 0 && (first < 0 || place[at] < place[static_cast<std::size_t>(first)]))
+        first = other;
+    }
+    if (first < 0) continue;
+    partner[static_cast<std::size_t>(vertex)] = first;
+    partner[static_cast<std::size_t>(first)] = vertex;
+  }
+  return partner;
+}
+
+}  // namespace starling::topology
