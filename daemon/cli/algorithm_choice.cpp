@@ -63,6 +63,9 @@ AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::Lear
   const AlgorithmRow* const plain = optim::algorithm_named("dpsgd");
   const std::string differs = difference(learner.data);
   const bool is_pairwise = node.schedule->is_pairwise;
+  if (learner.model.kind == models::ModelKind::external)
+    return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
+            "only the trainers know their data; where these differ by node, ed and gt are exact"};
   if (differs.empty())
     return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
             "every node draws from the same data, and nothing is simpler"};

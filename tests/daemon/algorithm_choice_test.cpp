@@ -71,6 +71,12 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect({{"data.shard", "0/4"}}, "ed", "shard");
 }
 
+TEST_CASE("What only trainers know is not taken for known") {
+  expect({{"model.kind", "external"}, {"data.partition", "by-label"}}, "dpsgd",
+         "only the trainers");
+  expect({{"model.kind", "external"}, {"exchange.schedule", "pairwise"}}, "adpsgd", "only the");
+}
+
 TEST_CASE("An algorithm that is named is not explained") {
   CHECK(choice({{"optim.algorithm", "gt"}}).second.empty());
 }
