@@ -56,8 +56,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   optim::Report by_loop(const Attached& trainer, std::span<const S> x,
                         const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
   bool add_terms(const optim::LocalSteps<S>& steps);
-  void take(const Attached& trainer, std::span<const S> x, const optim::LocalSteps<S>& steps,
-            const optim::Moves<S>& to) const;
+  void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to) const;
 
   TrainerPort* port_;
   ExternalModel<S> model_;
@@ -128,12 +127,14 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
                                           const optim::LocalSteps<S>& steps,
                                           const optim::Moves<S>& to) {
   const bool has_terms = !steps.linear.empty() || !steps.added.empty() || !steps.correction.empty();
-  if (steps.mu > 0 || steps.is_exact || (has_terms && !trainer.hello.corrects))
+  if (steps.mu > 0 || steps.is_exact ||
+      ((has_terms || !to.direction.empty()) && !trainer.hello.corrects))
     return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
   const StepRequest request{.count = steps.count,
                             .round = requests_,
                             .learning_rate = steps.learning_rate,
                             .corrects = add_terms(steps),
+                            .tracks = !to.direction.empty(),
                             .place = data_.shard().place,
                             .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
   const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
@@ -144,10 +145,13 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
   if (!answer)
     return stay(x, steps, to, "the trainer is gone, and with it its steps of this round");
   if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
-  if (const std::string name = not_finite<S>(trainer.table, values); !name.empty())
+  std::string name = not_finite<S>(trainer.table, values);
+  if (name.empty() && request.tracks)
+    name = not_finite<S>(trainer.table, trainer.segment.at(trainer.hello.gradient));
+  if (!name.empty())
     return stay(x, steps, to,
                 fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
-  take(trainer, x, steps, to);
+  take(trainer, x, to);
   optim::Report report;
   report.loss = loss_ = answer->loss.value_or(std::numeric_limits<double>::quiet_NaN());
   report.gradient_norm = answer->gradient_norm.value_or(0);
@@ -160,8 +164,7 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
 // not moved.
 template <class S>
 void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
-                              const optim::LocalSteps<S>& steps, const optim::Moves<S>& to) const {
-  const S per_step = -1 / (static_cast<S>(steps.learning_rate) * static_cast<S>(steps.count));
+                              const optim::Moves<S>& to) const {
   const auto take_tile = [&](std::size_t first, std::span<const S> found) {
     const std::size_t count = found.size();
     const std::span<const S> before = x.subspan(first, count);
@@ -170,13 +173,18 @@ void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
       const std::span<S> sum = to.sum.subspan(first, count);
       for (std::size_t k = 0; k < count; ++k) sum[k] = tile[k] - before[k];
     }
-    if (!to.direction.empty()) {
-      const std::span<S> direction = to.direction.subspan(first, count);
-      for (std::size_t k = 0; k < count; ++k) direction[k] = (tile[k] - before[k]) * per_step;
-    }
     if (!to.end.empty()) std::memmove(to.end.subspan(first).data(), tile.data(), tile.size_bytes());
   };
   for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
+  if (to.direction.empty()) return;
+  const auto take_direction = [&](std::size_t first, std::span<const S> found) {
+    const std::span<S> direction = to.direction.subspan(first, found.size());
+    if (is_finite(found))
+      std::ranges::copy(found, direction.begin());
+    else
+      std::ranges::fill(direction, S{0});
+  };
+  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
 }
 
 template <class S>

@@ -104,6 +104,7 @@ struct Writer {
             {"round", step.round},
             {"learning_rate", step.learning_rate},
             {"corrects", step.corrects},
+            {"tracks", step.tracks},
             {"place", step.place},
             {"nodes", step.nodes}};
   }

@@ -63,6 +63,7 @@ struct StepRequest {
   std::uint64_t round = 0;
   double learning_rate = 0;
   bool corrects = false;
+  bool tracks = false;  // the mean of the gradients, correction included, is wanted
   std::size_t place = 0, nodes = 1;
 };
 

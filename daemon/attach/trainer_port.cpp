@@ -328,11 +328,10 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
     return Result<void>(fail("region \"{}\" has {} bytes and \"values\" has {}; expected the same",
                              what, region.bytes, hello.values.bytes));
   };
+  const bool serves = hello.mode == TrainerMode::gradients;
   if (hello.corrects) TRY_DO(check_like_values("correction", hello.correction));
-  if (hello.mode == TrainerMode::gradients) {
-    TRY_DO(check_like_values("gradient", hello.gradient));
-    TRY_DO(segment.check("batch", hello.batch));
-  }
+  if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
+  if (serves) TRY_DO(segment.check("batch", hello.batch));
   // A copy: what is checked must not change behind the check.
   const std::span<const std::byte> bytes = segment.at(hello.table);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -84,11 +84,14 @@ void train(const std::string& socket, std::size_t node, bool serves_gradients) {
                          client.gradient());
       return {{"loss", loss}, {"samples", model.samples()}};
     }
-    for (std::size_t step = 0; step < request["count"].get<std::size_t>(); ++step) {
+    const std::size_t count = request["count"];
+    std::ranges::fill(client.gradient(), 0.0);
+    for (std::size_t step = 0; step < count; ++step) {
       loss = model.gradient(client.values(), {}, g);
       for (std::size_t k = 0; k < g.size(); ++k) {
         const double c = request["corrects"].get<bool>() ? client.correction()[k] : 0;
         client.values()[k] -= request["learning_rate"].get<double>() * (g[k] + c);
+        client.gradient()[k] += (g[k] + c) / static_cast<double>(count);
       }
     }
     return {{"loss", loss}, {"samples", model.samples()}};
