@@ -6,8 +6,9 @@
 
 Ten nodes, an mlp of 64 hidden units, batches of 64, the learning rate falling to nothing by a
 cosine of the rounds. A row is the mean of the seeds, at the end: test accuracy of the mean node and
-of the worst, the consensus distance as the nodes say it, and what a node has sent. `one node with all` has every digit and takes as many steps as each of the
-ten. The simulator runs the daemon's code, so bytes are those of real messages.
+of the worst, the consensus distance as the nodes say it, and what a node has sent. `one node
+with all` has every digit and takes as many steps as each of the ten. The simulator runs the daemon's
+code, so bytes are those of real messages.
 """
 import argparse
 import json
