@@ -11,7 +11,7 @@
 #include "clients/c/swarm.h"
 
 #define PROGRESS_OFFSET 8
-#define RETRY_SECONDS 0.1 /* between two looks for a daemon */
+#define RETRY_SECONDS 0.02 /* between two looks for a daemon */
 #define NAME_BYTES_LIMIT 1024
 
 int sl_fail(starling_swarm* swarm, int code, const char* format, ...) {

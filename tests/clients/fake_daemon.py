@@ -77,6 +77,13 @@ class Trainer:
         assert record["kind"] == kind, f"expected {kind}: {record}"
         return record
 
+    def next_but_log(self):
+        """The next record that is no log."""
+        while True:
+            record = json.loads(self.connection.recv(65536))
+            if record["kind"] != "log":
+                return record
+
     def hear_nothing_more(self):
         assert self.connection.recv(65536) == b"", "the trainer says more"
 

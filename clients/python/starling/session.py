@@ -12,7 +12,7 @@ from .segment import Segment
 from .wire import VERSION, Connection, Deadline, Record, finite_only
 
 CLIENT = "python 0.1"
-RETRY_S = 0.1  # between two looks for a daemon; larger: later to attach, smaller: more looks
+RETRY_S = 0.02  # between two looks for a daemon; larger: later to attach, smaller: more looks
 
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The Python package beside real nodes.
+
+    live_test.py STARLING
+
+Exit code 77, and a word, where there is no python3-numpy.
+"""
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "clients" / "python")]
+from fake_daemon import SKIPPED  # noqa: E402
+from live_node import DEADLINE_S, LiveNode  # noqa: E402
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: python3-numpy is not installed")
+    sys.exit(SKIPPED)
+
+import starling  # noqa: E402
+
+PROGRAM = sys.argv[1]
+# Each node's own loss is c/2 |w - target|^2; the sum of both is smallest at MINIMUM, and plain steps
+# of local SGD meet elsewhere.
+TARGETS = ([1.0, 5.0], [3.0, -1.0])
+CURVATURES = (1.0, 3.0)
+MINIMUM = [2.5, 0.5]
+RATE = 0.1
+
+
+class Node(LiveNode):
+    """A node that waits for a trainer, with its data in a folder."""
+
+    def __init__(self, name, folder, *arguments):
+        self.socket = str(Path(folder) / name / "trainer.sock")
+        super().__init__(PROGRAM, name, "--model.kind=external", "--model.precision=f64",
+                         f"--node.data-dir={Path(folder) / name}", *arguments)
+
+
+class Started(threading.Thread):
+    """Does some work in a thread; result() waits for what it gives or raises."""
+
+    def __init__(self, work, *arguments):
+        super().__init__(daemon=True)
+        self._work = lambda: work(*arguments)
+        self._result = self._failure = None
+        self.start()
+
+    def run(self):
+        try:
+            self._result = self._work()
+        except BaseException as failure:
+            self._failure = failure
+
+    def result(self):
+        self.join(DEADLINE_S)
+        assert not self.is_alive(), "the work does not end"
+        if self._failure is not None:
+            raise self._failure
+        return self._result
+
+
+def descend(swarm, target, curvature):
+    """Gradient descent on this node's own loss until the run is over; the last parameters."""
+    w = swarm.tensors["w"]
+    while swarm.is_running:
+        gradient = swarm.correct({"w": curvature * (w - target)})["w"]
+        w -= RATE * gradient
+        swarm.step(loss=0.5 * curvature * ((w - target) ** 2).sum())
+    return w.tolist()
+
+
+class LiveNodes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def node(self, name, *arguments):
+        node = Node(name, self.folder, *arguments)
+        self.addCleanup(node.kill)
+        return node
+
+    def attach(self, name):
+        return starling.attach(tensors={"w": numpy.zeros(2)}, corrects=True, wait=True,
+                               socket=str(Path(self.folder) / name / "trainer.sock"),
+                               timeout=DEADLINE_S)
+
+    def test_two_loops_with_corrected_steps_meet_at_the_minimum_of_their_sum(self):
+        settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=300",
+                    "--cluster.expect=2", f"--optim.learning-rate={RATE}", "--topology.kind=ring"]
+        first = self.node("n0", *settings)
+        self.node("n1", f"--join={first.addresses['control']}", *settings)
+
+        def loop(name, target, curvature):
+            return descend(self.attach(name), numpy.array(target), curvature)
+        loops = [Started(loop, *case) for case in zip(("n0", "n1"), TARGETS, CURVATURES)]
+        for one in loops:
+            numpy.testing.assert_allclose(one.result(), MINIMUM, atol=1e-6)
+
+    def test_a_loop_outlives_a_daemon_that_is_killed(self):
+        settings = ["--optim.local-steps=2", "--stop.rounds=100000000"]
+        node = self.node("n0", *settings)
+        swarm = self.attach("n0")
+        for _ in range(10):
+            self.assertTrue(swarm.step())
+        node.kill()
+        restarted = Started(self.node, "n0", *settings)
+        exchanges = swarm.status.exchanges
+        while swarm.status.exchanges < exchanges + 10:
+            swarm.tensors["w"][...] += 1
+            self.assertTrue(swarm.step())
+        restarted.result()
+        swarm.close()
+
+    def test_a_second_trainer_is_refused(self):
+        self.node("n0", "--stop.rounds=100000000")
+        with self.attach("n0") as swarm:
+            self.assertTrue(swarm.step())
+            with self.assertRaises(starling.Refused) as refused:
+                self.attach("n0")
+            self.assertTrue(swarm.step())
+        self.assertIn("trainer", str(refused.exception))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
