@@ -124,7 +124,10 @@ static void place_regions(starling_swarm* swarm, uint64_t table_bytes) {
   if (swarm->options.corrects) {
     swarm->correction.offset = aligned(end, PAGE_BYTES);
     swarm->correction.bytes = swarm->values.bytes;
-    end = swarm->correction.offset + swarm->correction.bytes;
+    swarm->gradient.offset =
+        aligned(swarm->correction.offset + swarm->correction.bytes, PAGE_BYTES);
+    swarm->gradient.bytes = swarm->values.bytes;
+    end = swarm->gradient.offset + swarm->gradient.bytes;
   }
   swarm->bytes = aligned(end, PAGE_BYTES);
 }

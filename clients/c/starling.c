@@ -73,6 +73,12 @@ const void* starling_correction(const starling_swarm* swarm, size_t index) {
   return swarm->memory + swarm->correction.offset + swarm->places[index].offset;
 }
 
+void* starling_gradient(starling_swarm* swarm, size_t index) {
+  if (!swarm->tracks || index >= swarm->count) return NULL;
+  if (swarm->places[index].role != STARLING_AVERAGED) return NULL;
+  return swarm->memory + swarm->gradient.offset + swarm->places[index].offset;
+}
+
 static void add_region(text* record, const char* name, region place) {
   sl_text_add(record, ",\"%s\":{\"offset\":%llu,\"bytes\":%llu}", name,
               (unsigned long long)place.offset, (unsigned long long)place.bytes);
@@ -87,7 +93,10 @@ static int say_hello(starling_swarm* swarm) {
               swarm->options.corrects ? "true" : "false", (unsigned long long)swarm->bytes);
   add_region(&hello, "table", swarm->table);
   add_region(&hello, "values", swarm->values);
-  if (swarm->options.corrects) add_region(&hello, "correction", swarm->correction);
+  if (swarm->options.corrects) {
+    add_region(&hello, "correction", swarm->correction);
+    add_region(&hello, "gradient", swarm->gradient);
+  }
   sl_text_add(&hello, "}");
   int code = sl_wire_send(swarm, &hello, 1);
   sl_text_free(&hello);
@@ -111,7 +120,7 @@ static int follow(starling_swarm* swarm) {
   if (is_kind(swarm, "end")) {
     sl_json_string(swarm->record, "reason", swarm->words, sizeof swarm->words);
     swarm->is_over = 1;
-    swarm->corrects = 0;
+    swarm->corrects = swarm->tracks = 0;
     sl_wire_drop(swarm);
     return STARLING_ENDED;
   }
@@ -120,6 +129,9 @@ static int follow(starling_swarm* swarm) {
   swarm->job = sl_json_count(swarm->record, "job", 0);
   swarm->left = count;
   swarm->corrects = swarm->options.corrects && sl_json_is_true(swarm->record, "corrects");
+  swarm->tracks = swarm->options.corrects && sl_json_is_true(swarm->record, "tracks");
+  if (swarm->tracks)
+    memset(swarm->memory + swarm->gradient.offset, 0, (size_t)swarm->gradient.bytes);
   swarm->loss_sum = 0;
   swarm->losses = swarm->samples = 0;
   starling_status* status = &swarm->status;

@@ -64,8 +64,9 @@ typedef struct {
   const char* socket;     /* NULL: $STARLING_SOCKET, else the only socket that there is */
   uint64_t samples;       /* held by this trainer; 0 where it does not know */
   double timeout_seconds; /* of starling_attach; 0 waits without end */
-  int corrects;           /* not 0: the loop adds starling_correction to each gradient */
-  int waits; /* not 0: a daemon that is not there yet, or goes, is waited for and attached to */
+  int corrects; /* not 0: the loop adds starling_correction to gradients, and to starling_gradient
+                 */
+  int waits;    /* not 0: a daemon that is not there yet, or goes, is waited for and attached to */
 } starling_options;
 
 /* What a step came to. */
@@ -103,6 +104,11 @@ void* starling_values(starling_swarm* swarm, size_t index);
  * layout of its values; NULL where there is nothing to add. Asked for anew after each
  * starling_step. */
 const void* starling_correction(const starling_swarm* swarm, size_t index);
+
+/* Where the loop adds, in each step of this round, the gradient of averaged tensor `index` with its
+ * correction, divided by the local_steps of starling_status; NULL where nobody asks for it. Zero at
+ * the begin of a round. */
+void* starling_gradient(starling_swarm* swarm, size_t index);
 
 /* Attaches to the daemon and waits until the values are those of the network. STARLING_ENDED where
  * the run is over already. After STARLING_GONE it may be called again. */

@@ -43,6 +43,7 @@ struct starling_swarm {
   region table;
   region values;
   region correction; /* without bytes where the loop corrects nothing */
+  region gradient;   /* the same */
 
   int connection;        /* -1 where there is none */
   char path[PATH_BYTES]; /* of the socket connected to */
@@ -51,6 +52,7 @@ struct starling_swarm {
   uint64_t job;
   uint64_t left; /* steps until the exchange */
   int corrects;  /* this round */
+  int tracks;    /* the same */
   double loss_sum;
   uint64_t losses;
   uint64_t samples; /* since the last exchange */

@@ -20,14 +20,19 @@ constexpr milliseconds kCommandLookEvery{50};
 constexpr milliseconds kFirstPause{500}, kLongestPause{30'000};
 // A command that ran for longer has not failed at its start.
 constexpr milliseconds kWellFor{60'000};
+// For a trainer that was told that the run is over: to save what it likes.
+constexpr milliseconds kFarewell{5'000};
 constexpr milliseconds kGroupPatience{2'000};
+// The shell leads a process group, and ends all of it when it is told to end, or when the daemon
+// is gone.
+constexpr char kScript[] = R"(trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
   return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
 }
 
-// The command leads a process group, so that what it started ends with it.
 void end(ChildProcess& child) {
+  if (child.wait(kFarewell)) return;
   ::kill(-child.pid(), SIGTERM);
   if (!child.wait(kGroupPatience)) ::kill(-child.pid(), SIGKILL);
 }
@@ -37,9 +42,14 @@ void end(ChildProcess& child) {
 TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
                                const std::string& node, std::function<void()> on_success)
     : command_(std::move(command)),
-      arguments_{
-          "/usr/bin/env", "STARLING_SOCKET=" + socket, "STARLING_NODE=" + node, "/bin/sh", "-c",
-          command_},
+      arguments_{"/usr/bin/env",
+                 "STARLING_SOCKET=" + socket,
+                 "STARLING_NODE=" + node,
+                 "/bin/sh",
+                 "-c",
+                 kScript,
+                 "sh",
+                 command_},
       on_success_(std::move(on_success)) {
   thread_ = std::thread([this] { run(); });
 }

@@ -19,7 +19,8 @@ class TrainerProcess {
   // time.
   TrainerProcess(std::string command, const std::string& socket, const std::string& node,
                  std::function<void()> on_success);
-  // Asks the command and what it started to end, and ends it where that takes too long.
+  // Waits for the command to end by itself, asks it and what it started to end where that takes too
+  // long, and ends it where that does too.
   ~TrainerProcess();
 
  private:

@@ -24,6 +24,7 @@ constexpr milliseconds kStartPatience{60'000};                        // loading
 // A node settles its edges for three seconds at most; with a request that is under way, all is over
 // after five.
 constexpr milliseconds kStopPatience{3'800};
+constexpr milliseconds kTrainersPatience{8'000};  // more, for trainers to end by themselves
 
 std::string last_line(const std::string& path) {
   std::ifstream stream(path);
@@ -139,6 +140,7 @@ std::optional<json> get(Fleet::Node& node, const std::string& target, const Pati
 Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
+  fleet.has_trainers_ = options.has_trainers;
   const Endpoint any{"127.0.0.1", 0};
   // It takes the address that `starling status` asks by default, unless somebody has that.
   TRY_DO(fleet.launch(options, 0, options.first_http));
@@ -324,7 +326,8 @@ std::string Fleet::stop() {
     node.process.signal(SIGTERM);
     node.process.signal(SIGCONT);  // one that is stopped would not hear it
   }
-  const auto until = std::chrono::steady_clock::now() + kStopPatience;
+  const milliseconds more = has_trainers_ ? kTrainersPatience : milliseconds(0);
+  const auto until = std::chrono::steady_clock::now() + kStopPatience + more;
   for (Node& node : nodes_) {
     const auto left = until - std::chrono::steady_clock::now();
     if (!node.process.wait(std::chrono::duration_cast<milliseconds>(left)))

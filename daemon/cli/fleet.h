@@ -84,6 +84,7 @@ class Fleet {
 
   std::function<bool()> is_interrupted_;
   std::vector<Node> nodes_;
+  bool has_trainers_ = false;
   std::string logs_;  // folder; empty: not a folder of this fleet alone
   std::string model_;
 };

@@ -95,6 +95,18 @@ class Trainers(unittest.TestCase):
             trainer.end()
         self.trained(script, "corrects")
 
+    def test_the_mean_gradient_is_told_where_the_daemon_asks(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write(W, [10, -10], "correction")
+            trainer.write(W, [77, 77], "gradient")  # of an earlier round
+            trainer.step(2, corrects=True, tracks=True)
+            trainer.next_but_log()
+            self.assertEqual(list(trainer.numbers(W, "gradient")), [11, -9])
+            trainer.end()
+        self.trained(script, "corrects")
+
     def test_what_is_no_number_is_refused(self):
         def script(daemon):
             trainer = daemon.accept()

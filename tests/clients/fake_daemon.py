@@ -95,7 +95,7 @@ class Trainer:
     def step(self, count=1, place=0, nodes=1, **fields):
         self.job += 1
         self.say("step", job=self.job, **{"count": count, "round": self.job, "learning_rate": 0.1,
-                                          "corrects": False, "place": place, "nodes": nodes,
+                                          "corrects": False, "tracks": False, "place": place, "nodes": nodes,
                                           **fields})
 
     def done(self):

@@ -118,6 +118,25 @@ class Rounds(unittest.TestCase):
                 self.assertEqual(gradients["w"].tolist(), expected)
                 swarm.step()
 
+    def test_the_mean_of_corrected_gradients_is_told_where_the_daemon_asks(self):
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("w", [10, -10], "correction")
+            trainer.write("w", [77, 77], "gradient")  # of an earlier round
+            trainer.step(2, corrects=True, tracks=True)
+            trainer.done()
+            told.append(list(trainer.numbers("w", "gradient")))
+            trainer.end()
+        daemon, swarm = attached(script, corrects=True)
+        with daemon:
+            for gradient in ([1.0, 1.0], [3.0, 5.0]):
+                swarm.correct({"w": numpy.array(gradient)})
+                swarm.step()
+        self.assertEqual(told, [[12, -7]])
+
     def test_log_leaves_out_what_is_not_finite(self):
         told = []
 

@@ -225,6 +225,28 @@ class Corrections(unittest.TestCase):
     def test_the_correction_is_added_to_the_gradient(self):
         self.assertEqual(self.corrected(lambda p: torch.optim.SGD(p, lr=1.0)), [1 - 11, 2 + 7])
 
+    def test_the_mean_of_corrected_gradients_is_told_whatever_the_optimizer_does(self):
+        for corrects, expected in ((True, [11, -7]), (False, [1, 3])):
+            told = []
+
+            def script(daemon, corrects=corrects, told=told):
+                trainer = daemon.accept()
+                trainer.welcome()
+                trainer.write("weight", [10, -10], "correction")
+                trainer.write("weight", [77, 77], "gradient")  # of an earlier round
+                trainer.step(4, corrects=corrects, tracks=True)
+                trainer.done()
+                told.append(list(trainer.numbers("weight", "gradient")))
+                trainer.end()
+            model = linear()
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+            daemon, swarm = attached(script, model, optimizer)
+            with daemon:
+                for _ in range(4):
+                    take_step(model, optimizer)
+                    swarm.step()
+            self.assertEqual(told, [expected])
+
     def test_adam_sees_the_corrected_gradient(self):
         reference = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         adam = torch.optim.Adam([reference], lr=0.1)

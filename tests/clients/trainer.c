@@ -2,7 +2,8 @@
  *
  *   trainer [waits] [corrects] [nan] [close]
  *
- * Trains w = (1, 2) and a counter until the run ends: each step adds 1 to w, and the correction.
+ * Trains w = (1, 2) and a counter until the run ends: each step adds 1 to w, and the correction;
+ * both are the gradient.
  * With `nan` its first step makes w what is no number; with `close` it leaves after the first step.
  * Each line that it prints is a fact of the test. */
 #include <math.h>
@@ -14,8 +15,16 @@
 static void take_step(starling_swarm* swarm, int spoil) {
   double* w = starling_values(swarm, 0);
   const double* correction = starling_correction(swarm, 0);
+  double* tracked = starling_gradient(swarm, 0);
+  starling_status status = {0};
   int k;
-  for (k = 0; k < 2; ++k) w[k] += 1 + (correction != NULL ? correction[k] : 0);
+  status.size = sizeof status;
+  starling_get_status(swarm, &status);
+  for (k = 0; k < 2; ++k) {
+    double gradient = 1 + (correction != NULL ? correction[k] : 0);
+    w[k] += gradient;
+    if (tracked != NULL) tracked[k] += gradient / (double)status.local_steps;
+  }
   if (spoil) w[1] = (double)NAN;
 }
 

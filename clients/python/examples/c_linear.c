@@ -1,10 +1,8 @@
-/* Linear regression in C, on a node or alone, on rows of numbers with the target in the last
- * column.
+/* Linear regression in C, on a node or alone; the last number of a row is the target.
  *
  *   cc -std=c99 -I clients/c c_linear.c build/release/clients/c/libstarling.a -lm -o c_linear
  *   starling up -n 4 --model.kind=external --trainer "./c_linear --data houses.csv"
  *   ./c_linear --data houses.csv --alone 20000
- *
  * Columns are centred and scaled. The node takes the rows whose number is its place. */
 #include <math.h>
 #include <stdio.h>
@@ -50,9 +48,8 @@ static void standardise(void) {
     double mean = sum / (double)row_count;
     for (size_t k = 0; k < row_count; ++k) squares += pow(rows[k * columns + column] - mean, 2);
     double deviation = squares > 0 ? sqrt(squares / (double)row_count) : 1;
-    for (size_t k = 0; k < row_count; ++k) {
-      rows[k * columns + column] = (rows[k * columns + column] - mean) / deviation;
-    }
+    for (double* x = rows + column; x < rows + row_count * columns; x += columns)
+      *x = (*x - mean) / deviation;
   }
 }
 
@@ -63,11 +60,16 @@ static double error_of(const double* w, const double* row) {
   return error;
 }
 
-/* One step of stochastic gradient descent on a row; returns its loss. */
-static double take_step(double* w, const double* correction, const double* row, double rate) {
-  double error = error_of(w, row);
+/* One step of stochastic gradient descent on a row; returns its loss. `share` is 1 / H. */
+static double take_step(starling_swarm* swarm, const double* row, double rate, double share) {
+  double* w = starling_values(swarm, 0);
+  const double* correction = starling_correction(swarm, 0);
+  double* tracked = starling_gradient(swarm, 0);
+  const double error = error_of(w, row);
   for (size_t k = 0; k + 1 < columns; ++k) {
-    w[k] -= rate * (error * row[k] + (correction != NULL ? correction[k] : 0));
+    double gradient = error * row[k] + (correction != NULL ? correction[k] : 0);
+    w[k] -= rate * gradient;
+    if (tracked != NULL) tracked[k] += share * gradient;
   }
   return error * error / 2;
 }
@@ -80,13 +82,13 @@ static double rmse(const double* w) {
 
 static int train(starling_swarm* swarm, unsigned long alone) {
   double* w = starling_values(swarm, 0);
-  starling_status status = {.size = sizeof status, .nodes = 1};
+  starling_status status = {.size = sizeof status, .nodes = 1, .local_steps = 1};
   int code = alone > 0 ? STARLING_OK : starling_attach(swarm);
   if (alone == 0) starling_get_status(swarm, &status);
   for (unsigned long step = 0; code == STARLING_OK; ++step) {
     size_t row = (size_t)((status.place + step * 7919 * status.nodes) % row_count);
     starling_report report = {.size = sizeof report, .samples = 1, .has_loss = 1};
-    report.loss = take_step(w, starling_correction(swarm, 0), rows + row * columns, 0.002);
+    report.loss = take_step(swarm, rows + row * columns, 0.002, 1 / (double)status.local_steps);
     if (step % 1000 == 999) starling_log(swarm, "rmse", rmse(w));
     code = alone > 0 ? step + 1 == alone : starling_step(swarm, &report);
   }
@@ -102,10 +104,8 @@ int main(int count, char** arguments) {
     if (strcmp(arguments[k], "--data") == 0) data = arguments[k + 1];
     if (strcmp(arguments[k], "--alone") == 0) alone = strtoul(arguments[k + 1], NULL, 10);
   }
-  if (data == NULL || !read_rows(data)) {
-    fprintf(stderr, "c_linear: --data names a csv of numbers [--alone STEPS]\n");
-    return 2;
-  }
+  if (data == NULL || !read_rows(data))
+    return fprintf(stderr, "c_linear: --data names a csv of numbers [--alone STEPS]\n"), 2;
   standardise();
   uint64_t shape[] = {columns - 1};
   starling_tensor weight = {.size = sizeof weight, .name = "weight", .rank = 1, .shape = shape};

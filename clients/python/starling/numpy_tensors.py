@@ -31,6 +31,7 @@ class NumpyTensors:
         self.gradients: Dict[str, numpy.ndarray] = {}
         self.copied_bytes = 0
         self.corrects = False
+        self._tracked_share = 0.0
 
     def can_correct(self) -> bool:
         return False
@@ -50,9 +51,12 @@ class NumpyTensors:
     def collect(self) -> None:
         """Brings the segment up to date; there is nothing to do for arrays that alias it."""
 
-    def deliver(self, corrects: bool) -> None:
+    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
         """Takes what the daemon wrote."""
         self.corrects = corrects
+        self._tracked_share = tracked_share
+        if tracked_share:
+            self.clear_gradients()
 
     def fault(self) -> Optional[str]:
         """The first averaged tensor that holds a number that is not finite."""
@@ -69,6 +73,9 @@ class NumpyTensors:
         if self.corrects:
             for name, gradient in gradients.items():
                 gradient += self.corrections[name]
+        if self._tracked_share:
+            for name, gradient in gradients.items():
+                self.gradients[name] += self._tracked_share * gradient
         return gradients
 
     def batch(self, segment: Segment, count: int) -> Any:

@@ -33,8 +33,9 @@ class Segment:
         sizes = {"table": len(text), "values": values_bytes}
         if corrects:
             sizes["correction"] = values_bytes
-        if gradient:
+        if corrects or gradient:
             sizes["gradient"] = values_bytes
+        if gradient:
             sizes["batch"] = aligned(max(4 * batch_limit, 1))
         self.regions: Dict[str, Dict[str, int]] = {}
         end = HEADER_BYTES

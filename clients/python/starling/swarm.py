@@ -191,7 +191,8 @@ class Swarm:
         self._order = order
         self._left = count
         self._losses.clear()
-        self._tensors.deliver(bool(order.get("corrects")))
+        share = 1 / count if order.get("tracks") else 0.0
+        self._tensors.deliver(bool(order.get("corrects")), share)
 
     def _stop(self, reason: str) -> None:
         if self.end_reason is None:

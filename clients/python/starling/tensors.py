@@ -33,8 +33,9 @@ class Tensors(Protocol):
     def collect(self) -> None:
         """Brings the segment up to date."""
 
-    def deliver(self, corrects: bool) -> None:
-        """Takes what the daemon wrote."""
+    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
+        """Takes what the daemon wrote. Of each gradient with its correction, `tracked_share` is
+        added to the region `gradient` from now on."""
 
     def fault(self) -> Optional[str]:
         """The first averaged tensor that is not finite."""

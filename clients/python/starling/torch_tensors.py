@@ -83,6 +83,7 @@ class TorchTensors:
         self._restore: Any = None
         self._warned = False
         self.corrects = False
+        self._tracked_share = 0.0
         self.copied_bytes = 0
 
     @property
@@ -112,7 +113,7 @@ class TorchTensors:
             if "gradient" in segment.regions:
                 slot.gradient = _view(segment, slot.entry, "gradient")
         if self._optimizer is not None and "correction" in segment.regions:
-            self._restore = _before_step(self._optimizer, self._add_corrections)
+            self._restore = _before_step(self._optimizer, self._before_optimizer)
 
     def collect(self) -> None:
         """Brings the segment up to date with what does not alias it."""
@@ -120,7 +121,7 @@ class TorchTensors:
             slot.collect()
             self.copied_bytes += slot.entry.bytes
 
-    def deliver(self, corrects: bool) -> None:
+    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
         """Takes what the daemon wrote."""
         for slot in self._broken():
             slot.deliver()
@@ -129,6 +130,10 @@ class TorchTensors:
         if corrects:
             for slot in self._averaged:
                 self._take_correction(slot)
+        self._tracked_share = tracked_share
+        if tracked_share:
+            for slot in self._averaged:
+                slot.gradient.zero_()
 
     def fault(self) -> Optional[str]:
         """The first averaged tensor that holds a number that is not finite."""
@@ -150,6 +155,10 @@ class TorchTensors:
             added = {slot.entry.name: slot.added for slot in self._averaged}
             for name, gradient in gradients.items():
                 gradient.add_(added[name])
+        if self._tracked_share:
+            tracked = self.gradients
+            for name, gradient in gradients.items():
+                tracked[name].add_(gradient.detach(), alpha=self._tracked_share)
         return gradients
 
     def batch(self, segment: Segment, count: int) -> torch.Tensor:
@@ -181,6 +190,7 @@ class TorchTensors:
     def release(self) -> None:
         """The optimizer steps without corrections again; the model keeps its values."""
         self.corrects = False
+        self._tracked_share = 0.0
         if self._restore is not None:
             self._restore()
             self._restore = None
@@ -205,9 +215,20 @@ class TorchTensors:
             slot.added = slot.correction.to(parameter.device, parameter.dtype)
             self.copied_bytes += slot.entry.bytes
 
+    def _before_optimizer(self) -> None:
+        if self.corrects:
+            self._add_corrections()
+        if self._tracked_share:
+            self._track()
+
+    def _track(self) -> None:
+        for slot in self._averaged:
+            grad = slot.tensor().grad
+            if grad is not None:
+                grad = grad.to_dense() if grad.is_sparse else grad
+                slot.gradient.add_(grad.detach().to(slot.gradient), alpha=self._tracked_share)
+
     def _add_corrections(self) -> None:
-        if not self.corrects:
-            return
         for slot in self._averaged:
             parameter = slot.tensor()
             if not parameter.requires_grad or slot.added is None:
