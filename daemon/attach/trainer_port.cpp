@@ -336,6 +336,7 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
   const std::span<const std::byte> bytes = segment.at(hello.table);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   TRY(TensorTable table, TensorTable::parse(text, hello.values.bytes));
+  segment.prepare(hello.values);
   return std::make_shared<const Attached>(std::move(hello), std::move(table), std::move(segment));
 }
 

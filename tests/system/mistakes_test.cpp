@@ -112,7 +112,7 @@ const Mistake kMistakes[] = {
      "starling: command line: optim.weight-decay = \"-0.1\": expected a number from 0 to 1000000"},
     {"run --model.kind=cnn",
      "starling: command line: model.kind = \"cnn\": expected one of auto, linear, logistic, "
-     "softmax, mlp"},
+     "softmax, mlp, external"},
     {"run --model.hidden=0",
      "starling: command line: model.hidden = \"0\": expected 1 to 16 sizes from 1 to 65536, "
      "separated by commas"},
