@@ -37,6 +37,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr double kStartWithoutWord_s = 5;
 
 constexpr char kDefaultHttp[] = "127.0.0.1:7680";  // that `starling status` asks
 
@@ -250,12 +251,21 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
   return line;
 }
 
-// What nodes warn of, each once whichever of them says it.
-void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, bool quiet) {
+// What a node warns of; of one that has no status after a while, what its log says last.
+std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
+  if (node.status.is_object())
+    return node.status["node"].value("warnings", std::vector<std::string>());
+  if (time_s < kStartWithoutWord_s) return {};
+  std::string line = last_line(node.process.log_path());
+  if (line.empty()) return {};
+  return {"has not started yet; its log: " + line};
+}
+
+// Each once, whichever of the nodes says it.
+void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, double time_s, bool quiet) {
   const Time now(steady_clock::now().time_since_epoch());
   for (const Fleet::Node& node : fleet.nodes()) {
-    if (!node.status.is_object()) continue;
-    const auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    const auto warnings = warnings_of(node, time_s);
     for (const std::string& text : notices.take_new(now, warnings)) {
       if (!quiet) screen.clear();
       fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
@@ -325,7 +335,7 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
-    pass_on_warnings(fleet, notices, progress.screen(), quiet);
+    pass_on_warnings(fleet, notices, progress.screen(), seconds_since(started), quiet);
     if (!training_since && least_round(fleet.node_summaries()) > 0)
       training_since = steady_clock::now();
     const double training_s = training_since ? seconds_since(*training_since) : 0;

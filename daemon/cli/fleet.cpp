@@ -26,14 +26,6 @@ constexpr milliseconds kStartPatience{60'000};                        // loading
 constexpr milliseconds kStopPatience{3'800};
 constexpr milliseconds kTrainersPatience{8'000};  // more, for trainers to end by themselves
 
-std::string last_line(const std::string& path) {
-  std::ifstream stream(path);
-  std::string line, last;
-  while (std::getline(stream, line))
-    if (!line.empty()) last = line;
-  return last;
-}
-
 // What `up` decides for a node over what the user said.
 std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
                                         const std::string& seed, const Endpoint& http,
@@ -275,6 +267,14 @@ Fleet::Sentence Fleet::sentence() {
     if (first.text.empty()) first.text = text;
   }
   return first;
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream stream(path);
+  std::string line, last;
+  while (std::getline(stream, line))
+    if (!line.empty()) last = line;
+  return last;
 }
 
 std::vector<gossip::SeriesPoint> Fleet::series() {

@@ -30,6 +30,9 @@ struct FleetOptions {
   std::function<bool()> is_interrupted = [] { return false; };
 };
 
+// Of a log, without empty lines; empty where there is none.
+std::string last_line(const std::string& path);
+
 class Fleet {
  public:
   // Starts all nodes; the error names the node that did not come up and what it said. After an
