@@ -59,10 +59,13 @@ TEST_CASE("The doctor finds nothing wrong with two nodes that train together") {
   REQUIRE(eventually([&] { return first.members("alive") == 2 && second.round() > 0; }));
   Visit visit;
   // Edges open after members are known.
-  CHECK(eventually([&] { return (visit = doctor(api_of(first))).exit_code == 0; }));
+  CHECK(eventually([&] {
+    visit = doctor(api_of(first));
+    return holds(visit.seen("ports", "ok"), "2 ports of other nodes");
+  }));
   CAPTURE(visit.document.dump(2));
+  CHECK(visit.exit_code == 0);
   CHECK(visit.document["failed"] == 0);
-  CHECK(holds(visit.seen("ports", "ok"), "2 ports of other nodes"));
   CHECK(holds(visit.seen("members", "ok"), "2 members"));
   CHECK(visit.seen("clock", "ok") == "as that of this machine");
 
