@@ -201,7 +201,12 @@ struct Pair {
     const std::uint64_t round = nodes[k]->round();
     return eventually([&] { return nodes[k]->round() > round + 20; });
   }
-  std::string state() { return nodes[0]->get("/v1/status")["trainer"].value("state", ""); }
+  // Of the trainer of node 0; empty when the node does not answer.
+  std::string state() {
+    json status = nodes[0]->get("/v1/status");
+    const json& trainer = status["trainer"];
+    return trainer.is_object() ? trainer.value("state", "") : "";
+  }
 
   std::vector<std::unique_ptr<Daemon>> nodes;
   std::future<void> partner;
