@@ -383,7 +383,7 @@ class DeadDaemons(unittest.TestCase):
                     trainer.welcome()
                     trainer.end()
                 daemons[0].run(script)
-            with mock.patch("starling.session.time.sleep", start):
+            with mock.patch("starling.session.pause", start):
                 swarm = starling.attach(tensors=vector(1), socket=path, wait=True)
             with daemons[0]:
                 self.assertTrue(found.is_set())

@@ -17,6 +17,11 @@ RETRY_S = 0.02  # between two looks for a daemon; larger: later to attach, small
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
+def pause(seconds: float) -> None:
+    """Between two looks for a daemon that is waited for."""
+    time.sleep(seconds)
+
+
 class Session:
     """Speaks for one trainer; `before_hello` brings the values in the segment up to date."""
 
@@ -49,7 +54,7 @@ class Session:
             except BaseException:
                 self.drop()
                 raise
-            time.sleep(RETRY_S)
+            pause(RETRY_S)
 
     def answer(self, done: Record) -> Record:
         """Sends what a job came to and returns the next order. With `wait`, a daemon that goes is

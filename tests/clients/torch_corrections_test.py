@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Corrections of a module of PyTorch: what is added to its gradients, and what is told of them.
+
+    torch_corrections_test.py
+
+Exit code 77, and a word, where there is no python3-torch.
+"""
+import unittest
+import warnings
+
+from torch_support import attached, linear, one_round, take_step, torch
+
+
+class Corrections(unittest.TestCase):
+    def corrected(self, optimizer_of, scheduler=None, steps=1):
+        """The weight after `steps` corrected steps; the correction is (10, -10)."""
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertTrue(trainer.hello["corrects"])
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(steps, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = optimizer_of(model.parameters())
+        schedule = scheduler(optimizer) if scheduler else None
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            for _ in range(steps):
+                take_step(model, optimizer)
+                if schedule is not None:
+                    schedule.step()
+                swarm.step()
+        return model.weight.flatten().tolist()
+
+    def test_the_correction_is_added_to_the_gradient(self):
+        self.assertEqual(self.corrected(lambda p: torch.optim.SGD(p, lr=1.0)), [1 - 11, 2 + 7])
+
+    def test_the_mean_of_corrected_gradients_is_told_whatever_the_optimizer_does(self):
+        for corrects, expected in ((True, [11, -7]), (False, [1, 3])):
+            told = []
+
+            def script(daemon, corrects=corrects, told=told):
+                trainer = daemon.accept()
+                trainer.welcome()
+                trainer.write("weight", [10, -10], "correction")
+                trainer.write("weight", [77, 77], "gradient")  # of an earlier round
+                trainer.step(4, corrects=corrects, tracks=True)
+                trainer.done()
+                told.append(list(trainer.numbers("weight", "gradient")))
+                trainer.end()
+            model = linear()
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+            daemon, swarm = attached(script, model, optimizer)
+            with daemon:
+                for _ in range(4):
+                    take_step(model, optimizer)
+                    swarm.step()
+            self.assertEqual(told, [expected])
+
+    def test_adam_sees_the_corrected_gradient(self):
+        reference = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+        adam = torch.optim.Adam([reference], lr=0.1)
+        for _ in range(3):
+            reference.grad = torch.tensor([11.0, -7.0])
+            adam.step()
+        got = self.corrected(lambda p: torch.optim.Adam(p, lr=0.1), steps=3)
+        self.assertEqual(got, reference.tolist())
+
+    def test_it_is_added_once_under_a_schedule_made_before(self):
+        def halved(optimizer):
+            return torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            got = self.corrected(lambda p: torch.optim.SGD(p, lr=1.0), halved, steps=2)
+        self.assertEqual(got, [1 - 11 - 5.5, 2 + 7 + 3.5])
+
+    def test_it_is_added_once_under_a_schedule_made_after(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(2, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+            for _ in range(2):
+                take_step(model, optimizer)
+                schedule.step()
+                swarm.step()
+            take_step(model, optimizer)  # after the end, without a correction
+        self.assertEqual(model.weight.tolist(), [[1 - 11 - 5.5 - 0.25, 2 + 7 + 3.5 - 0.75]])
+
+    def test_a_closure_is_corrected_too(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("weight", [10, -10], "correction")
+            trainer.step(1, corrects=True)
+            trainer.done()
+            trainer.end()
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = model(torch.tensor([[1.0, 3.0]])).sum()
+            loss.backward()
+            return loss
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            optimizer.step(closure)
+            swarm.step()
+        self.assertEqual(model.weight.tolist(), [[1 - 11, 2 + 7]])
+
+    def test_a_round_without_correction_steps_as_ever_and_the_end_undoes_it(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.write("weight", [10, -10], "correction")
+            one_round(trainer)
+        model = linear()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            self.assertIn("step", vars(optimizer))
+            take_step(model, optimizer)
+            swarm.step()
+        self.assertEqual(model.weight.tolist(), [[0, -1]])
+        self.assertNotIn("step", vars(optimizer))
+
+    def test_an_optimizer_of_half_the_model_does_not_correct(self):
+        model = torch.nn.Sequential(linear(), torch.nn.Linear(1, 1))
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            told.append(trainer.hello["corrects"])
+            one_round(trainer)
+        daemon, swarm = attached(script, model, torch.optim.SGD(model[0].parameters(), lr=1.0))
+        with daemon:
+            swarm.step()
+        self.assertEqual(told, [False])
+
+
+if __name__ == "__main__":
+    unittest.main()
