@@ -136,6 +136,10 @@ struct Workload {
   // After founding where a survey was needed: the one that newcomers found the same features on.
   std::string foundation;
   std::vector<std::string> notes;  // what people should know of the foundation
+  // After founding: what a founder that comes late is told in place of the survey; empty: the same.
+  std::string late_survey;
+  // After founding: this node begins with the model of another founder, and does not have it yet.
+  bool needs_model = false;
 };
 
 struct Done {

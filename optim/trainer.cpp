@@ -42,6 +42,8 @@ class TypedTrainer final : public Trainer {
     workload.snapshot_bytes = snapshot_bytes(learner_->dimension(), state());
     workload.schema_hash = hash_of(data.schema);
     workload.schema = std::move(data.schema);
+    workload.late_survey = std::move(data.late_survey);
+    workload.needs_model = data.needs_model;
     return workload;
   }
 
@@ -161,6 +163,7 @@ class TypedTrainer final : public Trainer {
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
     if (snapshot->kind == state_kind()) load(*snapshot);
+    done.workload = workload();
   }
 
   // That of the algorithm, and behind it that of the learner.

@@ -40,7 +40,10 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
       return by_gradients_->evaluate(x, limit);
     return evaluation_of(port_->metrics(), loss_);
   }
-  void restart() override { by_gradients_->restart(); }
+  void restart() override {
+    by_gradients_->restart();
+    data_.adopted();
+  }
 
   std::string survey() const override { return data_.survey(); }
   Result<void> found(std::span<const std::string> surveys) override {

@@ -91,7 +91,7 @@ struct Node::Parts {
   }
   void hear(Time now, const Envelope& from, SnapshotRequest& request, Payload&) {
     membership.receive(now, from, Gossip{{{request.self}}}, outbox);
-    if (training.run().round > 0) donor.asked(now, from.sender, members, outbox);
+    if (training.started() || startup.is_founding()) donor.asked(now, from.sender, members, outbox);
   }
   void hear(Time, const Envelope& from, Snapshot& snapshot, Payload& payload) {
     startup.receive(snapshot, std::move(payload), from, members, outbox);
@@ -275,6 +275,7 @@ void Node::Parts::settle(Time now) {
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
+  startup.want_snapshot(donor, outbox);
   training.want_snapshot(donor, exchange, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId slow : doubted) {

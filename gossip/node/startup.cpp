@@ -64,6 +64,15 @@ std::vector<const Member*> fellows(const Roster& members) {
   return fellows;
 }
 
+// The founders that are ready, and so have the model that all begin with; not this node.
+std::vector<const Member*> beginners(const Roster& members) {
+  std::vector<const Member*> beginners = members.ready();
+  std::erase_if(beginners, [&](const Member* member) {
+    return member->id == members.self() || !members.agrees(*member);
+  });
+  return beginners;
+}
+
 }  // namespace
 
 Startup::Startup(const Options& options, Time now)
@@ -95,7 +104,7 @@ void Startup::begin(Time now, const Roster& members, const Links& links) {
   // All donors were gone, and one is back before this node began alone.
   const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
-  if (stage_ != Stage::ready || !expected_since_) return;
+  if (stage_ != Stage::ready || !expected_since_ || copies_) return;
   // Founders begin together; a newcomer begins as soon as its edges are open.
   const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
@@ -176,6 +185,9 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
     case Stage::founding:
       founded(now, done, out);
       break;
+    case Stage::ready:
+      copies_ = false;
+      break;
     case Stage::adopting:
       if (done.problem) return rejected(now, *done.problem);
       misfit_.clear();
@@ -190,6 +202,7 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
 // If the founders' data do not fit together, no node trains until some node's data change.
 void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   foundation_ = workload_.foundation;
+  if (!workload_.late_survey.empty()) surveys_.set_own(workload_.late_survey);
   const std::string refusal = done.problem.value_or("");
   if (!refusal.empty() && refusal != refusal_)
     out.event(Event::Kind::problem, fmt::format("cannot train with these nodes: {}", refusal));
@@ -217,7 +230,7 @@ void Startup::receive(const Surveys& message, const Envelope& from, const Roster
 
 void Startup::survey(Time now, const Roster& members, Outbox& out) {
   if (!donors(members).empty()) return enter(now, Stage::fetching);
-  surveys_.set_own(workload_.survey);
+  if (!workload_.survey.empty()) surveys_.set_own(workload_.survey);
   const std::vector<const Member*> founders = fellows(members);
   const bool all = surveys_.has_all(founders);
   if (now >= next_try_ || (all && refusal_.empty())) {
@@ -236,6 +249,14 @@ void Startup::found(Time now, const Roster& members, Outbox& out) {
   enter(now, Stage::founding);
 }
 
+void Startup::want_snapshot(Donor& donor, Outbox& out) {
+  if (!is_founding() || !donor.claim()) return;
+  optim::Job job;
+  job.snapshot = true;
+  out.train(std::move(job));
+  copies_ = true;
+}
+
 void Startup::hears_chunk(std::optional<Time> at) {
   if (at) next_try_ = std::max(next_try_, *at + kChunkPatience);
 }
@@ -250,20 +271,36 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
   // A donor that is gone does not count as a failed attempt.
   if (donor_ && members.find(*donor_)) ++attempts_;
   if (donor_) failed_donor_ = std::exchange(donor_, std::nullopt);
+  const auto candidates = this->candidates(members);
+  if (candidates.empty() || attempts_ >= kDonorAttempts) return do_without(now, members);
+  ask(now, candidates, members, out);
+  if (PLANTED(early_contribution)) enter(now, Stage::ready);
+}
+
+std::vector<const Member*> Startup::candidates(const Roster& members) const {
   auto candidates = donors(members);
+  if (candidates.empty() && workload_.needs_model) candidates = beginners(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   // A member that gave nothing may not exist; a member that has sent a message does.
   const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
   if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
     std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
-  const bool can_start_alone = workload_.survey.empty();
-  if (candidates.empty() || attempts_ >= kDonorAttempts) {
-    gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;
-    return enter(now, can_start_alone ? Stage::ready : Stage::surveying);
+  return candidates;
+}
+
+// There is nobody to ask, or nobody answers. A founder that begins with another's model waits for
+// one that has it; where none comes, the founders that are left agree anew.
+void Startup::do_without(Time now, const Roster& members) {
+  const bool is_patient = now - stage_since_ < kSurveyPatience && fellows(members).size() > 1;
+  if (workload_.needs_model && attempts_ < kDonorAttempts && is_patient) {
+    next_try_ = now + kLook;
+    return;
   }
-  ask(now, candidates, members, out);
-  if (PLANTED(early_contribution)) enter(now, Stage::ready);
+  gave_up_ = std::exchange(attempts_, 0) >= kDonorAttempts;
+  if (workload_.needs_model) surveys_.forget_others();
+  const bool can_start_alone = workload_.survey.empty() && !workload_.needs_model;
+  enter(now, can_start_alone ? Stage::ready : Stage::surveying);
 }
 
 void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
@@ -315,7 +352,8 @@ std::string Startup::reason() const {
                               : "cannot train with these nodes: " + refusal_;
     case Stage::fetching:
     case Stage::adopting:
-      return fmt::format("fetching the model from {}", donor_name_);
+      return donor_name_.empty() ? "waiting for a founder with the parameters that all begin with"
+                                 : fmt::format("fetching the model from {}", donor_name_);
     case Stage::ready:
       return "waiting for the other nodes to be ready";
     default:

@@ -3,7 +3,8 @@
 //   assigning   the trainer takes its share of the data
 //   surveying   founders exchange the statistics of their data, if the model needs them
 //   founding    the trainer lays the foundation
-//   fetching    a newcomer asks a training member for its model, and adopts it
+//   fetching    a newcomer asks a training member for its model, and adopts it; so does a founder
+//               that begins with the model of another one, which it asks any founder that has it
 //   ready       edges may open; waits for the expected members and for edges to them
 //   done
 // No training node waits for a startup. What does not come in time is done without.
@@ -18,6 +19,7 @@
 #include "base/time.h"
 #include "gossip/edges/links.h"
 #include "gossip/members/membership.h"
+#include "gossip/node/donor.h"
 #include "gossip/node/survey_exchange.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -39,6 +41,8 @@ class Startup {
                const Roster& members, Outbox& out);
   // The answer to a job of the startup.
   void trained(Time now, const optim::Done& done, Outbox& out);
+  // If the donor lacks a snapshot of the model that the founders begin with, a job makes one.
+  void want_snapshot(Donor& donor, Outbox& out);
 
   bool done() const { return stage_ == Stage::done; }
   bool is_ready() const { return stage_ >= Stage::ready; }
@@ -79,6 +83,8 @@ class Startup {
   void found(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const optim::Done& done, Outbox& out);
   void fetch(Time now, const Roster& members, Outbox& out);
+  std::vector<const Member*> candidates(const Roster& members) const;
+  void do_without(Time now, const Roster& members);
   bool waits_for_donor(Time now, const Roster& members) const;
   void count(Time now, const Roster& members);
   std::size_t awaited() const;
@@ -97,6 +103,7 @@ class Startup {
   Time stage_since_;
   Time next_try_;
   bool is_assigned_ = false;  // the data are prepared
+  bool copies_ = false;       // the trainer makes a copy of the model
   optim::Workload workload_;
   SurveyExchange surveys_;
   std::string foundation_;

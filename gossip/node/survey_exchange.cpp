@@ -19,6 +19,12 @@ constexpr std::size_t kToldAtOnce = 2;
 SurveyExchange::SurveyExchange(const Options& options)
     : self_(node_id(options.name)), prng_(Prng::derive(options.seed, self_.value ^ 2)) {}
 
+void SurveyExchange::forget_others() {
+  std::erase_if(surveys_, [&](const auto& survey) { return survey.first != self_; });
+  held_.clear();
+  bytes_ = 0;
+}
+
 bool SurveyExchange::has_all(const Founders& founders) const {
   return std::ranges::all_of(founders,
                              [&](const Member* founder) { return surveys_.contains(founder->id); });

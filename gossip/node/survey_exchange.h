@@ -30,6 +30,8 @@ class SurveyExchange {
 
   // This node's survey.
   void set_own(const std::string& survey) { surveys_[self_] = survey; }
+  // The surveys of others are gathered anew.
+  void forget_others();
   // Whether the surveys of all these founders are known.
   bool has_all(const Founders& founders) const;
   // Returns the known surveys of these founders, in their order.

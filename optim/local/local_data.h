@@ -21,6 +21,9 @@ struct DataSummary {
   // What people should know of the foundation: where this node's data differ from it, a sentence
   // each.
   std::vector<std::string> notes = {};
+  // As in Workload.
+  std::string late_survey = {};
+  bool needs_model = false;
 };
 
 class LocalData {

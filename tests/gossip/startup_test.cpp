@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gossip/edges/links.h"
 #include "gossip/members/terms.h"
 #include "tests/gossip/party.h"
 #include "tests/gossip/samples.h"
@@ -315,6 +316,96 @@ TEST_CASE("Founders lay the foundation when they have the surveys of all and in 
   for (const Member* member : node.membership.roster().present())
     expected.push_back("of " + member->name);
   CHECK(*done.jobs.front().foundation == expected);
+}
+
+namespace {
+
+// A founder of three that has learnt that it begins with the model of another one.
+struct BorrowingFounder : Newcomer {
+  BorrowingFounder() : Newcomer(newcomer(3)) {
+    meet("node-1", Phase::joining);
+    meet("node-2", Phase::joining);
+    go_on();
+    trained("of node-9");
+    go_on();
+    hear_survey("node-1", "node-1", "of node-1");
+    hear_survey("node-2", "node-2", "of node-2");
+    go_on();
+    done();
+    founded(true);
+    go_on();
+  }
+  void founded(bool needs_model) {
+    optim::Done done;
+    done.workload.emplace().needs_model = needs_model;
+    if (!needs_model) done.workload->late_survey = "common";
+    startup.trained(now, done, outbox);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A founder that begins with the model of another one asks whoever has it") {
+  BorrowingFounder node;
+  CHECK(node.startup.is_joining());
+  CHECK(node.startup.reason() == "waiting for a founder with the parameters that all begin with");
+  CHECK(node.done().donors.empty());
+  node.set_ready("node-2");
+  node.go_on();
+  CHECK(node.done().donors == std::vector<std::string>{"10.0.1.2"});
+  node.hear_snapshot("node-2", 0);
+  REQUIRE(node.done().jobs.size() == 1);
+  node.founded(false);
+  CHECK(node.startup.is_founding());
+  // A founder that comes late is told what all have begun with.
+  node.meet("node-3", Phase::joining);
+  node.out.clear();
+  node.hear_survey("node-3", "node-3", "of node-3");
+  const auto told = std::ranges::find_if(node.out, [](const Output& output) {
+    const auto* send = std::get_if<Send>(&output);
+    return send && std::holds_alternative<Surveys>(send->message.body);
+  });
+  REQUIRE(told != node.out.end());
+  const auto& surveys = std::get<Surveys>(std::get<Send>(*told).message.body).surveys;
+  CHECK(std::ranges::count(surveys, std::pair(node_id("node-9"), std::string("common"))) == 1);
+}
+
+TEST_CASE("Founders whose source is gone agree anew on what they were told since") {
+  BorrowingFounder node;
+  const Time began = node.now;
+  while (node.now < began + 1min && node.done().surveys == 0) node.go_on();
+  CHECK(node.now >= began + 10s);
+  CHECK(node.now < began + 11s);
+  node.hear_survey("node-1", "node-1", "of node-1");
+  node.go_on();
+  CHECK(node.done().jobs.empty());
+  node.hear_survey("node-2", "node-2", "anew");
+  node.go_on();
+  const auto jobs = node.done().jobs;
+  REQUIRE(jobs.size() == 1);
+  REQUIRE(jobs.front().foundation);
+  CHECK(std::ranges::count(*jobs.front().foundation, "anew") == 1);
+}
+
+TEST_CASE("A founder does not begin while a copy of its model is made") {
+  Newcomer node(newcomer());
+  node.go_on();
+  node.trained();
+  node.go_on();
+  REQUIRE(node.startup.is_founding());
+  node.membership.set_self(Phase::training, 0, 0);
+  node.go_on();
+  node.meet("node-1", Phase::joining);
+  Donor donor;
+  donor.asked(node.now, node_id("node-1"), node.membership.roster(), node.outbox);
+  node.startup.want_snapshot(donor, node.outbox);
+  CHECK(node.done().jobs.back().snapshot);
+  const Links links(node.options);
+  node.startup.begin(node.now + 1min, node.membership.roster(), links);
+  CHECK_FALSE(node.startup.done());
+  node.startup.trained(node.now, {}, node.outbox);
+  node.startup.begin(node.now + 1min, node.membership.roster(), links);
+  CHECK(node.startup.done());
 }
 
 TEST_CASE("Founders that differ in an agreed key do not wait for each other nor share data") {

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -166,6 +168,34 @@ TEST_CASE("A trainer of one's own walks where the built-in model walks") {
         CHECK(own.losses[k] == doctest::Approx(built_in.losses[k]).epsilon(1e-10));
     }
   }
+}
+
+TEST_CASE("Trainers that begin with different parameters all begin with those of one") {
+  constexpr std::array<double, 3> kBegins{1, 2, 3};
+  std::vector<std::unique_ptr<Daemon>> nodes;
+  std::vector<std::future<double>> seen;
+  for (std::size_t k = 0; k < kBegins.size(); ++k) {
+    const std::string socket = socket_path("begin-" + std::to_string(k));
+    std::vector<std::string> arguments = {"--model.precision=f64",   "--model.kind=external",
+                                          "--optim.algorithm=dpsgd", "--cluster.expect=3",
+                                          "--stop.rounds=3",         "--trainer.socket=" + socket};
+    if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
+    nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
+    seen.push_back(std::async(std::launch::async, [socket, begin = kBegins[k]] {
+      TrainerClient client(socket, {});
+      std::ranges::fill(client.values(), begin);
+      std::optional<double> first;
+      client.run([&](const json&) -> json {
+        if (!first) first = client.values()[0];
+        return {{"loss", 1.0}};
+      });
+      return first.value_or(0);
+    }));
+  }
+  std::vector<double> first;
+  for (auto& value : seen) first.push_back(value.get());
+  CHECK(std::ranges::count(kBegins, first[0]) == 1);
+  CHECK(std::ranges::count(first, first[0]) == 3);
 }
 
 // ---- what a trainer does to its node by going
