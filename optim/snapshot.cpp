@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "base/check.h"
@@ -15,9 +16,11 @@ struct Head {
   std::uint32_t version = kSnapshotVersion;
   std::uint64_t schema = 0, kind = 0, dimension = 0;
   std::uint32_t vectors = 0, numbers = 0;
+  std::uint64_t opaque = 0;  // bytes
 };
-static_assert(sizeof(Head) == 40, "the head lies in bytes as it is documented");
+static_assert(sizeof(Head) == 48, "the head lies in bytes as it is documented");
 
+// Without the opaque part.
 template <class S>
 std::size_t bytes_of(const Head& head) {
   return sizeof(Head) + head.numbers * sizeof(double) +
@@ -68,7 +71,7 @@ std::size_t snapshot_bytes(std::size_t dimension, const State<S>& state) {
   head.dimension = dimension;
   head.vectors = static_cast<std::uint32_t>(state.vectors.size());
   head.numbers = static_cast<std::uint32_t>(state.numbers.size());
-  return bytes_of<S>(head);
+  return bytes_of<S>(head) + std::max(state.opaque.size(), state.opaque_limit);
 }
 
 template <class S>
@@ -82,6 +85,7 @@ Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<cons
   head.dimension = x.size();
   head.vectors = static_cast<std::uint32_t>(state.vectors.size());
   head.numbers = static_cast<std::uint32_t>(state.numbers.size());
+  head.opaque = state.opaque.size();
   const std::size_t size = bytes_of<S>(head);
   // Not a vector: that would write every byte twice.
   const auto bytes = std::shared_ptr<std::byte[]>(new std::byte[size]);
@@ -93,16 +97,21 @@ Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<cons
     ENSURE(vector.size() == x.size(), "a vector of the state is as long as the model");
     put(at, vector);
   }
-  return Payload(bytes, std::span<const std::byte>(bytes.get(), size));
+  std::vector<Payload::Piece> pieces{{bytes, {bytes.get(), size}}};
+  std::ranges::copy(state.opaque.pieces(), std::back_inserter(pieces));
+  return Payload(std::move(pieces));
 }
 
 template <class S>
 Result<Snapshot<S>> decode_snapshot(const Payload& payload, std::uint64_t schema,
                                     std::size_t dimension) {
   TRY(const Head head, read_head(payload, schema, dimension));
-  if (payload.size() != bytes_of<S>(head))
-    return fail("the snapshot has {} bytes; its head says {}", payload.size(), bytes_of<S>(head));
-  Snapshot<S> snapshot{head.schema, head.kind, std::vector<S>(dimension), {}, {}};
+  const std::size_t read = bytes_of<S>(head);
+  if (payload.size() < read || payload.size() - read != head.opaque)
+    return fail("the snapshot has {} bytes; its head says {} and {}", payload.size(), read,
+                head.opaque);
+  Snapshot<S> snapshot{head.schema, head.kind, std::vector<S>(dimension),
+                       {},          {},        payload.slice(read, head.opaque)};
   snapshot.numbers.resize(head.numbers);
   snapshot.vectors.assign(head.vectors, std::vector<S>(dimension));
   std::size_t offset = sizeof head;

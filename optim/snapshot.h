@@ -1,7 +1,7 @@
 // Snapshot: everything by which another node goes on as this one would have: the parameters and the
 // state of algorithm and local optimizer. In bytes, little-endian, S being f32 or f64:
-//   u32 magic "SNAP", u32 version, u64 schema, u64 kind, u64 dimension d,
-//   u32 vectors k, u32 numbers n, f64 numbers[n], S x[d], S vectors[k][d]
+//   u32 magic "SNAP", u32 version, u64 schema, u64 kind, u64 dimension d, u32 vectors k,
+//   u32 numbers n, u64 opaque o, f64 numbers[n], S x[d], S vectors[k][d], byte opaque[o]
 // `schema` is the hash of what must agree for averaging, `kind` that of what the state belongs to.
 #pragma once
 
@@ -22,6 +22,9 @@ template <class S>
 struct State {
   std::vector<std::span<S>> vectors = {};  // each of the model's dimension
   std::vector<double*> numbers = {};
+  // What only the learner reads, and how much of it another node may have, in bytes.
+  Payload opaque = {};
+  std::size_t opaque_limit = 0;
 };
 
 template <class S>
@@ -30,16 +33,19 @@ struct Snapshot {
   std::vector<S> x;
   std::vector<std::vector<S>> vectors;
   std::vector<double> numbers;
+  Payload opaque;
 };
 
-inline constexpr std::uint32_t kSnapshotVersion = 1;
+inline constexpr std::uint32_t kSnapshotVersion = 2;
 inline constexpr std::size_t kStateVectorsLimit = 16;
 inline constexpr std::size_t kStateNumbersLimit = 64;
 
+// At most, of any node.
 template <class S>
 std::size_t snapshot_bytes(std::size_t dimension, const State<S>& state);
 
-// A copy. REQUIRES vectors as long as x, and no more of them or of numbers than the limits.
+// A copy but for the opaque part, which it shares. REQUIRES vectors as long as x, and no more of
+// them or of numbers than the limits.
 template <class S>
 Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<const S> x,
                         const State<S>& state);

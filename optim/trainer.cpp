@@ -158,7 +158,7 @@ class TypedTrainer final : public Trainer {
     }
     begin_at(snapshot->x);
     is_initialized_ = true;
-    learner_->restart();
+    learner_->restart(snapshot->opaque);
     refusal_ = {};
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
@@ -172,6 +172,8 @@ class TypedTrainer final : public Trainer {
     const State<S> learned = learner_->state();
     std::ranges::copy(learned.vectors, std::back_inserter(state.vectors));
     std::ranges::copy(learned.numbers, std::back_inserter(state.numbers));
+    state.opaque = learned.opaque;
+    state.opaque_limit = learned.opaque_limit;
     return state;
   }
 

@@ -21,8 +21,13 @@ template <class S>
 class ExternalLearner final : public optim::Learner<S>, public optim::LocalData {
  public:
   ExternalLearner(const optim::Options& options, TrainerPort& port, ExternalModel<S> model,
-                  ExternalData data, std::uint64_t stream)
-      : port_(&port), model_(std::move(model)), data_(std::move(data)) {
+                  ExternalData data, Keepsake keepsake, std::size_t share_limit,
+                  std::uint64_t stream)
+      : port_(&port),
+        model_(std::move(model)),
+        data_(std::move(data)),
+        keepsake_(std::move(keepsake)),
+        share_limit_(share_limit) {
     auto objective = std::make_unique<ExternalObjective<S>>(model_, port, data_);
     objective_ = objective.get();
     by_gradients_ = std::make_unique<optim::LocalLearner<S>>(options, std::move(objective), stream);
@@ -35,14 +40,18 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
                         const optim::Moves<S>& to) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
-    const auto trainer = port_->await({});
+    const auto trainer = await({});
     if (trainer && trainer->hello.mode == TrainerMode::gradients)
       return by_gradients_->evaluate(x, limit);
     return evaluation_of(port_->metrics(), loss_);
   }
-  void restart() override {
-    by_gradients_->restart();
+  optim::State<S> state() override {
+    return {.opaque = keepsake_.share(), .opaque_limit = share_limit_};
+  }
+  void restart(const Payload& opaque) override {
+    by_gradients_->restart({});
     data_.adopted();
+    keepsake_.adopt(opaque);
   }
 
   std::string survey() const override { return data_.survey(); }
@@ -54,20 +63,33 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   optim::DataSummary describe() const override { return data_.describe(); }
 
  private:
+  // The trainer, greeted.
+  std::shared_ptr<const Attached> await(std::chrono::milliseconds patience) {
+    auto trainer = port_->await(patience);
+    if (trainer) keepsake_.greet(trainer);
+    return trainer;
+  }
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason);
   optim::Report by_loop(const Attached& trainer, std::span<const S> x,
                         const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
+  // The learning rate of the trainer's steps, as it told last; else that of the run.
+  S rate(const optim::LocalSteps<S>& steps) const {
+    return static_cast<S>(told_rate_ > 0 ? told_rate_ : steps.learning_rate);
+  }
   bool add_terms(const optim::LocalSteps<S>& steps);
   void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to) const;
 
   TrainerPort* port_;
   ExternalModel<S> model_;
   ExternalData data_;
+  Keepsake keepsake_;
+  std::size_t share_limit_;
   ExternalObjective<S>* objective_;
   std::unique_ptr<optim::LocalLearner<S>> by_gradients_;
   std::vector<S> correction_;
   double loss_ = std::numeric_limits<double>::quiet_NaN();  // the last; not a number: none yet
+  double told_rate_ = 0;                                    // by the trainer; 0: not yet
   std::uint64_t requests_ = 0;
 };
 
@@ -77,7 +99,7 @@ template <class S>
 optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                                        const optim::Moves<S>& to, std::string reason) {
   const bool moves = steps.goes_on && add_terms(steps);
-  const S factor = moves ? -static_cast<S>(steps.learning_rate) * static_cast<S>(steps.count) : 0;
+  const S factor = moves ? -rate(steps) * static_cast<S>(steps.count) : 0;
   const std::span<const S> c = correction_;
   std::ranges::fill(to.sum, S{0});
   std::ranges::fill(to.direction, S{0});
@@ -96,7 +118,8 @@ template <class S>
 optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
                                           const optim::Moves<S>& to) {
   ++requests_;
-  const auto trainer = port_->await(kReturnPatience);
+  model_.initial = {};  // x began with it, and does not begin again
+  const auto trainer = await(kReturnPatience);
   if (!trainer) return stay(x, steps, to, "no trainer is attached");
   data_.set_samples(trainer->hello.samples);
   if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
@@ -105,21 +128,22 @@ optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::Loc
     report.refusal = objective_->refusal();
     report.is_cured_by_rate = false;
   }
+  keepsake_.keep(*trainer);
   return report;
 }
 
 // Into correction_: what is added to the gradient of each step. A correction c of the step itself
-// is one of -c / gamma to the gradient of sgd. Statistics have no gradient. False: nothing is
-// added.
+// is one of -c / gamma to the gradient of sgd, gamma being the trainer's. Statistics have no
+// gradient. False: nothing is added.
 template <class S>
 bool ExternalLearner<S>::add_terms(const optim::LocalSteps<S>& steps) {
   if (steps.linear.empty() && steps.added.empty() && steps.correction.empty()) return false;
-  correction_.assign(model_.initial.size(), S{0});
+  correction_.assign(this->dimension(), S{0});
   const std::span<S> c(correction_);
   if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, c);
   optim::add(steps.added, c);
   for (const optim::Scaled<S>& term : steps.correction)
-    optim::axpy(-term.factor / static_cast<S>(steps.learning_rate), term.values, c);
+    optim::axpy(-term.factor / rate(steps), term.values, c);
   for (const optim::ParameterBlock& block : model_.statistics)
     std::ranges::fill(c.subspan(block.offset, block.size()), S{0});
   return true;
@@ -154,7 +178,9 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
   if (!name.empty())
     return stay(x, steps, to,
                 fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
+  told_rate_ = answer->learning_rate.value_or(0);
   take(trainer, x, to);
+  keepsake_.keep(trainer);
   optim::Report report;
   report.loss = loss_ = answer->loss.value_or(std::numeric_limits<double>::quiet_NaN());
   report.gradient_norm = answer->gradient_norm.value_or(0);
@@ -209,14 +235,16 @@ ExternalModel<S> model_of(const Attached& trainer) {
 template <class S>
 std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& options,
                                                       TrainerPort& port, const Attached& first,
-                                                      std::uint64_t stream,
+                                                      const SavePlan& saves, std::uint64_t stream,
                                                       std::function<Time()> clock) {
   ExternalModel<S> model = model_of<S>(first);
   const std::string_view bytes(reinterpret_cast<const char*>(model.initial.data()),
                                model.initial.size() * sizeof(S));
   ExternalData data(first.table.schema(), stable_hash(bytes), first.hello.samples);
-  auto learner = std::make_unique<ExternalLearner<S>>(options, port, std::move(model),
-                                                      std::move(data), stream);
+  Keepsake keepsake(port, saves, clock);
+  const std::size_t limit = Keepsake::share_limit(first);
+  auto learner = std::make_unique<ExternalLearner<S>>(
+      options, port, std::move(model), std::move(data), std::move(keepsake), limit, stream);
   optim::LocalData& duties = *learner;
   return optim::make_trainer<S>(options, std::unique_ptr<optim::Learner<S>>(std::move(learner)),
                                 duties, std::move(clock));
@@ -224,9 +252,11 @@ std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& opti
 
 template std::unique_ptr<optim::Trainer> make_external_trainer<float>(const optim::Options&,
                                                                       TrainerPort&, const Attached&,
+                                                                      const SavePlan&,
                                                                       std::uint64_t,
                                                                       std::function<Time()>);
 template std::unique_ptr<optim::Trainer> make_external_trainer<double>(
-    const optim::Options&, TrainerPort&, const Attached&, std::uint64_t, std::function<Time()>);
+    const optim::Options&, TrainerPort&, const Attached&, const SavePlan&, std::uint64_t,
+    std::function<Time()>);
 
 }  // namespace starling::daemon

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/attach/external_data.h"
+#include "daemon/attach/keepsake.h"
 #include "daemon/attach/trainer_port.h"
 #include "optim/local/learner.h"
 #include "optim/local/local_learner.h"
@@ -25,7 +26,7 @@ namespace starling::daemon {
 template <class S>
 std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& options,
                                                       TrainerPort& port, const Attached& first,
-                                                      std::uint64_t stream,
+                                                      const SavePlan& saves, std::uint64_t stream,
                                                       std::function<Time()> clock);
 
 }  // namespace starling::daemon

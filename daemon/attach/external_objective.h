@@ -18,7 +18,7 @@ namespace starling::daemon {
 template <class S>
 struct ExternalModel {
   std::vector<optim::ParameterBlock> blocks;
-  std::vector<S> initial;
+  std::vector<S> initial;                         // empty once training has begun
   std::vector<optim::ParameterBlock> statistics;  // some of the blocks
 };
 

@@ -71,6 +71,7 @@ Result<FromTrainer> read_hello(const json& object) {
   TRY(hello.samples, count_at(object, "samples", 0));
   hello.corrects = flag_at(object, "corrects");
   hello.evaluates = flag_at(object, "evaluates");
+  hello.saves = flag_at(object, "saves");
   TRY(hello.segment_bytes, count_at(object, "segment", 0));
   TRY(hello.table, region_at(object, "table"));
   TRY(hello.values, region_at(object, "values"));
@@ -114,6 +115,10 @@ struct Writer {
   }
   json operator()(const EvaluateRequest& evaluate) const {
     return {{"kind", "evaluate"}, {"job", job}, {"limit", evaluate.limit}};
+  }
+  json operator()(const SaveRequest&) const { return {{"kind", "save"}, {"job", job}}; }
+  json operator()(const LoadRequest& load) const {
+    return {{"kind", "load"}, {"job", job}, {"bytes", load.state->size()}, {"own", load.is_own}};
   }
 };
 

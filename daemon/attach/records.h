@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "base/result.h"
 #include "daemon/attach/segment.h"
+#include "daemon/attach/trainer_state.h"
 
 namespace starling::daemon {
 
@@ -28,6 +30,7 @@ struct Hello {
   std::uint64_t samples = 0;
   bool corrects = false;   // adds a correction to its gradients
   bool evaluates = false;  // answers `evaluate`
+  bool saves = false;      // answers `save` and `load`
   std::uint64_t segment_bytes = 0;
   Region table = {}, values = {}, correction = {}, gradient = {}, batch = {};
 };
@@ -38,6 +41,7 @@ struct TrainerAnswer {
   std::uint64_t steps = 0, samples = 0;
   std::optional<double> loss = {}, gradient_norm = {}, learning_rate = {}, accuracy = {}, rmse = {};
   std::string refusal = {};  // why the parameters must not be taken, printable; empty: take them
+  std::shared_ptr<const TrainerState> state = {};  // came with it; null: none
 };
 
 struct Metrics {
@@ -76,7 +80,17 @@ struct EvaluateRequest {
   std::size_t limit = 0;
 };
 
-using Request = std::variant<StepRequest, GradientRequest, EvaluateRequest>;
+// What the trainer wants to find again when it comes back; comes as a file with the answer.
+struct SaveRequest {};
+
+// It goes as a file with the request.
+struct LoadRequest {
+  std::shared_ptr<const TrainerState> state;
+  bool is_own = false;  // of a trainer of this node, not of a donor's
+};
+
+using Request =
+    std::variant<StepRequest, GradientRequest, EvaluateRequest, SaveRequest, LoadRequest>;
 
 std::string write_record(const Welcome& welcome);
 std::string write_record(std::uint64_t job, const Request& request);

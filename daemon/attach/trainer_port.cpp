@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "daemon/attach/record_socket.h"
+#include "daemon/attach/trainer_model.h"
+#include "daemon/process/clock.h"
 #include "daemon/process/log.h"
 
 namespace starling::daemon {
@@ -30,69 +28,6 @@ constexpr std::chrono::seconds kEndPatience{2};
 // Of visitors that are late.
 constexpr int kLookEvery_ms = 500;
 
-std::optional<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return std::nullopt;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-int new_socket() {
-  return ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-}
-
-// Whether a process listens there.
-bool is_answered(const sockaddr_un& address) {
-  const int socket = new_socket();
-  const bool answered =
-      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-      errno == EAGAIN;
-  ::close(socket);
-  return answered;
-}
-
-bool bind_at(int socket, const sockaddr_un& address) {
-  return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-}
-
-// Only the user of this process may connect; the name is there before anybody can.
-Result<int> listen_at(const std::string& path) {
-  const auto address = address_of(path);
-  if (!address)
-    return fail("trainer.socket = \"{}\" has {} bytes; expected at most {}", path, path.size(),
-                sizeof(sockaddr_un::sun_path) - 1);
-  const int socket = new_socket();
-  if (socket < 0) return fail("trainer.socket = \"{}\": {}", path, std::strerror(errno));
-  bool is_bound = bind_at(socket, *address);
-  if (!is_bound && errno == EADDRINUSE) {
-    struct stat info {};
-    const bool is_socket = ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
-    if (!is_socket || is_answered(*address)) {
-      ::close(socket);
-      return fail("trainer.socket = \"{}\": {}", path,
-                  is_socket ? "another daemon listens there" : "something else is there");
-    }
-    ::unlink(path.c_str());
-    is_bound = bind_at(socket, *address);
-  }
-  if (!is_bound || ::chmod(path.c_str(), 0600) != 0 || ::listen(socket, 8) != 0) {
-    const int reason = errno;
-    ::close(socket);
-    return fail("trainer.socket = \"{}\": {}", path, std::strerror(reason));
-  }
-  return socket;
-}
-
-// The process at the other end; nothing where it is of another user.
-std::optional<pid_t> process_behind(int socket) {
-  ucred credentials{};
-  socklen_t size = sizeof(credentials);
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
-  if (credentials.uid != ::geteuid()) return std::nullopt;
-  return credentials.pid;
-}
-
 }  // namespace
 
 struct TrainerPort::Visitor {
@@ -101,56 +36,28 @@ struct TrainerPort::Visitor {
   steady_clock::time_point until;
 };
 
-// A record as it came. Nothing: there is none yet; `ended`: there will be none.
-struct TrainerPort::Heard {
-  std::string text = {};
-  int descriptor = -1;
-  bool ended = false, nothing = false, too_long = false;
-};
-
 namespace {
 
-// Closes all but the first.
-int first_descriptor(const msghdr& message) {
-  int first = -1;
-  for (const cmsghdr* part = CMSG_FIRSTHDR(&message); part;
-       part = CMSG_NXTHDR(const_cast<msghdr*>(&message), const_cast<cmsghdr*>(part))) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t k = 0; k < count; ++k) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(part) + k * sizeof(int), sizeof(int));
-      if (first < 0)
-        first = descriptor;
-      else
-        ::close(descriptor);
-    }
-  }
-  return first;
-}
-
-template <class Heard>
-Heard hear(int socket) {
-  Heard heard;
-  heard.text.resize(kRecordBytesLimit);
-  iovec place{heard.text.data(), heard.text.size()};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &place;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  heard.nothing = count < 0 && (errno == EAGAIN || errno == EINTR);
-  heard.ended = count == 0 || (count < 0 && !heard.nothing);
-  heard.text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  if (count < 0) return heard;
-  heard.descriptor = first_descriptor(message);
-  heard.too_long = (message.msg_flags & MSG_TRUNC) != 0;
-  return heard;
+std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer) {
+  auto bytes = std::make_shared<std::vector<std::byte>>();
+  for_each_donated(trainer, [&](std::span<const std::byte> tensor) {
+    bytes->insert(bytes->end(), tensor.begin(), tensor.end());
+  });
+  return bytes;
 }
 
 }  // namespace
+
+void for_each_donated(const Attached& trainer,
+                      const std::function<void(std::span<std::byte>)>& act) {
+  const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
+  for (const TrainerTensor& tensor : trainer.table.tensors())
+    if (tensor.role == TensorRole::donor) act(values.subspan(tensor.offset, tensor.bytes()));
+}
+
+std::size_t state_limit(const Attached& trainer) {
+  return (std::size_t{64} << 20) + 16 * trainer.hello.values.bytes;
+}
 
 Result<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
                                                        TrainerTerms terms) {
@@ -197,11 +104,20 @@ std::optional<TrainerAnswer> TrainerPort::ask(const Attached& trainer, const Req
   open_job_ = ++last_job_;
   answer_.reset();
   status_.state = TrainerStatus::State::training;
-  if (!send(socket_, write_record(open_job_, request))) return std::nullopt;
+  open_job_saves_ = std::holds_alternative<SaveRequest>(request);
+  const auto* const load = std::get_if<LoadRequest>(&request);
+  const int descriptor = load ? load->state->descriptor() : -1;
+  if (!open_job_saves_ && !load) watch_.begin(now(), trainer.segment.progress());
+  if (!send_record(socket_, write_record(open_job_, request), descriptor)) return std::nullopt;
   changed_.wait(lock, [&] { return answer_ || is_over(); });
   if (!answer_) return std::nullopt;
   open_job_ = 0;
   return std::exchange(answer_, std::nullopt);
+}
+
+std::shared_ptr<const std::vector<std::byte>> TrainerPort::donated() const {
+  const std::lock_guard lock(mutex_);
+  return donated_;
 }
 
 Metrics TrainerPort::metrics() const {
@@ -223,7 +139,7 @@ void TrainerPort::end(const std::string& reason,
   changed_.wait_for(lock, kEndPatience, [this] { return !trainer_ || !open_job_ || answer_; });
   if (!trainer_) return;
   const bool has_model = (!open_job_ || answer_) && write(*trainer_);
-  send(socket_, write_end(reason, has_model));
+  send_record(socket_, write_end(reason, has_model));
   ended_ = true;
 }
 
@@ -231,12 +147,20 @@ TrainerStatus TrainerPort::status() const {
   const std::lock_guard lock(mutex_);
   TrainerStatus status = status_;
   if (trainer_) status.steps = trainer_->segment.progress();
+  if (const auto standstill = watch_.standstill(now())) {
+    status.state = TrainerStatus::State::stalled;
+    status.reason = fmt::format("no step for {:.0f} s; its patience is {:.0f} s",
+                                seconds(*standstill), seconds(watch_.patience()));
+  }
+  if (!table_) return status;
+  status.dimension = table_->dimension();
+  status.write_model = [table = table_, donated = donated_](
+                           std::span<const double> x,
+                           const std::map<std::string, std::string>& metadata) {
+    const std::span<const std::byte> none;
+    return trainer_model(*table, donated ? std::span(*donated) : none, x, metadata);
+  };
   return status;
-}
-
-bool TrainerPort::send(int socket, const std::string& record) const {
-  return ::send(socket, record.data(), record.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(record.size());
 }
 
 // ---- the port's thread
@@ -256,6 +180,7 @@ void TrainerPort::run() {
     for (std::size_t k = items.size(); k-- > 3;)
       if (items[k].revents != 0) hear_visitor(k - 3);
     drop_late_visitors();
+    look_at_steps();
     if (items[1].revents != 0) accept_one();
   }
 }
@@ -266,23 +191,28 @@ void TrainerPort::accept_one() {
   const auto process = process_behind(socket);
   if (process && visitors_.size() < kVisitorsLimit)
     return visitors_.push_back({socket, *process, steady_clock::now() + kHelloPatience});
-  send(socket, write_refusal(process ? "too many processes try to attach at once"
-                                     : "the trainer runs as another user than the daemon"));
+  send_record(socket, write_refusal(process ? "too many processes try to attach at once"
+                                            : "the trainer runs as another user than the daemon"));
   ::close(socket);
+}
+
+void TrainerPort::look_at_steps() {
+  const std::lock_guard lock(mutex_);
+  if (trainer_) watch_.look(now(), trainer_->segment.progress());
 }
 
 void TrainerPort::drop_late_visitors() {
   const auto at = steady_clock::now();
   std::erase_if(visitors_, [&](const Visitor& visitor) {
     if (at < visitor.until) return false;
-    send(visitor.socket, write_refusal("no hello came within 5 s"));
+    send_record(visitor.socket, write_refusal("no hello came within 5 s"));
     ::close(visitor.socket);
     return true;
   });
 }
 
 void TrainerPort::hear_visitor(std::size_t place) {
-  auto heard = hear<Heard>(visitors_[place].socket);
+  HeardRecord heard = hear_record(visitors_[place].socket);
   if (heard.nothing) return;
   const Visitor visitor = visitors_[place];
   visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -292,7 +222,7 @@ void TrainerPort::hear_visitor(std::size_t place) {
     log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
     const std::lock_guard lock(mutex_);
     ++status_.refused;
-    send(visitor.socket, write_refusal(entered.error().text));
+    send_record(visitor.socket, write_refusal(entered.error().text));
   }
   ::close(visitor.socket);
 }
@@ -340,7 +270,7 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
   return std::make_shared<const Attached>(std::move(hello), std::move(table), std::move(segment));
 }
 
-Result<void> TrainerPort::let_in(int socket, Heard heard, pid_t process) {
+Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
   int descriptor = heard.descriptor;
   const auto refuse = [&](std::string reason) {
     if (descriptor >= 0) ::close(descriptor);
@@ -370,7 +300,7 @@ Result<void> TrainerPort::let_in(int socket, Heard heard, pid_t process) {
   std::function<void(bool)> on_change;
   {
     const std::lock_guard lock(mutex_);
-    send(socket, write_record(terms_.welcome));
+    send_record(socket, write_record(terms_.welcome));
     socket_ = socket;
     trainer_ = attached;
     open_job_ = 0;
@@ -379,9 +309,9 @@ Result<void> TrainerPort::let_in(int socket, Heard heard, pid_t process) {
     status_.client = attached->hello.client;
     status_.mode = attached->hello.mode == TrainerMode::loop ? "loop" : "gradients";
     status_.process = process;
-    const auto blocks = attached->table.blocks();
-    status_.tensors =
-        std::make_shared<const std::vector<optim::ParameterBlock>>(blocks.begin(), blocks.end());
+    table_ = std::make_shared<const TensorTable>(attached->table);
+    watch_ = {};
+    if (!donated_) donated_ = donated_by(*attached);
     ++status_.attached;
     on_change = on_change_;
   }
@@ -393,16 +323,30 @@ Result<void> TrainerPort::let_in(int socket, Heard heard, pid_t process) {
 }
 
 void TrainerPort::hear_trainer() {
-  const auto heard = hear<Heard>(socket_);
-  if (heard.descriptor >= 0) ::close(heard.descriptor);
+  HeardRecord heard = hear_record(socket_);
+  const auto state = receive_state(std::exchange(heard.descriptor, -1));
   if (heard.nothing) return;
   if (heard.ended) return lose("its process ended");
   if (heard.too_long) return lose("it sent a record of more than 65536 bytes");
-  const auto record = read_record(heard.text);
+  if (!state) return lose(state.error().text);
+  auto record = read_record(heard.text);
   if (!record) return lose(record.error().text);
-  if (const auto* const answer = std::get_if<TrainerAnswer>(&*record)) return take(*answer);
+  if (auto* const answer = std::get_if<TrainerAnswer>(&*record)) {
+    answer->state = *state;
+    return take(*answer);
+  }
   if (const auto* const metrics = std::get_if<Metrics>(&*record)) return take(*metrics);
   lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");
+}
+
+// A file that nobody has asked for is passed over; so is one beside a record of another kind.
+Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(int descriptor) const {
+  if (descriptor < 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (open_job_ != 0 && open_job_saves_)
+    return TrainerState::receive(descriptor, state_limit(*trainer_));
+  ::close(descriptor);
+  return nullptr;
 }
 
 // An answer to a job that nobody waits for any more is passed over.
@@ -411,7 +355,11 @@ void TrainerPort::take(const TrainerAnswer& answer) {
     const std::lock_guard lock(mutex_);
     if (answer.job != open_job_ || open_job_ == 0) return;
     answer_ = answer;
-    ++status_.exchanges;
+    watch_.look(now(), trainer_->segment.progress());
+    watch_.end();
+    if (!answer.state) donated_ = donated_by(*trainer_);
+    if (answer.state) status_.saved_bytes = answer.state->size();
+    if (!answer.state) ++status_.exchanges;
     status_.state = TrainerStatus::State::exchanging;
   }
   changed_.notify_all();
@@ -432,10 +380,11 @@ void TrainerPort::lose(const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     is_loss = !reason.empty() && !ended_;
-    if (is_loss) send(socket_, write_refusal(reason));
+    if (is_loss) send_record(socket_, write_refusal(reason));
     status_.steps = trainer_->segment.progress();
     process = trainer_->process;
     trainer_ = nullptr;
+    watch_ = {};
     ::close(std::exchange(socket_, -1));
     status_.state = is_loss ? TrainerStatus::State::lost : TrainerStatus::State::closed;
     status_.reason = is_loss ? reason : "";

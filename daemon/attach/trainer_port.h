@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/attach/record_socket.h"
 #include "daemon/attach/records.h"
 #include "daemon/attach/segment.h"
+#include "daemon/attach/step_watch.h"
 #include "daemon/attach/tensor_table.h"
 #include "daemon/process/trainer_status.h"
 #include "daemon/process/wake.h"
@@ -32,6 +34,12 @@ struct Attached {
   Segment segment;
   pid_t process = 0;
 };
+
+// Calls act(bytes) for each tensor of role donor, where it lies. REQUIRES that no job is open.
+void for_each_donated(const Attached& trainer,
+                      const std::function<void(std::span<std::byte>)>& act);
+// The most bytes of a state that this trainer may save: 64 MiB and 16 times its tensors.
+std::size_t state_limit(const Attached& trainer);
 
 // What a trainer is told, and what the run needs of it.
 struct TrainerTerms {
@@ -53,8 +61,12 @@ class TrainerPort {
 
   // The trainer, once there is one: waits that long, and gives null then or after interrupt().
   std::shared_ptr<const Attached> await(std::chrono::milliseconds patience);
-  // Waits for the answer. Nothing when the trainer is gone, or after interrupt(). One thread.
+  // Waits for the answer, which brings a state where the request was to save. Nothing when the
+  // trainer is gone, or after interrupt(). One thread.
   std::optional<TrainerAnswer> ask(const Attached& trainer, const Request& request);
+  // The tensors of role donor, one behind the other, after the last job, or of the first trainer
+  // before it; null before that.
+  std::shared_ptr<const std::vector<std::byte>> donated() const;
   // What the trainer measured last with `log`.
   Metrics metrics() const;
 
@@ -68,21 +80,21 @@ class TrainerPort {
 
  private:
   struct Visitor;
-  struct Heard;
 
   TrainerPort(std::string path, int listener, TrainerTerms terms);
   void run();
   void accept_one();
   void hear_visitor(std::size_t place);
   void drop_late_visitors();
-  Result<void> let_in(int socket, Heard heard, pid_t process);
+  Result<void> let_in(int socket, HeardRecord heard, pid_t process);
   Result<std::shared_ptr<const Attached>> make_attached(Hello hello, int descriptor) const;
   Result<void> check_terms(const Hello& hello) const;
   void hear_trainer();
   void take(const TrainerAnswer& answer);
   void take(const Metrics& metrics);
   void lose(const std::string& reason);
-  bool send(int socket, const std::string& record) const;
+  void look_at_steps();
+  Result<std::shared_ptr<const TrainerState>> receive_state(int descriptor) const;
 
   std::string path_;
   int listener_;
@@ -96,8 +108,12 @@ class TrainerPort {
   int socket_ = -1;     // of the trainer
   std::string schema_;  // of the first trainer; empty before
   std::uint64_t last_job_ = 0, open_job_ = 0;
+  bool open_job_saves_ = false;
   std::optional<TrainerAnswer> answer_;  // to the open job
   Metrics metrics_;
+  StepWatch watch_;
+  std::shared_ptr<const TensorTable> table_;  // of the last trainer
+  std::shared_ptr<const std::vector<std::byte>> donated_;
   TrainerStatus status_;
   bool interrupted_ = false, ended_ = false, stopping_ = false;
   std::thread thread_;  // last: it uses everything above

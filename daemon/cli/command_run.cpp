@@ -237,7 +237,7 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
                                                      {"round", std::to_string(round)}};
   std::string bytes;
   if (daemon.external) {
-    bytes = safetensors(*daemon.external->status().tensors, parameters, precision, origin);
+    bytes = daemon.external->status().write_model(parameters, origin);
   } else {
     TRY(const models::ModelCard card, daemon.board.card());
     bytes = write_model(card, parameters, precision, origin);

@@ -89,7 +89,14 @@ void bind_trainer(Bindings<Config>& all) {
            "daemon starts it, and starts it again when it fails; default: it attaches by itself")
       .bind("trainer.socket", &Config::trainer_socket, Text{}, own,
             "path of the socket at which the trainer attaches; default: trainer.sock in "
-            "node.data-dir, else NAME.sock in $XDG_RUNTIME_DIR/starling or /tmp/starling-UID");
+            "node.data-dir, else NAME.sock in $XDG_RUNTIME_DIR/starling or /tmp/starling-UID")
+      .bind("trainer.save-every", &Config::trainer_save_every, Real{0, 86'400}, own,
+            "seconds between two times that the trainer saves what it wants to find again, such as "
+            "the moments of its optimizer; 0: never; larger: one that comes back finds older "
+            "ones; smaller: more time goes into saving, at most a fiftieth")
+      .bind("trainer.share-state", &Config::trainer_shares_state, OneOf{kFlagNames}, own,
+            "give newcomers what the trainer saved beside the parameters: moments that fit, for "
+            "two to three times the bytes");
 }
 
 const Bindings<Config>& bindings() {

@@ -25,6 +25,8 @@ struct Config {
   std::string data_dir;  // what outlives the process; empty: nothing does
   std::string trainer_socket;   // path; empty: the default
   std::string trainer_command;  // that the daemon starts; empty: the trainer comes by itself
+  Duration trainer_save_every = std::chrono::seconds(60);  // 0: never
+  bool trainer_shares_state = false;                       // with newcomers
   std::string algorithm_reason;  // why it is this one; empty: it was named
   std::string advice;            // on the one that was named; empty: none
   bool stays = false;    // keep serving after the goal

@@ -92,8 +92,11 @@ std::unique_ptr<optim::Trainer> ExternalRun::await(const Config& config, const s
   }
   const std::uint64_t stream = stable_hash(node);
   const optim::Options& options = config.learner.optim;
-  if (is_wide(config)) return make_external_trainer<double>(options, *port_, *first_, stream, now);
-  return make_external_trainer<float>(options, *port_, *first_, stream, now);
+  const SavePlan saves{.every = config.trainer_save_every,
+                       .is_shared = config.trainer_shares_state};
+  if (is_wide(config))
+    return make_external_trainer<double>(options, *port_, *first_, saves, stream, now);
+  return make_external_trainer<float>(options, *port_, *first_, saves, stream, now);
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {

@@ -77,18 +77,14 @@ Result<Tensor> read_tensor(const std::string& name, const json& entry, std::stri
 
 }  // namespace
 
-std::string safetensors(std::span<const optim::ParameterBlock> places,
-                        std::span<const double> parameters, models::Precision precision,
-                        const std::map<std::string, std::string>& metadata) {
-  const bool is_double = precision == models::Precision::f64;
-  const std::size_t width = is_double ? sizeof(double) : sizeof(float);
+std::string safetensors_head(std::span<const FileTensor> tensors,
+                             const std::map<std::string, std::string>& metadata) {
   json header = {{"__metadata__", metadata}};
   std::size_t begin = 0;
-  for (const optim::ParameterBlock& place : places) {
-    const std::size_t end = begin + place.size() * width;
-    header[place.name] = {{"dtype", is_double ? "F64" : "F32"},
-                          {"shape", place.extents},
-                          {"data_offsets", {begin, end}}};
+  for (const FileTensor& tensor : tensors) {
+    const std::size_t end = begin + tensor.bytes;
+    header[tensor.name] = {
+        {"dtype", tensor.type}, {"shape", tensor.extents}, {"data_offsets", {begin, end}}};
     begin = end;
   }
   std::string head = header.dump();
@@ -96,8 +92,20 @@ std::string safetensors(std::span<const optim::ParameterBlock> places,
   const std::uint64_t length = head.size();
   std::string text(sizeof(length), '\0');
   std::memcpy(text.data(), &length, sizeof(length));
+  text.reserve(text.size() + head.size() + begin);
   text += head;
-  text.reserve(text.size() + begin);
+  return text;
+}
+
+std::string safetensors(std::span<const optim::ParameterBlock> places,
+                        std::span<const double> parameters, models::Precision precision,
+                        const std::map<std::string, std::string>& metadata) {
+  const bool is_double = precision == models::Precision::f64;
+  const std::size_t width = is_double ? sizeof(double) : sizeof(float);
+  std::vector<FileTensor> tensors;
+  for (const optim::ParameterBlock& place : places)
+    tensors.push_back({place.name, is_double ? "F64" : "F32", place.extents, place.size() * width});
+  std::string text = safetensors_head(tensors, metadata);
   for (const optim::ParameterBlock& place : places) {
     const auto numbers = parameters.subspan(place.offset, place.size());
     is_double ? append<double>(text, numbers) : append<float>(text, numbers);

@@ -17,6 +17,16 @@ namespace starling::daemon {
 
 inline constexpr std::size_t kSafetensorsHeaderLimit = std::size_t{16} << 20;
 
+struct FileTensor {
+  std::string name;
+  std::string type;  // such as "F32"
+  std::vector<std::size_t> extents;
+  std::size_t bytes = 0;
+};
+// The begin of a file whose tensors lie one behind the other, in this order.
+std::string safetensors_head(std::span<const FileTensor> tensors,
+                             const std::map<std::string, std::string>& metadata);
+
 // The tensors lie in `parameters` where their places say.
 std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,

@@ -10,6 +10,8 @@ std::string_view name(TrainerStatus::State state) {
       return "training";
     case TrainerStatus::State::exchanging:
       return "exchanging";
+    case TrainerStatus::State::stalled:
+      return "stalled";
     case TrainerStatus::State::lost:
       return "lost";
     case TrainerStatus::State::closed:

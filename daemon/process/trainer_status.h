@@ -1,14 +1,14 @@
 // TrainerStatus: what is known of a trainer of the user's own, for the status and for warnings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "optim/local/blocks.h"
 
 namespace starling::daemon {
 
@@ -17,12 +17,13 @@ struct TrainerStatus {
     waiting,     // none has attached yet
     training,    // takes its steps
     exchanging,  // waits for the daemon to average
+    stalled,     // has a job, and counts no step for longer than its steps have taken
     lost,        // its process ended, or broke the rules
     closed,      // it said goodbye
   };
   State state = State::waiting;
   std::string socket = {};  // path
-  std::string reason = {};  // of lost: what happened; empty: nothing to say
+  std::string reason = {};  // of stalled and lost: what happened; empty: nothing to say
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};
   std::optional<std::int64_t> process = {};
@@ -30,8 +31,14 @@ struct TrainerStatus {
   std::uint64_t exchanges = 0;  // jobs that were answered, of all trainers
   std::uint64_t attached = 0;   // trainers so far, one after another
   std::uint64_t refused = 0;    // that were not let in
-  // Of the exchanged vector, by the trainer's names; null before the first trainer.
-  std::shared_ptr<const std::vector<optim::ParameterBlock>> tensors = {};
+  // Of the state that a trainer saved last; absent before.
+  std::optional<std::uint64_t> saved_bytes = {};
+  // The file of the model whose exchanged vector is given, of `dimension` numbers; any thread. Null
+  // before the first trainer.
+  std::function<std::string(std::span<const double> x,
+                            const std::map<std::string, std::string>& metadata)>
+      write_model = {};
+  std::size_t dimension = 0;
 };
 
 std::string_view name(TrainerStatus::State state);

@@ -247,17 +247,17 @@ class Api {
     return {.content_type = "text/event-stream", .stream = events_after(*board_, since)};
   }
 
-  // Its tensors under the trainer's names.
+  // Its tensors under the trainer's names and of its types.
   HttpResponse trainer_model() {
     const std::map<std::string, std::string> origin = {
         {"node", snapshot_->identity.name}, {"round", fmt::to_string(snapshot_->status.run.round)}};
-    const auto tensors = snapshot_->trainer->tensors;
-    const auto answer = [this, origin, tensors](const std::shared_ptr<const Model>& model) {
-      if (!model || !tensors || optim::dimension_of(*tensors) != model->parameters.size())
+    const TrainerStatus trainer = *snapshot_->trainer;
+    const auto answer = [this, origin, trainer](const std::shared_ptr<const Model>& model) {
+      if (!model || !trainer.write_model || trainer.dimension != model->parameters.size())
         return error_response(503, "busy", "there is no model yet, or a long step is under way");
-      return from_worker([origin, model, tensors, precision = options_.precision] {
+      return from_worker([origin, model, write = trainer.write_model] {
         return HttpResponse{.content_type = "application/vnd.safetensors",
-                            .body = safetensors(*tensors, model->parameters, precision, origin)};
+                            .body = write(model->parameters, origin)};
       });
     };
     return once_there(board_->ask_model(), answer);

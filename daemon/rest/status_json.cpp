@@ -118,6 +118,7 @@ json trainer_json(const TrainerStatus& trainer) {
                  {"refused_trainers", trainer.refused}};
   if (!trainer.reason.empty()) object["reason"] = trainer.reason;
   if (!trainer.client.empty()) object["client"] = trainer.client;
+  if (trainer.saved_bytes) object["saved_bytes"] = *trainer.saved_bytes;
   if (!trainer.mode.empty()) object["mode"] = trainer.mode;
   if (trainer.process) object["process"] = *trainer.process;
   return object;

@@ -79,9 +79,10 @@ class Learner {
 
   // What is remembered from step to step and goes to a newcomer beside x.
   virtual State<S> state() { return {}; }
-  // The node goes on from somebody else's parameters: state() is as it was at first, and the steps
-  // before are no measure for those to come.
-  virtual void restart() {}
+  // The node goes on from somebody else's parameters: state() is as it was at first but for the
+  // opaque part, which is theirs, and the steps before are no measure for those to come. `opaque`
+  // is outside data; empty: they have none.
+  virtual void restart(const Payload& opaque) { static_cast<void>(opaque); }
 };
 
 }  // namespace starling::optim

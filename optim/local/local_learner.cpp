@@ -62,7 +62,7 @@ State<S> LocalLearner<S>::state() {
 }
 
 template <class S>
-void LocalLearner<S>::restart() {
+void LocalLearner<S>::restart(const Payload&) {
   optimizer().reset();
   guard_.reset();
 }

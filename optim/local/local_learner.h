@@ -37,7 +37,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   }
   // That of the local optimizer.
   State<S> state() override;
-  void restart() override;
+  void restart(const Payload& opaque) override;
 
   std::string survey() const override { return objective_->survey(); }
   // Batches, optimizer and guard begin anew with the foundation.

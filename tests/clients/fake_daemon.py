@@ -98,6 +98,22 @@ class Trainer:
                                           "corrects": False, "tracks": False, "place": place, "nodes": nodes,
                                           **fields})
 
+    def save(self):
+        """Has the trainer save its state: the record, and the descriptor of the file or None."""
+        self.job += 1
+        self.say("save", job=self.job)
+        data, descriptors, _, _ = socket.recv_fds(self.connection, 65536, 1)
+        record = json.loads(data)
+        assert record["kind"] == "done" and record["job"] == self.job, record
+        return record, descriptors[0] if descriptors else None
+
+    def load(self, descriptor, own=True):
+        """Has the trainer load a state; the record of its answer."""
+        self.job += 1
+        record = {"kind": "load", "job": self.job, "bytes": os.fstat(descriptor).st_size, "own": own}
+        socket.send_fds(self.connection, [json.dumps(record).encode()], [descriptor])
+        return self.done()
+
     def done(self):
         record = self.hear("done")
         assert record["job"] == self.job, record

@@ -5,10 +5,12 @@
 
 Exit code 77, and a word, where there is no python3-numpy.
 """
+import json
 import sys
 import tempfile
 import threading
 import unittest
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
@@ -40,6 +42,19 @@ class Node(LiveNode):
         self.socket = str(Path(folder) / name / "trainer.sock")
         super().__init__(PROGRAM, name, "--model.kind=external", "--model.precision=f64",
                          f"--node.data-dir={Path(folder) / name}", *arguments)
+
+
+class Memory:
+    """An object with a state."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def state_dict(self):
+        return {"value": self.value}
+
+    def load_state_dict(self, state):
+        self.value = state["value"]
 
 
 class Started(threading.Thread):
@@ -117,6 +132,51 @@ class LiveNodes(unittest.TestCase):
             self.assertTrue(swarm.step())
         restarted.result()
         swarm.close()
+
+    def test_a_trainer_that_comes_back_finds_its_own_state_and_a_newcomers_a_copy(self):
+        settings = ["--stop.rounds=100000000", "--trainer.share-state=true"]
+        first = self.node("n0", *settings)
+        swarm, memory = self.attach_with_memory("n0", 7)
+        self.count_on(swarm, 5)
+        memory.value = "what came after it was saved"
+        swarm._session.drop()  # as a crash would
+        swarm.close()
+        swarm, memory = self.attach_with_memory("n0", 0)
+        self.assertEqual(memory.value, 7)
+        self.assertGreaterEqual(swarm.tensors["count"][()], 5)
+        going = threading.Event()
+        rest = Started(lambda: self.count_on(swarm, 1, going))
+        self.assertEqual(self.types_in_model(first), {"w": "F64", "count": "I64"})
+        self.node("n1", f"--join={first.addresses['control']}", *settings)
+        other, memory = self.attach_with_memory("n1", 0)
+        self.assertEqual(memory.value, 0, "another node's memory is its own")
+        self.assertGreaterEqual(other.tensors["count"][()], 5)
+        going.set()
+        other.close()
+        rest.result()
+        swarm.close()
+
+    def attach_with_memory(self, name, value):
+        """A trainer with a counter that newcomers take over, and something to keep."""
+        memory = Memory(value)
+        tensors = {"w": numpy.zeros(2), "count": numpy.zeros((), dtype=numpy.int64)}
+        return starling.attach(tensors=tensors, keep=[memory], wait=True, timeout=DEADLINE_S,
+                               socket=str(Path(self.folder) / name / "trainer.sock")), memory
+
+    def types_in_model(self, node):
+        """Of the tensors in the file of the node's model, by name."""
+        with urllib.request.urlopen(f"http://{node.addresses['http']}/v1/model",
+                                    timeout=DEADLINE_S) as answer:
+            text = answer.read()
+        header = json.loads(text[8:8 + int.from_bytes(text[:8], "little")])
+        return {name: row["dtype"] for name, row in header.items() if name != "__metadata__"}
+
+    def count_on(self, swarm, steps, until=None):
+        """At least so many steps, each of which is counted in a tensor."""
+        while steps > 0 or (until is not None and not until.is_set()):
+            swarm.tensors["count"][...] += 1
+            self.assertTrue(swarm.step())
+            steps -= 1
 
     def test_a_second_trainer_is_refused(self):
         self.node("n0", "--stop.rounds=100000000")

@@ -83,9 +83,21 @@ void TrainerClient::say_hello() {
                 {"gradient", place_of(gradient_)},
                 {"batch", place_of(batch_)}};
   hello.update(plan_.hello);
-  std::string text = hello.dump();
-  if (!plan_.with_segment) return send_text(text);
-  iovec part{text.data(), text.size()};
+  if (!plan_.with_segment) return send(hello);
+  send_with(hello.dump(), file_);
+}
+
+void TrainerClient::send_file(const json& record, const std::string& bytes, bool sealed) {
+  const int file = ::memfd_create("state of a test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ENSURE(::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+         "a memory file takes what is written");
+  if (sealed) ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  send_with(record.dump(), file);
+  ::close(file);
+}
+
+void TrainerClient::send_with(const std::string& text, int descriptor) {
+  iovec part{const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -96,7 +108,7 @@ void TrainerClient::say_hello() {
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(head), &file_, sizeof(int));
+  std::memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
   ::sendmsg(socket_, &message, MSG_NOSIGNAL);
 }
 
@@ -106,8 +118,25 @@ void TrainerClient::send_text(const std::string& text) {
 
 json TrainerClient::receive() {
   std::string text(65'536, '\0');
-  const ssize_t count = ::recv(socket_, text.data(), text.size(), 0);
+  iovec part{text.data(), text.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t count = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC);
+  received_file_.clear();
   if (count <= 0) return nullptr;
+  if (const cmsghdr* const head = CMSG_FIRSTHDR(&message)) {
+    int file = -1;
+    std::memcpy(&file, CMSG_DATA(head), sizeof(int));
+    std::array<char, 4096> bytes{};
+    for (ssize_t read = 0; (read = ::pread(file, bytes.data(), bytes.size(),
+                                           static_cast<off_t>(received_file_.size()))) > 0;)
+      received_file_.append(bytes.data(), static_cast<std::size_t>(read));
+    ::close(file);
+  }
   return json::parse(text.substr(0, static_cast<std::size_t>(count)), nullptr, false);
 }
 

@@ -33,6 +33,10 @@ class TrainerClient {
   void say_hello();
   void send(const nlohmann::json& record) { send_text(record.dump()); }
   void send_text(const std::string& text);
+  // A record with a memory file of these bytes, sealed or not.
+  void send_file(const nlohmann::json& record, const std::string& bytes, bool sealed = true);
+  // What the file held that came with the last record; empty: none came.
+  const std::string& received_file() const { return received_file_; }
   // The next record; null when the other end has closed. Waits for it.
   nlohmann::json receive();
   // Attaches, answers every request by `serve`, which gives the fields of `done`, until the run
@@ -46,8 +50,10 @@ class TrainerClient {
 
  private:
   std::span<double> region(const daemon::Region& region);
+  void send_with(const std::string& text, int descriptor);
 
   TrainerPlan plan_;
+  std::string received_file_;
   int socket_ = -1, file_ = -1;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;

@@ -170,6 +170,37 @@ TEST_CASE("A trainer of one's own walks where the built-in model walks") {
   }
 }
 
+TEST_CASE("A correction fits a trainer whose learning rate is not that of the run") {
+  // Each node's own loss is a / 2 (x - t)^2; the sum is least at (a_0 t_0 + a_1 t_1) / (a_0 + a_1).
+  constexpr std::array<double, 2> kTargets{1, 3}, kCurvatures{1, 3};
+  constexpr double kOwnRate = 0.1;
+  std::vector<std::unique_ptr<Daemon>> nodes;
+  std::vector<std::future<double>> ends;
+  for (std::size_t k = 0; k < kTargets.size(); ++k) {
+    const std::string socket = socket_path("rate-" + std::to_string(k));
+    std::vector<std::string> arguments = {
+        "--model.precision=f64",  "--model.kind=external",   "--optim.algorithm=ed",
+        "--optim.local-steps=5",  "--optim.learning-rate=8", "--cluster.expect=2",
+        "--cluster.preset=local", "--stop.rounds=200",       "--trainer.socket=" + socket};
+    if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
+    nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
+    ends.push_back(std::async(std::launch::async, [=] {
+      TrainerClient client(socket, {});
+      client.run([&](const json& request) -> json {
+        for (int step = 0; step < request["count"]; ++step)
+          for (std::size_t i = 0; i < client.values().size(); ++i) {
+            const double c = request["corrects"].get<bool>() ? client.correction()[i] : 0;
+            double& x = client.values()[i];
+            x -= kOwnRate * (kCurvatures[k] * (x - kTargets[k]) + c);
+          }
+        return {{"loss", 1.0}, {"learning_rate", kOwnRate}};
+      });
+      return client.values()[0];
+    }));
+  }
+  for (auto& end : ends) CHECK(end.get() == doctest::Approx(2.5).epsilon(1e-9));
+}
+
 TEST_CASE("Trainers that begin with different parameters all begin with those of one") {
   constexpr std::array<double, 3> kBegins{1, 2, 3};
   std::vector<std::unique_ptr<Daemon>> nodes;

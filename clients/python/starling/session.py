@@ -56,11 +56,12 @@ class Session:
                 raise
             pause(RETRY_S)
 
-    def answer(self, done: Record) -> Record:
-        """Sends what a job came to and returns the next order. With `wait`, a daemon that goes is
-        waited for and attached to again: the order is then the first of the new session."""
+    def answer(self, done: Record, descriptor: Optional[int] = None) -> Record:
+        """Sends what a job came to, with a file where there is one, and returns the next order.
+        With `wait`, a daemon that goes is waited for and attached to again: the order is then the
+        first of the new session."""
         try:
-            return self._ask(done)
+            return self._ask(done, descriptor)
         except DaemonGone:
             self.drop()
             if not self._wait:
@@ -69,6 +70,10 @@ class Session:
         except BaseException:
             self.drop()
             raise
+
+    def take_descriptor(self) -> int:
+        """The file that came with the last order, for the caller to close; -1 if none did."""
+        return -1 if self._connection is None else self._connection.take_descriptor()
 
     def tell(self, record: Record) -> None:
         """Sends a record that nothing answers. A daemon that is gone is noticed by `answer`."""
@@ -110,12 +115,12 @@ class Session:
                           f"{VERSION}; install daemon and client of one release")
         return self._receive(deadline)
 
-    def _ask(self, done: Record) -> Record:
+    def _ask(self, done: Record, descriptor: Optional[int]) -> Record:
         connection = self._connection
         if connection is None:
             raise DaemonGone("the session with the daemon is over; attach again")
         try:
-            connection.send(finite_only(done))
+            connection.send(finite_only(done), descriptor)
         except DaemonGone:
             # What the daemon said before it closed says why.
             return self._receive(Deadline())

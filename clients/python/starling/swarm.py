@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import collections
 import math
+import os
 import time
 import warnings
-from typing import Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional
+from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional,
+                    Sequence)
 
 from .errors import Garbled
+from .keeper import Keeper
 from .segment import Segment
 from .session import Session
 from .shares import share_of, size_of
@@ -22,11 +25,12 @@ class Swarm:
     """The network as the loop sees it. Made by `attach`; used by one thread."""
 
     def __init__(self, tensors: Tensors, segment: Segment, session: Session,
-                 optimizer: Any) -> None:
+                 optimizer: Any, keeper: Keeper) -> None:
         self._tensors = tensors
         self._segment = segment
         self._session = session
         self._optimizer = optimizer
+        self._keeper = keeper
         self._progress = segment.progress
         self._losses: Deque[Any] = collections.deque(maxlen=LOSSES_KEPT)
         self._steps = 0
@@ -178,6 +182,8 @@ class Swarm:
 
     def _follow(self, order: Record) -> None:
         """Takes the order up: the next steps, or the end."""
+        while order["kind"] in ("save", "load"):
+            order = self._save(order) if order["kind"] == "save" else self._load(order)
         if order["kind"] == "end":
             if order.get("model"):
                 self._tensors.deliver(False)
@@ -193,6 +199,29 @@ class Swarm:
         self._losses.clear()
         share = 1 / count if order.get("tracks") else 0.0
         self._tensors.deliver(bool(order.get("corrects")), share)
+
+    def _save(self, order: Record) -> Record:
+        done: Record = {"kind": "done", "job": order.get("job", 0)}
+        try:
+            descriptor = self._keeper.save()
+        except (TypeError, OSError) as error:
+            return self._session.answer({**done, "refusal": f"its state is not saved: {error}"})
+        try:
+            return self._session.answer(done, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _load(self, order: Record) -> Record:
+        done: Record = {"kind": "done", "job": order.get("job", 0)}
+        descriptor = self._session.take_descriptor()
+        try:
+            self._keeper.load(descriptor, bool(order.get("own")))
+        except (ValueError, OSError) as error:
+            done["refusal"] = str(error)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+        return self._session.answer(done)
 
     def _stop(self, reason: str) -> None:
         if self.end_reason is None:
@@ -210,7 +239,8 @@ class Swarm:
 def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mapping[str, Any]] = None,
            samples: int = 0, socket: Optional[str] = None, wait: bool = False,
            timeout: Optional[float] = None, corrects: bool = False,
-           roles: Optional[Mapping[str, str]] = None, local: Collection[str] = ()) -> Swarm:
+           roles: Optional[Mapping[str, str]] = None, local: Collection[str] = (),
+           keep: Sequence[Any] = ()) -> Swarm:
     """Attaches a loop to the daemon and waits until its tensors are those of the network.
 
     model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
@@ -225,16 +255,21 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     corrects   the loop calls Swarm.correct() at every step.
     roles      {name: averaged | statistic | donor | local}, where another than that is meant.
     local      names of tensors that stay this node's own.
+    keep       objects with state_dict() and load_state_dict(), such as a scheduler of learning
+               rates. The daemon keeps their states, the optimizer's and torch's random numbers,
+               and a trainer that comes back to it finds them again.
 
     Raises NotFound, Refused, DaemonGone, TimedOut; TypeError or ValueError for wrong arguments.
     """
+    keeper = Keeper(optimizer, keep)
     held = hold(model, optimizer, tensors, roles or {}, local)
     corrects = corrects or held.can_correct()
     segment = Segment(held.entries, corrects=corrects)
     held.bind(segment)
-    session = Session(segment, {"mode": "loop", "samples": int(samples), "corrects": corrects},
+    session = Session(segment, {"mode": "loop", "samples": int(samples), "corrects": corrects,
+                                "saves": keeper.has_any},
                       socket=socket, wait=wait, before_hello=held.collect)
-    swarm = Swarm(held, segment, session, optimizer)
+    swarm = Swarm(held, segment, session, optimizer, keeper)
     try:
         swarm.begin(timeout)
     except BaseException:

@@ -10,7 +10,7 @@ import math
 import os
 import socket
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from .errors import DaemonGone, Garbled, NotFound, TimedOut
 
@@ -46,6 +46,7 @@ class Connection:
 
     def __init__(self, path: str, deadline: Deadline) -> None:
         self.path = path
+        self._descriptor = -1
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._wait_until(deadline)
@@ -86,14 +87,28 @@ class Connection:
                           "daemon and client are of different versions")
         return record
 
+    def take_descriptor(self) -> int:
+        """The file that came with the last record, for the caller to close; -1 if none did."""
+        descriptor, self._descriptor = self._descriptor, -1
+        return descriptor
+
     def close(self) -> None:
+        self._keep_descriptor([])
         self._socket.close()
+
+    def _keep_descriptor(self, descriptors: List[int]) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = descriptors[0] if descriptors else -1
 
     def _receive_bytes(self, deadline: Deadline) -> bytes:
         for last in (False, True):
             try:
                 self._wait_until(deadline)
-                return self._socket.recv(RECORD_BYTES_LIMIT)
+                data, descriptors, _, _ = socket.recv_fds(
+                    self._socket, RECORD_BYTES_LIMIT, 1, socket.MSG_CMSG_CLOEXEC)
+                self._keep_descriptor(descriptors)
+                return data
             except socket.timeout:
                 raise TimedOut(f"the daemon at {self.path} did not answer in time; a larger "
                                "timeout waits longer for the network") from None

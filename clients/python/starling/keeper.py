@@ -1,0 +1,89 @@
+"""Saves and loads what a trainer wants to find again: its optimizer, its random numbers, and other
+objects with state_dict() and load_state_dict()."""
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+from typing import Any, Dict, Sequence
+
+from .kept import decode, encode
+
+F_SEAL_WRITE = 0x0008  # `fcntl` names it from Python 3.9 on where the system does
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | F_SEAL_WRITE
+
+
+class Keeper:
+    """The state of one trainer. `optimizer` may be None; `objects` are kept in their order."""
+
+    def __init__(self, optimizer: Any, objects: Sequence[Any]) -> None:
+        self._optimizer = optimizer
+        self._objects = list(objects)
+        for kept in self._objects:
+            if not (hasattr(kept, "state_dict") and hasattr(kept, "load_state_dict")):
+                raise TypeError(f"keep=[...] holds {type(kept).__name__}; expected objects with "
+                                "state_dict() and load_state_dict()")
+
+    @property
+    def has_any(self) -> bool:
+        return self._optimizer is not None or bool(self._objects)
+
+    def save(self) -> int:
+        """A descriptor of a sealed memory file with the state; the caller closes it. Raises
+        TypeError for a state that is neither plain data nor tensors."""
+        parts = encode(self._state())
+        descriptor = os.memfd_create("starling state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            for part in parts:
+                left = memoryview(part)
+                while left:
+                    left = left[os.write(descriptor, left):]
+            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def load(self, descriptor: int, own: bool) -> None:
+        """Takes the state in the file: all of it if a trainer of this node saved it, else that of
+        the optimizer, for random numbers and data are each node's own. The tensors alias a private
+        copy, of which a page is made when it is written. Raises ValueError."""
+        size = os.fstat(descriptor).st_size
+        memory = mmap.mmap(descriptor, size, flags=mmap.MAP_PRIVATE,
+                           prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        state = decode(memory)
+        try:
+            self._take(state, own)
+        except (KeyError, IndexError, TypeError, RuntimeError) as error:
+            raise ValueError(f"the state does not fit this trainer: {error}") from None
+
+    def _state(self) -> Dict[str, Any]:
+        state: Dict[str, Any] = {"objects": [kept.state_dict() for kept in self._objects]}
+        if self._optimizer is not None:
+            state["optimizer"] = self._optimizer.state_dict()
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            state["random"] = torch.get_rng_state()
+        return state
+
+    def _take(self, state: Dict[str, Any], own: bool) -> None:
+        if self._optimizer is not None and "optimizer" in state:
+            # The learning rate and its like are the script's, not those of the state.
+            groups = self._optimizer.state_dict()["param_groups"]
+            kept = state["optimizer"]["param_groups"]
+            if [len(group["params"]) for group in groups] != [len(group["params"])
+                                                              for group in kept]:
+                raise ValueError("the optimizer has other parameters than the one that was saved")
+            self._optimizer.load_state_dict(
+                state["optimizer"] if own else {**state["optimizer"], "param_groups": groups})
+        if not own:
+            return
+        if len(state["objects"]) != len(self._objects):
+            raise ValueError(f"{len(state['objects'])} objects were kept; this trainer keeps "
+                             f"{len(self._objects)}")
+        for kept, saved in zip(self._objects, state["objects"]):
+            kept.load_state_dict(saved)
+        torch = sys.modules.get("torch")
+        if torch is not None and "random" in state:
+            torch.set_rng_state(state["random"])

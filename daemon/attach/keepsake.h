@@ -1,0 +1,58 @@
+// Keepsake: what a node keeps for its trainers beside the parameters: the tensors of role `donor`,
+// and the state that a trainer saved last. A trainer that comes back finds both; the trainer of a
+// newcomer gets the tensors of its donor, and the state where the run shares it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/payload.h"
+#include "base/time.h"
+#include "daemon/attach/trainer_port.h"
+
+namespace starling::daemon {
+
+struct SavePlan {
+  // Between two requests to save; 0: none. A state that takes long is saved more rarely.
+  Duration every{};
+  bool is_shared = false;  // with newcomers
+};
+
+class Keepsake {
+ public:
+  // The port outlives it. REQUIRES a clock.
+  Keepsake(TrainerPort& port, const SavePlan& plan, std::function<Time()> clock)
+      : port_(&port), plan_(plan), clock_(std::move(clock)) {}
+
+  // Gives what is kept to a trainer that was not here before. Before it gets a job.
+  void greet(const std::shared_ptr<const Attached>& trainer);
+  // After the trainer's answer to a job: keeps its tensors, and has it save its state when that is
+  // due.
+  void keep(const Attached& trainer);
+
+  // For newcomers: the tensors, and the state where it is shared.
+  Payload share() const;
+  // The most bytes that share() of another node may have.
+  static std::size_t share_limit(const Attached& trainer);
+  // What another node shares; bytes from outside. What does not fit is left out.
+  void adopt(const Payload& shared);
+
+ private:
+  bool is_due(Time now) const;
+  void save(const Attached& trainer);
+
+  TrainerPort* port_;
+  SavePlan plan_;
+  std::function<Time()> clock_;
+  std::weak_ptr<const Attached> known_;  // the last trainer that was greeted
+  std::vector<std::byte> tensors_;       // one behind the other, as in the table; empty: none yet
+  std::shared_ptr<const TrainerState> state_;  // null: none
+  bool is_own_ = false;                        // a trainer of this node has saved it
+  bool has_tried_ = false;
+  Time saved_at_{};
+  Duration cost_{};  // of the last time
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,33 @@
+// Records over a unix socket of type SOCK_SEQPACKET, each with at most one file beside it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace starling::daemon {
+
+// A socket that listens, for the caller to close, a dead process's socket at the path aside. Only
+// the user of this process may connect, and the path is there before anybody can. The error names
+// trainer.socket.
+Result<int> listen_at(const std::string& path);
+
+// The process at the other end; nothing where it is of another user.
+std::optional<pid_t> process_behind(int socket);
+
+// A record as it came. Nothing: there is none yet; `ended`: there will be none.
+struct HeardRecord {
+  std::string text = {};
+  int descriptor = -1;  // of the file that came with it, for the caller to close; -1: none
+  bool ended = false, nothing = false, too_long = false;
+};
+// Does not wait.
+HeardRecord hear_record(int socket);
+
+// False: it was not sent. Does not wait; `descriptor` is that of a file, or -1.
+bool send_record(int socket, const std::string& record, int descriptor = -1);
+
+}  // namespace starling::daemon

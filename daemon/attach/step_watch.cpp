@@ -1,0 +1,45 @@
+#include "daemon/attach/step_watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace starling::daemon {
+namespace {
+
+// The part of a new time in the moving means, as of a round trip in TCP (RFC 6298).
+constexpr double kMeanGain = 0.125, kDeviationGain = 0.25;
+
+}  // namespace
+
+void StepWatch::begin(Time now, std::uint64_t progress) {
+  is_open_ = true;
+  progress_ = progress;
+  counted_at_ = now;
+}
+
+void StepWatch::look(Time now, std::uint64_t progress) {
+  if (!is_open_ || progress == progress_) return;
+  // Several steps between two looks are so many shorter ones.
+  const auto steps = static_cast<double>(progress > progress_ ? progress - progress_ : 1);
+  const double took = seconds(now - counted_at_) / steps;
+  if (!std::exchange(has_counted_, true)) {
+    mean_s_ = took;
+    deviation_s_ = took / 2;
+  }
+  deviation_s_ += kDeviationGain * (std::abs(took - mean_s_) - deviation_s_);
+  mean_s_ += kMeanGain * (took - mean_s_);
+  progress_ = progress;
+  counted_at_ = now;
+}
+
+Duration StepWatch::patience() const {
+  return std::max(kLeast, from_seconds(4 * mean_s_ + 4 * deviation_s_));
+}
+
+std::optional<Duration> StepWatch::standstill(Time now) const {
+  if (!is_open_ || !has_counted_ || now - counted_at_ <= patience()) return std::nullopt;
+  return now - counted_at_;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,57 @@
+#include "daemon/attach/trainer_model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <vector>
+
+#include "daemon/attach/tensor_io.h"
+#include "daemon/process/safetensors.h"
+
+namespace starling::daemon {
+namespace {
+
+// As safetensors has it: BF16 for bf16.
+std::string type_name(const TrainerTensor& tensor) {
+  std::string name(tensor.format ? tensor.format->name : "i64");
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::size_t donated_bytes(const TensorTable& table) {
+  std::size_t bytes = 0;
+  for (const TrainerTensor& tensor : table.tensors())
+    if (tensor.role == TensorRole::donor) bytes += tensor.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+std::string trainer_model(const TensorTable& table, std::span<const std::byte> donated,
+                          std::span<const double> x,
+                          const std::map<std::string, std::string>& metadata) {
+  const bool has_donated = donated.size() == donated_bytes(table);
+  std::vector<const TrainerTensor*> tensors;
+  std::vector<FileTensor> places;
+  for (const TrainerTensor& tensor : table.tensors()) {
+    if (!tensor.is_exchanged() && (tensor.role != TensorRole::donor || !has_donated)) continue;
+    tensors.push_back(&tensor);
+    places.push_back({tensor.name, type_name(tensor), tensor.shape, tensor.bytes()});
+  }
+  std::string text = safetensors_head(places, metadata);
+  for (const TrainerTensor* const tensor : tensors) {
+    const std::size_t begin = text.size();
+    text.resize(begin + tensor->bytes());
+    auto* const place = reinterpret_cast<std::byte*>(text.data() + begin);
+    if (tensor->is_exchanged()) {
+      write_numbers<double>(*tensor->format, x.first(tensor->numbers), place);
+      x = x.subspan(tensor->numbers);
+    } else {
+      std::ranges::copy(donated.first(tensor->bytes()), place);
+      donated = donated.subspan(tensor->bytes());
+    }
+  }
+  return text;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""What a trainer keeps at its daemon and finds again.
+
+    kept_test.py
+
+Exit code 77, and a word, where there is no python3-torch.
+"""
+import math
+import mmap
+import os
+import random
+import tempfile
+import unittest
+
+from torch_support import attached, starling, torch
+
+import numpy
+from starling.keeper import Keeper
+from starling.kept import decode, encode
+
+
+class Counter:
+    """An object with a state of its own."""
+
+    def __init__(self, count=0):
+        self.count = count
+
+    def state_dict(self):
+        return {"count": self.count}
+
+    def load_state_dict(self, state):
+        self.count = state["count"]
+
+
+def there_and_back(tree):
+    return decode(bytearray(b"".join(bytes(part) for part in encode(tree))))
+
+
+def adam_after(steps):
+    torch.manual_seed(1)
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.ones(4, 3)).square().sum().backward()
+        optimizer.step()
+    return model, optimizer
+
+
+def moments(optimizer):
+    return [state["exp_avg"].tolist() for state in optimizer.state.values()]
+
+
+class Bytes(unittest.TestCase):
+    def test_plain_data_and_tensors_come_back_as_they_were(self):
+        tree = {"a": [1, 2.5, "three", None, True], 4: (math.inf, -1), "b": {"nested": {}}}
+        self.assertEqual(there_and_back(tree), tree)
+        self.assertTrue(math.isnan(there_and_back([math.nan])[0]))
+        for tensor in (torch.tensor(3.0), torch.zeros(0, 2), torch.arange(6).view(2, 3).t(),
+                       torch.tensor([1.5, 2.5], dtype=torch.bfloat16), torch.tensor([True, False])):
+            found, = there_and_back([tensor])
+            self.assertTrue(torch.equal(found, tensor) and found.dtype == tensor.dtype, tensor)
+        array = numpy.arange(4, dtype=numpy.int16)
+        found, = there_and_back((array,))
+        self.assertTrue(isinstance(found, numpy.ndarray) and (found == array).all())
+
+    def test_what_is_neither_is_named(self):
+        with self.assertRaisesRegex(TypeError, r"state\['a'\]\[1\] is object"):
+            encode({"a": [1, object()]})
+
+    def test_bytes_that_are_no_state_are_refused_and_never_more_than_that(self):
+        whole = b"".join(bytes(part) for part in encode({"m": torch.arange(40.0), "k": [1, "two"]}))
+        chance = random.Random(7)
+        for _ in range(3000):
+            spoilt = bytearray(whole)
+            for _ in range(chance.randrange(1, 4)):
+                spoilt[chance.randrange(len(spoilt))] = chance.randrange(256)
+            if chance.random() < 0.3:
+                del spoilt[chance.randrange(len(spoilt)):]
+            try:
+                decode(spoilt)
+            except ValueError:
+                pass
+
+    def test_nothing_in_it_is_run(self):
+        tree = bytes(encode({})[0]).replace(b'{\\"dict\\": []}', b'{\\"eval\\": []}')
+        with self.assertRaises(ValueError):
+            decode(bytearray(tree))
+
+
+class Keeping(unittest.TestCase):
+    def test_an_optimizer_goes_on_where_it_was(self):
+        model, optimizer = adam_after(5)
+        descriptor = Keeper(optimizer, [Counter(7)]).save()
+        other_model, other = adam_after(0)
+        counter = Counter()
+        Keeper(other, [counter]).load(descriptor, own=True)
+        os.close(descriptor)
+        self.assertEqual(moments(other), moments(optimizer))
+        self.assertEqual(counter.count, 7)
+        other_model.load_state_dict(model.state_dict())
+        for (net, steps) in ((model, optimizer), (other_model, other)):
+            steps.zero_grad()
+            net(torch.ones(4, 3)).square().sum().backward()
+            steps.step()
+        self.assertTrue(torch.equal(model.weight, other_model.weight))
+
+    def test_of_a_donor_only_the_moments_are_taken(self):
+        _, donor = adam_after(5)
+        descriptor = Keeper(donor, [Counter(7)]).save()
+        _, other = adam_after(0)
+        other.param_groups[0]["lr"] = 0.5
+        counter, numbers = Counter(), torch.get_rng_state()
+        Keeper(other, [counter]).load(descriptor, own=False)
+        os.close(descriptor)
+        self.assertEqual(moments(other), moments(donor))
+        self.assertEqual((other.param_groups[0]["lr"], counter.count), (0.5, 0))
+        self.assertTrue(torch.equal(torch.get_rng_state(), numbers))
+
+    def test_a_state_of_another_optimizer_is_refused(self):
+        _, optimizer = adam_after(1)
+        descriptor = Keeper(optimizer, []).save()
+        other = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        with self.assertRaisesRegex(ValueError, "other parameters"):
+            Keeper(other, []).load(descriptor, own=True)
+        os.close(descriptor)
+
+    def test_a_file_in_memory_cannot_be_changed_behind_the_daemon(self):
+        descriptor = Keeper(None, [Counter(1)]).save()
+        with self.assertRaises(OSError):
+            os.pwrite(descriptor, b"x", 0)
+        with self.assertRaises(OSError):
+            mmap.mmap(descriptor, 8)
+        os.close(descriptor)
+
+    def test_only_objects_with_a_state_can_be_kept(self):
+        with self.assertRaisesRegex(TypeError, "holds int"):
+            Keeper(None, [3])
+
+
+class Wire(unittest.TestCase):
+    def test_a_daemon_has_the_state_saved_and_loaded_between_two_steps(self):
+        counter = Counter(3)
+        seen = {}
+
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertTrue(trainer.hello["saves"])
+            trainer.welcome()
+            record, descriptor = trainer.save()
+            self.assertNotIn("refusal", record)
+            trainer.step()
+            trainer.done()
+            self.assertNotIn("refusal", trainer.load(descriptor))
+            with tempfile.TemporaryFile() as other:
+                other.write(b"no state at all")
+                other.flush()
+                seen["refusal"] = trainer.load(other.fileno())["refusal"]
+            os.close(descriptor)
+            trainer.step()
+            seen["count"] = counter.count
+            trainer.done()
+            trainer.end()
+        tensors = {"x": torch.zeros(2)}
+        daemon, swarm = attached(script, None, None, tensors=tensors, keep=[counter])
+        with daemon:
+            counter.count = 99
+            self.assertTrue(swarm.step())
+            self.assertFalse(swarm.step())
+        self.assertEqual(seen["count"], 3)
+        self.assertRegex(seen["refusal"], "header|kept")
+
+    def test_a_state_that_cannot_be_saved_does_not_end_the_training(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            record, descriptor = trainer.save()
+            self.assertIsNone(descriptor)
+            self.assertRegex(record["refusal"], "is object")
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, None, None, tensors={"x": torch.zeros(2)},
+                                 keep=[Counter(object())])
+        with daemon:
+            self.assertFalse(swarm.step())
+
+    def test_a_trainer_with_nothing_to_keep_says_so(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            self.assertFalse(trainer.hello["saves"])
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, None, None, tensors={"x": torch.zeros(2)})
+        with daemon:
+            self.assertFalse(swarm.step())
+
+
+if __name__ == "__main__":
+    assert starling
+    unittest.main()

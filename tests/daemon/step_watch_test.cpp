@@ -1,0 +1,67 @@
+#include "daemon/attach/step_watch.h"
+
+#include <doctest/doctest.h>
+
+using namespace starling;
+using namespace starling::daemon;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A trainer that counts a step every so often, looked at every half second.
+struct Steps {
+  void take(int count, Duration each) {
+    for (int k = 0; k < count; ++k) {
+      const Time until = now + each;
+      for (; now + 500ms < until; now += 500ms) watch.look(now, progress);
+      now = until;
+      watch.look(now, ++progress);
+    }
+  }
+
+  StepWatch watch;
+  Time now{1h};
+  std::uint64_t progress = 0;
+};
+
+}  // namespace
+
+TEST_CASE("A trainer that counts nothing for longer than its steps took stands still") {
+  Steps steps;
+  steps.watch.begin(steps.now, 0);
+  steps.take(20, 100ms);
+  CHECK(steps.watch.patience() == 10s);
+  CHECK_FALSE(steps.watch.standstill(steps.now + 10s));
+  REQUIRE(steps.watch.standstill(steps.now + 11s));
+  CHECK(*steps.watch.standstill(steps.now + 11s) == 11s);
+  steps.now += 11s;
+  steps.take(1, 100ms);
+  CHECK_FALSE(steps.watch.standstill(steps.now + 1s));
+}
+
+TEST_CASE("Long steps are waited for longer") {
+  Steps steps;
+  steps.watch.begin(steps.now, 0);
+  steps.take(100, 8s);
+  CHECK(steps.watch.patience() > 31s);
+  CHECK(steps.watch.patience() < 40s);
+  CHECK_FALSE(steps.watch.standstill(steps.now + 31s));
+  CHECK(steps.watch.standstill(steps.now + 40s));
+}
+
+TEST_CASE("Many steps between two looks count as so many short ones") {
+  StepWatch watch;
+  watch.begin(Time(1h), 0);
+  watch.look(Time(1h) + 60s, 600);
+  CHECK(watch.patience() == 10s);
+}
+
+TEST_CASE("Nobody stands still before the first step nor between two jobs") {
+  StepWatch watch;
+  watch.begin(Time(1h), 0);
+  CHECK_FALSE(watch.standstill(Time(9h)));
+  watch.look(Time(1h) + 1s, 1);
+  CHECK(watch.standstill(Time(9h)));
+  watch.end();
+  CHECK_FALSE(watch.standstill(Time(9h)));
+}
