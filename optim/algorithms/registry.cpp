@@ -48,6 +48,7 @@ constexpr AlgorithmRow kRows[] = {
      .is_plain = true,
      .counterpart = "adpsgd",
      .outer_refusal = "averages before the steps of a round are taken",
+     .varying_steps_refusal = "exchanges while it steps, so that more steps hide the exchange",
      .make = kMake<DpsgdPipelined>},
     {.name = "qg",
      .help = "momentum of the whole network; smaller bias",
@@ -89,6 +90,7 @@ constexpr AlgorithmRow kRows[] = {
      .counterpart = "adpsgd",
      .mixed_rounds_instead = "dpsgd",
      .outer_refusal = "takes an outer step of its own",
+     .varying_steps_refusal = "adds up what rounds of equally many steps did",
      .make = kMake<NoLoCo>},
     {.name = "adpsgd",
      .help = "two at a time, nobody waits; the faster count for more",
@@ -111,6 +113,7 @@ constexpr AlgorithmRow kRows[] = {
      .counterpart = "adpsgd",
      .optimizers = {Allowed::sgd, "solves a problem of its own in each round", "gt"},
      .outer_refusal = "solves a problem of its own in each round",
+     .varying_steps_refusal = "solves a problem of its own in each round",
      .choice = {.rank = 2, .bears_delay = true},
      .make = kMake<Admm>},
 };

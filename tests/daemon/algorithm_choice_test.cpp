@@ -57,6 +57,7 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect(with({{"exchange.schedule", "pairwise"}}), "pairwise-ed", "two at a time");
   expect(with({{"topology.kind", "complete"}}), "dpsgd", "neighbours");
   expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "5"}}), "ed", "by-label");
+  expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "auto"}}), "ed", "by-label");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "adam"}}), "gt", "adam");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "momentum"}}), "dpsgd",
          "neighbours");

@@ -28,7 +28,7 @@ from live_node import LiveNode, eventually  # noqa: E402
 
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
-         "--topology.kind=ring", "--eval.every=5"]
+         "--topology.kind=ring", "--eval.every=5", "--optim.local-steps=auto"]
 # Not brought about here: a regression, a known optimum, an end short of the goal, 256 rounds of
 # averaging, and the first epoch of the extremes, which ends after more than ten seconds.
 RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.distance_to_optimum",
