@@ -2,14 +2,14 @@
 """How many local steps the nodes choose on thin links, and what that does: optim.local-steps=auto
 beside one step a round, in turn, in one run.
 
-  bench/step_pace.py                    four nodes in a ring, 100 and 20 Mbit/s
-  bench/step_pace.py 50mbit             another link; also loopback
+  bench/step_pace.py                    four nodes in a ring, 100 and 50 Mbit/s
+  bench/step_pace.py 200mbit            another link; also loopback
   bench/step_pace.py --share 0.3        optim.exchange-share
   bench/step_pace.py --json             one JSON document
 
 A node is a process in a network namespace of its own, whose link tc limits at both ends. What is
 measured begins when all nodes have taken the same number of steps for a while. `waiting` is the part
-of the time for the network, as the nodes count it, `steps` the local steps a second of a node.
+of the time in which a node waits for vectors, also of neighbours that compute.
 Needs root and iproute2.
 """
 
@@ -25,9 +25,9 @@ from cluster import Failure, Starling
 
 BATCH, SAMPLES, LEARNING_RATE = 64, 4000, 0.01
 HIDDEN = (512, 256)  # 2.1 MB of parameters
-STILL_S = 15  # without a change of the steps, then they are at rest
-REST_LIMIT_S = 120
-MEASURED_S = 15
+STILL_S, STILL_ROUNDS = 15, 8  # without a change of the steps, then they are at rest
+REST_LIMIT_S = 300
+MEASURED_S, MEASURED_ROUNDS = 15, 6  # at least
 
 
 def arguments(steps, share):
@@ -52,15 +52,21 @@ def steps_of(documents):
 
 def rest(cluster):
     """Waits until all nodes take equally many steps and go on doing so; returns how many."""
-    end, seen, since = time.monotonic() + REST_LIMIT_S, [], time.monotonic()
+    end, seen = time.monotonic() + REST_LIMIT_S, []
     while time.monotonic() < end:
-        now = steps_of(statuses(cluster))
+        documents = statuses(cluster)
+        now, rounds = steps_of(documents), documents[0]["run"]["round"]
         if now != seen or len(set(now)) > 1 or now[0] == 0:
-            seen, since = now, time.monotonic()
-        elif time.monotonic() - since >= STILL_S:
+            seen, since, first = now, time.monotonic(), rounds
+        elif time.monotonic() - since >= STILL_S and rounds - first >= STILL_ROUNDS:
             return now[0]
         time.sleep(0.5)
-    raise Failure(f"the nodes do not agree on the number of steps: {seen}")
+    raise Failure(f"the number of steps does not come to rest: {seen}")
+
+
+def wait_measured(cluster, first):
+    time.sleep(MEASURED_S)
+    cluster.wait_rounds(first + MEASURED_ROUNDS, REST_LIMIT_S)
 
 
 def turn(nodes, network, steps, share):
@@ -69,7 +75,7 @@ def turn(nodes, network, steps, share):
             raise Failure("not every node did a first round")
         chosen = rest(cluster)
         before, begun = statuses(cluster), time.monotonic()
-        time.sleep(MEASURED_S)
+        wait_measured(cluster, max(document["run"]["round"] for document in before))
         after, elapsed = statuses(cluster), time.monotonic() - begun
         pairs = list(zip(before, after))
 
@@ -80,7 +86,7 @@ def turn(nodes, network, steps, share):
                 return document
             return statistics.mean(value(b) - value(a) for a, b in pairs) / elapsed
         return {"local_steps": chosen, "steps_per_s": rate("run", "steps"),
-                "rounds_per_s": rate("run", "round"), "waiting": rate("time", "network_wait_s"),
+                "rounds_per_s": rate("run", "round"), "waiting": rate("time", "wait_s"),
                 "mixing": rate("time", "mix_s"), "computing": rate("time", "compute_s"),
                 "sent_bytes_per_s": rate("traffic", "sent_bytes"),
                 "reason": after[0]["run"].get("local_steps_reason", "")}
@@ -90,7 +96,7 @@ def link_of(text):
     if text == "loopback":
         return 0
     if not text.endswith("mbit"):
-        raise argparse.ArgumentTypeError(f"{text}: expected loopback, or a link such as 50mbit")
+        raise argparse.ArgumentTypeError(f"{text}: expected loopback, or a link such as 200mbit")
     return float(text[:-4]) * 1e6
 
 
@@ -105,7 +111,7 @@ def describe(name, steps, figures):
 
 def measure(options):
     rows = []
-    for name in options.links or ["100mbit", "20mbit"]:
+    for name in options.links or ["100mbit", "50mbit"]:
         bits_per_s = link_of(name)
         network = networks.Network(options.nodes) if bits_per_s else None
         try:

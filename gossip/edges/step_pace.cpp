@@ -11,7 +11,7 @@ namespace {
 
 // Rounds of equally many steps that are measured before they count. More: a wish follows the link
 // later. Fewer: a few rounds that went otherwise make a wish.
-constexpr std::size_t kRoundsMeasured = 8;
+constexpr std::size_t kRoundsMeasured = 5;
 
 // A wish changes when this factor above it, or below half of it, would do: so that what is needed
 // must change by more than half before a wish goes back. Larger: wishes are further from what is

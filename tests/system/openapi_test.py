@@ -185,7 +185,8 @@ def trains_outside(document, program, repository, folder, nodes):
     script, go = Path(folder) / "train.py", Path(folder) / "go"
     script.write_text(TRAINER)
     command = (f"GO={go} PYTHONPATH={repository / 'clients/python'} {sys.executable} {script}")
-    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock")
+    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock",
+                "--optim.algorithm=dpsgd")
     nodes.append(node)
     node.wait_for("training")
     eventually(lambda: node.get("/v1/status")["trainer"]["exchanges"] > 10, "the trainer exchanges")
