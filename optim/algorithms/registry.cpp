@@ -82,6 +82,7 @@ constexpr AlgorithmRow kRows[] = {
      .optimizers = kLinear,
      .mixed_rounds_instead = "gt or admm",
      .outer_refusal = kDiverges,
+     .varying_steps_refusal = "bears few local steps and diverges with more",
      .make = kMake<Extra>},
     {.name = "noloco",
      .help = "an outer step by the average of few; for schedule matching, biased as dpsgd",

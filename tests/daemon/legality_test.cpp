@@ -82,6 +82,7 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
     keys.emplace_back("optim.local-steps", "auto");
     return keys;
   };
+  refuses(with({{"optim.algorithm", "extra"}}), "diverges with more", "algorithm dpsgd or gt");
   refuses(with({{"optim.algorithm", "noloco"}}), "equally many", "use a number");
   refuses(with({{"optim.algorithm", "admm"}}), "of its own", "algorithm dpsgd or gt");
   refuses(with({{"optim.algorithm", "dpsgd-pipelined"}}), "while it steps", "use a number");
@@ -89,7 +90,7 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
     refuses(with({{"optim.outer", outer}}), "equally many", "optim.outer = none");
   for (const std::string schedule : {"ssp", "async", "pairwise"})
     refuses(with({{"exchange.schedule", schedule}}), schedule, "use a number, or schedule rounds");
-  for (const std::string algorithm : {"dpsgd", "qg", "ed", "gt", "extra"})
+  for (const std::string algorithm : {"dpsgd", "qg", "ed", "gt"})
     for (const std::string schedule : {"rounds", "matching"})
       CHECK(
           verdict(with({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}})).empty());

@@ -133,10 +133,9 @@ TEST_CASE("A newcomer takes as many local steps as the others") {
 }
 
 TEST_CASE("Exact algorithms stay exact while the number of local steps changes") {
-  for (const char* algorithm : {"ed", "gt", "extra"}) {
-    CAPTURE(algorithm);
-    Cluster cluster = choosing({}, topology::Kind::torus, algorithm,
-                               algorithm == std::string("extra") ? .05 : .1, {.delay = 1ms});
+  for (const char* algorithm : {"ed", "gt"}) {
+    CAPTURE(std::string(algorithm));
+    Cluster cluster = choosing({}, topology::Kind::torus, algorithm, .1, {.delay = 1ms});
     cluster.start_all();
     for (const Duration delay : {10ms, 1ms, 20ms}) {
       cluster.world.run_until(cluster.world.now() + 20s);
