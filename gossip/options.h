@@ -75,6 +75,9 @@ struct Options {
   std::vector<Term> terms;  // the agreed keys of other layers
   Goal goal;
   std::uint64_t evaluate_every = 10;
+  // The part of its time that this node may spend on the exchange: the nodes choose how many local
+  // steps a round has. Nothing: the trainer's options say how many.
+  std::optional<double> exchange_share = {};
 };
 
 void describe(Schema& schema);

@@ -68,6 +68,8 @@ struct TopologyStatus {
 struct RunStatus {
   std::uint64_t round = 0;  // rounds completed or jumped over
   std::uint64_t steps = 0, samples = 0;
+  std::size_t local_steps = 0;     // of the last round; 0: none yet
+  std::string local_steps_reason;  // why so many; empty: a setting says so
   double learning_rate = 0, loss = 0;
   std::optional<optim::Evaluation> evaluation;
   std::optional<double> distance_to_optimum;

@@ -75,6 +75,7 @@ struct Job {
   bool snapshot = false;
   bool evaluate = false;
   bool local = false;
+  std::size_t local_steps = 0;  // with `local`; 0: as many as the options say
   bool offer = false;
   std::shared_ptr<const Shard> shard;  // the data assignment to use from now on; null: as before
   // The surveys of all founders, own included, in order of member id; once, before any training.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/bindings.h"
+#include "base/text.h"
 
 namespace starling::optim {
 namespace {
@@ -12,6 +13,20 @@ using namespace std::string_view_literals;
 constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "adam"sv, "adamw"sv};
 
 constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
+
+constexpr std::int64_t kStepsLimit = 1'000'000;
+
+Result<std::size_t> parse_steps(const std::string& text) {
+  if (text == "auto") return std::size_t{0};
+  const auto steps = parse_integer(text);
+  if (!steps || *steps < 1 || *steps > kStepsLimit)
+    return fail("expected auto, or a whole number from 1 to {}", kStepsLimit);
+  return static_cast<std::size_t>(*steps);
+}
+
+std::string print_steps(std::size_t steps) {
+  return steps > 0 ? fmt::format("{}", steps) : "auto";
+}
 
 // auto is the precision, which read_options() puts in before.
 void read_codec(Reader& reader, Options& options) {
@@ -48,8 +63,12 @@ const Bindings<Options>& bindings() {
         .bind("optim.local-optimizer", &Options::local_optimizer, OneOf{kLocalOptimizers}, agreed,
               "sgd, momentum, nesterov, adam, adamw (adam whose weight decay is no part of the "
               "gradient)")
-        .bind("optim.local-steps", &Options::local_steps, Whole{1, 1'000'000}, agreed,
-              "local steps between two exchanges; more saves traffic and adds drift")
+        .bind("optim.local-steps", &Options::local_steps, Written{parse_steps, print_steps}, agreed,
+              "local steps between two exchanges, or auto: as few as keep each node within "
+              "optim.exchange-share, the same number on all; more saves traffic and adds drift")
+        .bind("optim.exchange-share", &Options::exchange_share, Real{0.001, 0.9}, own,
+              "with optim.local-steps = auto, the part of its time that this node may wait for the "
+              "network and average; smaller takes more local steps, larger exchanges more often")
         .bind(
             "optim.outer", &Options::outer, OneOf{kOuterKinds}, agreed,
             "step by what a round did to the model: none, nesterov (DiLoCo where all are "

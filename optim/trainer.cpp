@@ -238,12 +238,13 @@ class TypedTrainer final : public Trainer {
 
   void local(const Job& job, Done& done) {
     const double rate = options_.learning_rate * factor(options_.schedule, job.round);
-    const Report report = algorithm_->local(*learner_, rate);
+    const std::size_t steps = job.local_steps > 0 ? job.local_steps : options_.local_steps;
+    const Report report = algorithm_->local(*learner_, steps, rate);
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
-    done.stats.steps = options_.local_steps;
-    done.stats.samples = report.batch_samples * options_.local_steps;
+    done.stats.steps = steps;
+    done.stats.samples = report.batch_samples * steps;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;
     done.stats.learning_rate = rate;

@@ -240,7 +240,7 @@ Result<void> TrainerPort::check_terms(const Hello& hello) const {
   if (terms_.needs_correction && !hello.corrects)
     return fail(
         "optim.algorithm = {} adds a correction to the gradients, which this trainer does "
-        "not; let it, or use optim.algorithm = dpsgd",
+        "not; let it, or start all nodes with --optim.algorithm=dpsgd",
         algorithm);
   return {};
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -52,7 +53,7 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
   return {.welcome = {.node = node,
                       .algorithm = std::string(optim.algorithm->name),
                       .precision = is_wide(config) ? "f64" : "f32",
-                      .local_steps = optim.local_steps,
+                      .local_steps = std::max<std::size_t>(optim.local_steps, 1),
                       .batch_size = optim.batch_size,
                       .learning_rate = optim.learning_rate,
                       .seed = optim.seed},

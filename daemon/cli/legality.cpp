@@ -74,6 +74,26 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
                                node.schedule->is_loose ? node.schedule->name : "exchange.quorum"));
 }
 
+// Whether every node may take another number of steps from round to round, and can tell how many.
+void check_local_steps(const gossip::Options& node, const optim::Options& training,
+                       Reader& reader) {
+  if (training.local_steps > 0) return;
+  const auto refuse = [&](const std::string& why) { reader.mistake("optim.local-steps", why); };
+  const std::string_view why = training.algorithm->varying_steps_refusal;
+  if (!why.empty())
+    refuse(fmt::format("{} {}; use a number, or algorithm dpsgd or gt", training.algorithm->name,
+                       why));
+  else if (training.outer != optim::OuterKind::none)
+    refuse(
+        "an outer step adds up what rounds of equally many steps did; use a number, or "
+        "optim.outer = none");
+  else if (node.schedule->is_loose || node.schedule->is_pairwise)
+    refuse(
+        fmt::format("no round waits for its own vectors in schedule {}, and what it takes does "
+                    "not tell of the link; use a number, or schedule rounds",
+                    node.schedule->name));
+}
+
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
   if (node.schedule->is_matched)
@@ -113,6 +133,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_optimizer(training, reader);
   check_schedule(node, algorithm, reader);
   check_outer(node, training, reader);
+  check_local_steps(node, training, reader);
   check_missing(node, algorithm, reader);
   if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
     return reader.mistake("topology.kind",

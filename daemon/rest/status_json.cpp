@@ -49,9 +49,11 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
   // Before the first step both are zeros that nobody measured.
   if (run.steps > 0) {
+    object["local_steps"] = run.local_steps;
     put(object, "learning_rate", run.learning_rate);
     put(object, "loss", run.loss);
   }
+  if (!run.local_steps_reason.empty()) object["local_steps_reason"] = run.local_steps_reason;
   if (run.evaluation) object["eval"] = evaluation_json(*run.evaluation);
   put(object, "distance_to_optimum", run.distance_to_optimum);
   put(object, "remaining_s", run.remaining_s);

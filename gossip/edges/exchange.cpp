@@ -127,7 +127,10 @@ void Exchange::end_wait(Time now, const Links& links, Outbox& out) {
   }
   const std::string& name = last ? links.all().at(slowest_).name : kNobody;
   out.put(Span{Span::Kind::wait, waits_.since(), now, name, offered_round_});
-  waits_.end(now, last ? last->meter.transit() : Duration{});
+  if (last)
+    waits_.end(now, last->meter.transit(), last->under_way);
+  else
+    waits_.end(now, {}, {});
 }
 
 // A neighbour whose patience has not run out is not late, though a quorum went on without it.
@@ -201,11 +204,6 @@ void Exchange::refused(const Endpoint& control, const Links& links) {
   for (const auto& [peer, link] : links.all())
     if (link.control == control && neighbors_.contains(peer))
       neighbors_.at(peer).late = neighbors_.at(peer).rests = true;
-}
-
-void Exchange::close(Time now, Outbox& out) {
-  is_resting_ = true;
-  sessions_.close_all(now, out);
 }
 
 }  // namespace starling::gossip

@@ -72,15 +72,15 @@ class Exchange {
 
   // Whether this node offers no more vectors for now. REQUIRES that the round has ended.
   void rest(bool is_resting) { is_resting_ = is_resting; }
-  // Closes all edges. take_pairs() still returns the pairs that both ends have offered; once both
-  // ends have averaged all of them, they have averaged the same.
-  void close(Time now, Outbox& out);
+  // The pairs that both ends have offered and that were not averaged yet, also of edges that close;
+  // once both ends have averaged all of them, they have averaged the same.
   std::vector<optim::MixTerm> take_pairs();
   Sessions& sessions() { return sessions_; }
 
   // Notes what the trainer found out about the vectors of a round.
   void note(const optim::Done& done);
   FleetMeans& means() { return means_; }
+  const WaitMeter& waits() const { return waits_; }
   // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
   // 2.1 s ago, patience 0.8 s" into `status`.
   void describe(Time now, const Links& links, Status& status) const;

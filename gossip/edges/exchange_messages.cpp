@@ -204,6 +204,7 @@ void Exchange::measure(Time now, const Link& link, Neighbor& neighbor, const Rou
   const auto transit = link.clock.since(now, message.sent);
   if (bytes == 0 || !transit) return;
   neighbor.came = now;
+  neighbor.under_way = *transit;
   neighbor.meter.came(bytes, *transit - link.clock.round_trip().value_or(Duration{}) / 2);
   // A false stamp may claim that the vector left before this node's clock began.
   const Time left = now - std::min(*transit, now - Time{});

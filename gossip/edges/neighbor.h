@@ -18,6 +18,7 @@ struct Neighbor {
   std::uint64_t round = 0;           // the newest round that the peer was heard in; 0: not heard
   Time heard{};                      // when the peer was heard in that round
   Time came{};                       // when the peer's last vector was complete
+  Duration under_way{};              // how long it was before, latency and all
   std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors

@@ -14,10 +14,12 @@ class WaitMeter {
     rounds_.add(now - since_);
     since_ = now;
   }
-  // The round is over; the vector that came last was under way for `transit`.
-  void end(Time now, Duration transit) {
+  // The round is over; the vector that came last was under way for `under_way`, and for `transit`
+  // without the time of an empty message.
+  void end(Time now, Duration transit, Duration under_way) {
     const Duration wait = now - since_;
     const Duration network = std::min(wait, transit);
+    last_exchange_ = std::min(wait, under_way);
     waited_ += wait;
     network_ += network;
     if (ended_ > Time{}) share_.add(now - ended_, network);
@@ -29,12 +31,14 @@ class WaitMeter {
   const Recent& rounds() const { return rounds_; }
   Duration waited() const { return waited_; }
   Duration waited_for_network() const { return network_; }
+  // The part of the last wait in which that vector was under way, latency and all.
+  Duration last_exchange() const { return last_exchange_; }
   const NetworkShare& network_share() const { return share_; }
 
  private:
   Recent rounds_;
   Time since_{}, ended_{};
-  Duration waited_{}, network_{};
+  Duration waited_{}, network_{}, last_exchange_{};
   NetworkShare share_;
 };
 

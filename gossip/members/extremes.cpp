@@ -17,6 +17,8 @@ constexpr std::uint64_t kEpochsAhead = 1'000'000;
 // all within log2 n periods, and the beginning of an epoch as well. Larger: what people see is
 // older. Smaller: where messages are lost it may lack some members.
 constexpr int kPeriodsLeast = 4, kPeriodsPerDoubling = 2;
+// Behind the quantities.
+constexpr std::size_t kWishPlace = kQuantities;
 constexpr float kNone = std::numeric_limits<float>::max();
 
 }  // namespace
@@ -30,15 +32,19 @@ void Extremes::tick(Time now, std::size_t members) {
 void Extremes::begin(Time now, std::uint64_t epoch) {
   last_ = std::exchange(current_, {epoch, {}, {}});
   values_of_ = std::exchange(begun_, now);
-  for (const std::optional<double>& value : own_) {
-    const auto own = static_cast<float>(value.value_or(0));
-    current_.least.push_back(value ? own : kNone);
-    current_.most.push_back(value ? own : -kNone);
-  }
+  for (const std::optional<double>& value : own_) add_own(value);
+  if (tells_wish_) add_own(wish_);
+}
+
+void Extremes::add_own(std::optional<double> value) {
+  const auto own = static_cast<float>(value.value_or(0));
+  current_.least.push_back(value ? own : kNone);
+  current_.most.push_back(value ? own : -kNone);
 }
 
 void Extremes::receive(Time now, const Ranges& ranges) {
-  const bool fits = ranges.least.size() == kQuantities && ranges.most.size() == kQuantities;
+  const std::size_t size = ranges.least.size();
+  const bool fits = ranges.most.size() == size && (size == kQuantities || size == kWishPlace + 1);
   if (!fits || ranges.epoch < current_.epoch) return;
   if (current_.epoch > 0 && ranges.epoch > current_.epoch + kEpochsAhead) return;
   if (ranges.epoch > current_.epoch) begin(now, ranges.epoch);
@@ -46,10 +52,18 @@ void Extremes::receive(Time now, const Ranges& ranges) {
 }
 
 void Extremes::merge(const Ranges& ranges) {
-  for (std::size_t k = 0; k < kQuantities; ++k) {
+  const std::size_t common = std::min(current_.least.size(), ranges.least.size());
+  for (std::size_t k = 0; k < common; ++k) {
     current_.least[k] = std::min(current_.least[k], ranges.least[k]);
     current_.most[k] = std::max(current_.most[k], ranges.most[k]);
   }
+}
+
+std::optional<double> Extremes::wished() const {
+  for (const Ranges* ranges : {&last_, &current_})
+    if (ranges->most.size() > kWishPlace && ranges->most[kWishPlace] > -kNone)
+      return ranges->most[kWishPlace];
+  return std::nullopt;
 }
 
 std::optional<Extremes::Range> Extremes::range(Quantity quantity) const {

@@ -28,6 +28,12 @@ class Extremes {
 
   // This node's values, from the next epoch on.
   void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
+  // The same of the local steps that it wishes a round to have (edges/step_pace.h); nothing: any
+  // number will do. Behind the quantities, and told by those alone that ever called this.
+  void wish(std::optional<double> steps) {
+    tells_wish_ = true;
+    wish_ = steps;
+  }
   // Begins the next epoch when the current one has lasted long enough for `members`.
   void tick(Time now, std::size_t members);
   void receive(Time now, const Ranges& ranges);
@@ -36,16 +42,21 @@ class Extremes {
 
   // Of the last epoch that ended; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
+  // The largest wish of all members, of that epoch; before the first one ended, of those heard.
+  std::optional<double> wished() const;
   // When that epoch began, and its values were taken.
   Time values_of() const { return values_of_; }
 
  private:
   void begin(Time now, std::uint64_t epoch);
+  void add_own(std::optional<double> value);
   void merge(const Ranges& ranges);
 
   Duration period_;
   Time begun_, values_of_;
   PerQuantity<std::optional<double>> own_{};
+  bool tells_wish_ = false;
+  std::optional<double> wish_;
   Ranges current_, last_;
 };
 

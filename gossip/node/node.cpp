@@ -10,6 +10,7 @@
 #include "base/prng.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/step_pace.h"
 #include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
 #include "gossip/node/donor.h"
@@ -57,10 +58,11 @@ struct Node::Parts {
         exchange(given),
         startup(given, now),
         strays(given),
-        training(given),
+        training(given, pace ? &*pace : nullptr),
         sampler(given.timing.period),
         neighborhood(given.topology, given.schedule->is_matched) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
+    if (pace) extremes.wish(std::nullopt);
   }
 
   // ---- inputs
@@ -137,6 +139,9 @@ struct Node::Parts {
   FleetMeans& means = exchange.means();
   Startup startup;
   Strays strays;
+  // Where the nodes choose how many local steps a round has.
+  std::optional<StepPace> pace =
+      options.exchange_share ? std::optional<StepPace>(*options.exchange_share) : std::nullopt;
   Training training;
   Sampler sampler;
   Donor donor;
@@ -212,7 +217,8 @@ void Node::Parts::on(Time now, Trained& trained) {
 void Node::Parts::on(Time now, const LeaveCommand&) {
   if (leave_by) return;
   leave_by = now + kLeaveLimit;
-  exchange.close(now, outbox);
+  exchange.rest(true);
+  exchange.sessions().close_all(now, outbox);
   links.close_all(outbox);
 }
 
@@ -264,6 +270,7 @@ void Node::Parts::settle(Time now) {
   if (has_news() && (now >= next_follow || departures != members.departures())) follow_members(now);
   links.tick(now, outbox);
   if (!has_news()) startup.begin(now, members, links);
+  if (pace) pace->follow(extremes.wished());
   if (startup.done() && !training.started()) {
     outbox.event(Event::Kind::started, startup.round() > 0
                                            ? fmt::format("training from round {}", startup.round())
@@ -290,6 +297,7 @@ void Node::Parts::sample(Time now) {
   means.set(own);
   extremes.set(own.values);
   sampler.note(means.status());
+  if (pace) extremes.wish(phase() == Phase::training ? pace->wish() : std::nullopt);
 }
 
 FleetStatus Node::Parts::fleet(Time now) const {
@@ -391,6 +399,7 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.run = parts.training.run();
   status.run.problem = parts.training.problem();
+  if (parts.pace) status.run.local_steps_reason = parts.pace->reason();
   status.run.remaining_s = parts.training.remaining_s(now);
   status.consensus_distance = parts.training.consensus_distance();
   status.members = parts.members.status(now);

@@ -38,6 +38,7 @@ void Training::set_workload(const optim::Workload& workload) {
 
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb,
                            Exchange& exchange, const Links& links, Outbox& out) {
+  measure(now, absorb, exchange);
   optim::Job job;
   job.round = exchange.round();
   job.absorb = absorb;
@@ -55,6 +56,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
   job.local = goes_on && !options_.needs.overlaps;
+  job.local_steps = chosen_steps();
   offered_ = false;
   jobs_in_flight_ = 1;
   const std::uint64_t round = job.round;
@@ -65,6 +67,14 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   step.local = true;
   ++jobs_in_flight_;
   out.train(std::move(step));
+}
+
+// What the round under way took, and that the next one begins. One that a pause cut in two is not
+// measured.
+void Training::measure(Time now, bool has_ended, const Exchange& exchange) {
+  const auto [begun, steps, mix] = std::exchange(under_way_, {now, 0, Duration{}});
+  if (pace_ && has_ended && steps > 0)
+    pace_->add(steps, now - begun, exchange.waits().last_exchange() + mix);
 }
 
 void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out) {
@@ -120,7 +130,9 @@ void Training::record(Time now, const optim::Done& done, Exchange& exchange) {
   const optim::Stats& stats = done.stats;
   run_.steps += stats.steps;
   run_.samples += stats.samples;
+  under_way_.mix += stats.mix;
   if (stats.steps > 0) {
+    run_.local_steps = under_way_.steps = stats.steps;
     if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
     run_.learning_rate = stats.learning_rate;
     problem_ = done.problem;

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/step_pace.h"
 #include "gossip/node/donor.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -20,7 +21,10 @@ namespace starling::gossip {
 
 class Training {
  public:
-  explicit Training(const Options& options) : options_(options) {}
+  // `pace`: measures the rounds and says how many local steps they have; it outlives this. Null:
+  // the trainer's options say how many.
+  explicit Training(const Options& options, StepPace* pace = nullptr)
+      : options_(options), pace_(pace) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0.
   void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out);
@@ -59,6 +63,9 @@ class Training {
                    const Links& links, Outbox& out);
   void go_on(Time now, Exchange& exchange, const Links& links, Outbox& out);
   void begin_answer(Exchange& exchange, const Links& links, Outbox& out);
+  // Of the next round; 0: the trainer's options say how many.
+  std::size_t chosen_steps() const { return pace_ ? pace_->steps() : 0; }
+  void measure(Time now, bool has_ended, const Exchange& exchange);
   void record(Time now, const optim::Done& done, Exchange& exchange);
   void report(Outbox& out);
   void end_round(Time now, Exchange& exchange, Outbox& out);
@@ -68,6 +75,7 @@ class Training {
   std::string shortfall() const;
 
   Options options_;
+  StepPace* pace_;
   bool started_ = false, finished_ = false;
   std::size_t jobs_in_flight_ = 0;
   bool offered_ = false;  // the offer of this round was made
@@ -88,6 +96,11 @@ class Training {
   Progress progress_;
   std::optional<double> distance_;
   Duration compute_{}, mix_{};
+  struct {
+    Time begun{};
+    std::size_t steps = 0;
+    Duration mix{};
+  } under_way_;  // of the round
 };
 
 }  // namespace starling::gossip

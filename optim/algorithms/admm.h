@@ -23,17 +23,16 @@ class Admm final : public Algorithm<S> {
         pool_(std::move(pool)),
         format_(options.codec),
         duals_(x.size(), options.penalty, options.relaxation),
-        rho_(options.penalty),
-        local_steps_(options.local_steps) {}
+        rho_(options.penalty) {}
 
   std::span<const S> model() const override { return x_; }
   void follow(std::span<const std::uint64_t> edges) override { duals_.keep(edges, x_); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
     std::ranges::fill(linear_, S{0});
     duals_.add_to(linear_, S{-1});
     return learner.advance(x_,
-                           {.count = local_steps_,
+                           {.count = steps,
                             .learning_rate = 1 / (1 / learning_rate + mu),
                             .linear = linear_,
                             .mu = mu,
@@ -52,7 +51,6 @@ class Admm final : public Algorithm<S> {
   const Format* format_;
   Duals<S> duals_;
   double rho_;
-  std::size_t local_steps_;
 };
 
 }  // namespace starling::optim

@@ -5,6 +5,7 @@
 // An algorithm starts over from other parameters by being made anew. One thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,9 +36,10 @@ class Algorithm {
   virtual std::span<const S> model() const = 0;
   // The lives of this node's edges from now on. What is remembered of any other edge is forgotten.
   virtual void follow(std::span<const std::uint64_t> edges) { static_cast<void>(edges); }
-  // The local step, or steps, of one round. Where one was refused, and the report says why, x stays
-  // but for what an exact algorithm owes its neighbours, as without samples.
-  virtual Report local(Learner<S>& learner, double learning_rate) = 0;
+  // The local steps of one round. Where one was refused, and the report says why, x stays but for
+  // what an exact algorithm owes its neighbours, as without samples. Their number may differ from
+  // round to round and from node to node, unless the algorithm's row says why not.
+  virtual Report local(Learner<S>& learner, std::size_t steps, double learning_rate) = 0;
   virtual Offer offer() = 0;
   // Takes in what neighbours sent. REQUIRES that there was an offer, and the terms as job.h has
   // them, each with its `own` where all neighbours are offered the same; those of an edge that is

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "optim/algorithms/algorithm.h"
-#include "optim/combine/average.h"
 #include "optim/algorithms/outer_step.h"
+#include "optim/combine/average.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -22,13 +22,13 @@ template <class S>
 class Dpsgd final : public Algorithm<S> {
  public:
   Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec), outer_(options, x.size()), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), outer_(options, x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
     outer_.begin(x, learning_rate);
-    return learner.advance(x, {.count = local_steps_, .learning_rate = learning_rate}, {.end = x});
+    return learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -41,7 +41,6 @@ class Dpsgd final : public Algorithm<S> {
  private:
   Average<S> x_;
   OuterStep<S> outer_;
-  std::size_t local_steps_;
 };
 
 template <class S>
@@ -49,11 +48,11 @@ class DpsgdPipelined final : public Algorithm<S> {
  public:
   DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, *options.codec), u_(x.size()), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), u_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  Report local(Learner<S>& learner, double learning_rate) override {
-    return learner.advance(x_.values(), {.count = local_steps_, .learning_rate = learning_rate},
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+    return learner.advance(x_.values(), {.count = steps, .learning_rate = learning_rate},
                            {.sum = u_});
   }
   Offer offer() override { return {x_.offer()}; }
@@ -67,7 +66,6 @@ class DpsgdPipelined final : public Algorithm<S> {
  private:
   Average<S> x_;
   std::vector<S> u_;
-  std::size_t local_steps_;
 };
 
 }  // namespace starling::optim

@@ -28,15 +28,15 @@ class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, *options.codec), flows_(x.size()), local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
     // Refused, u is zero: one that did not subtract its y would make the others solve for it.
     return learner.advance(x,
-                           {.count = local_steps_,
+                           {.count = steps,
                             .learning_rate = learning_rate,
                             .correction = flows_.scaled(static_cast<S>(learning_rate)),
                             .goes_on = true},
@@ -50,7 +50,6 @@ class ExactDiffusion final : public Algorithm<S> {
  private:
   Average<S> x_;
   Flows<S> flows_;
-  std::size_t local_steps_;
 };
 
 }  // namespace starling::optim

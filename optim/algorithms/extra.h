@@ -26,17 +26,14 @@ template <class S>
 class Extra final : public Algorithm<S> {
  public:
   Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec),
-        u_(x.size()),
-        flows_(x.size()),
-        local_steps_(options.local_steps) {}
+      : x_(x, pool, *options.codec), u_(x.size()), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     // Refused, a step is zero: one that did not add its F would make the others solve for it.
     return learner.advance(x_.values(),
-                           {.count = local_steps_,
+                           {.count = steps,
                             .learning_rate = learning_rate,
                             .correction = flows_.scaled(static_cast<S>(learning_rate)),
                             .goes_on = true},
@@ -56,7 +53,6 @@ class Extra final : public Algorithm<S> {
   Average<S> x_;
   std::vector<S> u_;  // the steps of this round
   Flows<S> flows_;
-  std::size_t local_steps_;
 };
 
 }  // namespace starling::optim

@@ -24,22 +24,17 @@ class GradientTracking final : public Algorithm<S> {
  public:
   GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                    const Options& options)
-      : size_(x.size()),
-        offered_(with_room(x), pool, *options.codec),
-        flows_(x.size()),
-        local_steps_(options.local_steps) {}
+      : size_(x.size()), offered_(with_room(x), pool, *options.codec), flows_(x.size()) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
     // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
-    return learner.advance(x,
-                           {.count = local_steps_,
-                            .learning_rate = learning_rate,
-                            .added = flows_.scaled(),
-                            .goes_on = true},
-                           {.end = x, .direction = y});
+    return learner.advance(
+        x,
+        {.count = steps, .learning_rate = learning_rate, .added = flows_.scaled(), .goes_on = true},
+        {.end = x, .direction = y});
   }
   Offer offer() override { return {offered_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -56,7 +51,6 @@ class GradientTracking final : public Algorithm<S> {
   std::size_t size_;
   Average<S> offered_;  // x and y; between absorb() and local() the y half is of no use
   Flows<S> flows_;
-  std::size_t local_steps_;
 };
 
 }  // namespace starling::optim

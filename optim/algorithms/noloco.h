@@ -28,15 +28,14 @@ class NoLoCo final : public Algorithm<S> {
         v_(x.size()),
         alpha_(static_cast<S>(options.outer_learning_rate.value_or(0.7))),
         beta_(static_cast<S>(options.outer_momentum.value_or(0.5))),
-        gamma_(static_cast<S>(options.outer_pull)),
-        local_steps_(options.local_steps) {}
+        gamma_(static_cast<S>(options.outer_pull)) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = offered_.edit().first(size_), u = offered_.edit().subspan(size_);
     std::ranges::copy(x, before_.begin());
     has_stepped_ = true;
-    return learner.advance(x, {.count = local_steps_, .learning_rate = learning_rate}, {.sum = u});
+    return learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.sum = u});
   }
   Offer offer() override { return {offered_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -64,7 +63,6 @@ class NoLoCo final : public Algorithm<S> {
   Average<S> offered_;  // phi and u; after absorb() mix(phi) and mix(u), until step()
   std::vector<S> before_, v_;
   S alpha_, beta_, gamma_;
-  std::size_t local_steps_;
   bool has_stepped_ = false;  // a round's local steps wait for its outer step
 };
 

@@ -23,21 +23,19 @@ class QuasiGlobal final : public Algorithm<S> {
       : x_(x, pool, *options.codec),
         before_(x.size()),
         m_(x.size()),
-        beta_(static_cast<S>(options.momentum)),
-        local_steps_(options.local_steps) {}
+        beta_(static_cast<S>(options.momentum)) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  Report local(Learner<S>& learner, double learning_rate) override {
+  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     std::ranges::copy(x_.values(), before_.begin());
     gamma_ = static_cast<S>(learning_rate);
+    steps_ = static_cast<S>(steps);
     const Scaled<S> momentum{beta_, m_};
     const std::span<S> x = x_.edit();
-    return learner.advance(x,
-                           {.count = local_steps_,
-                            .learning_rate = learning_rate,
-                            .added = {&momentum, 1},
-                            .is_plain = true},
-                           {.end = x});
+    return learner.advance(
+        x,
+        {.count = steps, .learning_rate = learning_rate, .added = {&momentum, 1}, .is_plain = true},
+        {.end = x});
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
@@ -50,7 +48,7 @@ class QuasiGlobal final : public Algorithm<S> {
  private:
   void follow_model() {
     if (!(gamma_ > 0)) return;
-    const S rate = (1 - beta_) / (gamma_ * static_cast<S>(local_steps_));
+    const S rate = (1 - beta_) / (gamma_ * steps_);
     const std::span<const S> x = x_.values();
     for (std::size_t k = 0; k < m_.size(); ++k) m_[k] = beta_ * m_[k] + rate * (before_[k] - x[k]);
     gamma_ = 0;
@@ -59,8 +57,8 @@ class QuasiGlobal final : public Algorithm<S> {
   Average<S> x_;
   std::vector<S> before_, m_;
   S beta_;
-  S gamma_ = 0;  // of the step that was offered; 0: none
-  std::size_t local_steps_;
+  S gamma_ = 0;  // of the steps that were offered; 0: none
+  S steps_ = 1;  // their number
 };
 
 }  // namespace starling::optim

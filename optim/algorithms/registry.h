@@ -63,6 +63,8 @@ struct AlgorithmRow {
   std::string_view mixed_rounds_instead = {};
   // Not empty: with an outer step (optim.outer) it does not end where it should, and why.
   std::string_view outer_refusal = {};
+  // Not empty: it takes equally many local steps in every round, and why.
+  std::string_view varying_steps_refusal = {};
   AutoRule choice = {};
   AlgorithmMaker make;
 };

@@ -57,6 +57,7 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect(with({{"exchange.schedule", "pairwise"}}), "pairwise-ed", "two at a time");
   expect(with({{"topology.kind", "complete"}}), "dpsgd", "neighbours");
   expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "5"}}), "ed", "by-label");
+  expect(with({{"topology.kind", "complete"}, {"optim.local-steps", "auto"}}), "ed", "by-label");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "adam"}}), "gt", "adam");
   expect(with({{"topology.kind", "complete"}, {"optim.local-optimizer", "momentum"}}), "dpsgd",
          "neighbours");
@@ -71,10 +72,23 @@ TEST_CASE("Where data differ by node an exact algorithm is chosen that bears the
   expect({{"data.shard", "0/4"}}, "ed", "shard");
 }
 
-TEST_CASE("What only trainers know is not taken for known") {
-  expect({{"model.kind", "external"}, {"data.partition", "by-label"}}, "dpsgd",
-         "only the trainers");
-  expect({{"model.kind", "external"}, {"exchange.schedule", "pairwise"}}, "adpsgd", "only the");
+TEST_CASE("For trainers of which nothing is known an algorithm is chosen that is exact for any") {
+  const auto with = [](Keys keys) {
+    keys.emplace_back("model.kind", "external");
+    return keys;
+  };
+  expect(with({}), "gt", "exact with any optimizer");
+  expect(with({{"data.partition", "by-label"}}), "gt", "only the trainers");
+  expect(with({{"optim.local-optimizer", "momentum"}}), "gt", "any optimizer");
+  expect(with({{"optim.local-steps", "16"}}), "gt", "any optimizer");
+  expect(with({{"topology.kind", "complete"}}), "gt", "any optimizer");
+  expect(with({{"cluster.preset", "wan"}}), "gt", "any optimizer");
+  expect(with({{"exchange.schedule", "async"}}), "gt", "any optimizer");
+  expect(with({{"exchange.schedule", "matching"}}), "gt", "any optimizer");
+  expect(with({{"exchange.schedule", "pairwise"}}), "adpsgd", "no algorithm of pairs");
+  expect(with({{"topology.kind", "exponential"}}), "dpsgd", "both ways");
+  expect(with({{"exchange.missing", "self"}}), "dpsgd", "self");
+  expect(with({{"optim.outer", "nesterov"}}), "dpsgd+nesterov", "outer step");
 }
 
 TEST_CASE("An algorithm that is named is not explained") {
@@ -103,6 +117,8 @@ TEST_CASE("Plain averaging that is named where data differ is answered with what
   CHECK(advice({differ, named("ed")}).empty());
   CHECK(advice({differ}).empty());
   CHECK(advice({named("dpsgd")}).empty());
+  // Only they know.
+  CHECK(advice({named("dpsgd"), {"model.kind", "external"}}).empty());
   // Where all are neighbours plain averaging is exact.
   CHECK(advice({differ, named("dpsgd"), {"topology.kind", "complete"}}).empty());
 }

@@ -77,6 +77,26 @@ TEST_CASE("What does not go together is refused with its reason and the nearest 
   refuses({{"optim.algorithm", "ed"}, {"optim.local-optimizer", "adamw"}}, "biased", "gt");
 }
 
+TEST_CASE("Where rounds must have equally many steps the nodes do not choose how many") {
+  const auto with = [](std::vector<std::pair<std::string, std::string>> keys) {
+    keys.emplace_back("optim.local-steps", "auto");
+    return keys;
+  };
+  refuses(with({{"optim.algorithm", "extra"}}), "diverges with more", "algorithm dpsgd or gt");
+  refuses(with({{"optim.algorithm", "noloco"}}), "equally many", "use a number");
+  refuses(with({{"optim.algorithm", "admm"}}), "of its own", "algorithm dpsgd or gt");
+  refuses(with({{"optim.algorithm", "dpsgd-pipelined"}}), "while it steps", "use a number");
+  for (const std::string outer : {"nesterov", "slowmo"})
+    refuses(with({{"optim.outer", outer}}), "equally many", "optim.outer = none");
+  for (const std::string schedule : {"ssp", "async", "pairwise"})
+    refuses(with({{"exchange.schedule", schedule}}), schedule, "use a number, or schedule rounds");
+  for (const std::string algorithm : {"dpsgd", "qg", "ed", "gt"})
+    for (const std::string schedule : {"rounds", "matching"})
+      CHECK(
+          verdict(with({{"optim.algorithm", algorithm}, {"exchange.schedule", schedule}})).empty());
+  CHECK(verdict(with({{"model.kind", "external"}})).empty());
+}
+
 TEST_CASE("What goes together is not refused") {
   for (const std::string algorithm : {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra",
                                       "noloco", "adpsgd", "pairwise-ed", "admm"})

@@ -42,6 +42,7 @@ inline Snapshot example_snapshot() {
   status.run.round = 42;
   status.run.steps = 42;
   status.run.samples = 1344;
+  status.run.local_steps = 1;
   status.run.learning_rate = 0.1;
   status.run.loss = 0.25;
   status.run.evaluation = {.round = 40, .loss = 0.3, .accuracy = 0.9, .rmse = 0.7};

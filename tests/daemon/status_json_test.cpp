@@ -45,8 +45,8 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
-                                         "learning_rate", "loss", "round", "samples", "schedule",
-                                         "shard", "steps"});
+                                         "learning_rate", "local_steps", "loss", "round", "samples",
+                                         "schedule", "shard", "steps"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
   CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance",

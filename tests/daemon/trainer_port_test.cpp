@@ -166,7 +166,9 @@ TEST_CASE_FIXTURE(Fixture, "What is no hello is refused with its reason") {
 
 TEST_CASE("A run says what it needs of a trainer") {
   Fixture exact({.welcome = {.node = "n", .algorithm = "ed"}, .needs_correction = true});
-  CHECK(has(exact.refusal({.hello = {{"corrects", false}}}), "adds a correction"));
+  const std::string refusal = exact.refusal({.hello = {{"corrects", false}}});
+  CHECK(has(refusal, "adds a correction"));
+  CHECK(has(refusal, "--optim.algorithm=dpsgd"));
   CHECK(exact.answer({})["kind"] == "welcome");
   Fixture admm({.welcome = {.node = "n", .algorithm = "admm"}, .needs_gradients = true});
   CHECK(has(admm.refusal({}), "must serve gradients"));

@@ -109,3 +109,34 @@ TEST_CASE("A quantity that nobody has is not told") {
   fleet.run(two_epochs(4));
   CHECK_FALSE(fleet.members[0].range(Quantity::accuracy).has_value());
 }
+
+TEST_CASE("The largest wish of all members is told and falls with the epochs") {
+  Fleet fleet(16);
+  for (std::size_t k = 0; k < 16; ++k) fleet.members[k].wish(k == 7 ? 64.0 : 2.0);
+  fleet.run(two_epochs(16), 0.3);
+  for (const Extremes& member : fleet.members) CHECK(member.wished() == 64.0);
+  CHECK(fleet.all_see(0, 15));
+  fleet.members[7].wish(std::nullopt);
+  fleet.run(two_epochs(16), 0.3);
+  for (const Extremes& member : fleet.members) CHECK(member.wished() == 2.0);
+}
+
+TEST_CASE("A member that begins later knows the wish from the first meeting on") {
+  Fleet fleet(4);
+  for (Extremes& member : fleet.members) member.wish(32.0);
+  fleet.run(two_epochs(4));
+  Extremes late(kPeriod, fleet.now);
+  late.wish(std::nullopt);
+  CHECK_FALSE(late.wished());
+  late.receive(fleet.now, fleet.members[0].ranges());
+  CHECK(late.wished() == 32.0);
+}
+
+TEST_CASE("Those who tell no wish and those who do share the rest") {
+  Fleet fleet(8);
+  for (std::size_t k = 0; k < 8; k += 2) fleet.members[k].wish(static_cast<double>(k + 1));
+  fleet.run(two_epochs(8) * 2);
+  CHECK(fleet.all_see(0, 7));
+  CHECK(fleet.members[0].wished() == 7.0);
+  CHECK_FALSE(fleet.members[1].wished());
+}

@@ -91,6 +91,51 @@ TEST_CASE("The first round absorbs nothing and every later one absorbs and steps
   CHECK(job.offer);
 }
 
+TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
+  Trainee node;
+  StepPace pace(0.1);
+  node.training = Training(node.options, &pace);
+  node.start();
+  CHECK(node.job().local_steps == 1);
+  pace.follow(16);
+  optim::Job job;
+  job.round = 1;
+  job.local = job.offer = true;
+  node.trained(Trainee::answer(job));
+  node.advance();
+  CHECK(node.job().local_steps == 16);
+  Trainee fixed;
+  fixed.start();
+  CHECK(fixed.job().local_steps == 0);
+}
+
+TEST_CASE("A round is measured from its beginning to its end and a pause is no part of one") {
+  Trainee node;
+  StepPace pace(0.5);
+  node.training = Training(node.options, &pace);
+  node.start();
+  const auto run = [&](int rounds, Duration mix) {
+    for (; rounds > 0; --rounds) {
+      optim::Done done = Trainee::answer(node.job());
+      done.stats.mix = mix;
+      node.now += 100ms;
+      node.trained(done);
+      node.advance();
+    }
+  };
+  // Nobody is waited for: the exchange is mixing, 70 of 100 ms, and a step takes the other 30.
+  run(20, 70ms);
+  CHECK(pace.wish() == 4U);
+  node.training.pause();
+  run(1, 70ms);
+  node.trained(Trainee::answer(node.job()));
+  node.now += 1h;
+  node.training.resume();
+  node.advance();
+  run(20, 70ms);
+  CHECK(pace.wish() == 4U);
+}
+
 TEST_CASE("No job is given while one is under way") {
   Trainee node;
   node.start();

@@ -167,7 +167,9 @@ class Pair {
   static constexpr std::array<std::uint64_t, 1> kEdges = {7};
 
   void step(std::size_t node) {
-    CHECK(algorithms_[node]->local(*learners_[node], options_.learning_rate).refusal.empty());
+    CHECK(algorithms_[node]
+              ->local(*learners_[node], options_.local_steps, options_.learning_rate)
+              .refusal.empty());
   }
   MixTerm term_of(std::size_t node) const {
     const Offer &own = offers_[node], &theirs = offers_[1 - node];
@@ -459,9 +461,11 @@ TEST_CASE("Local steps allocate nothing") {
           make_algorithm<double>(options, Vector(3), std::make_shared<BufferPool>());
       algorithm->follow(kEdges);
       // The first are looked at by the guard, and what the learner needs is made.
-      for (int round = 0; round < 30; ++round) algorithm->local(local, options.learning_rate);
+      for (int round = 0; round < 30; ++round)
+        algorithm->local(local, options.local_steps, options.learning_rate);
       const std::size_t before = test::allocations();
-      for (int round = 0; round < 30; ++round) algorithm->local(local, options.learning_rate);
+      for (int round = 0; round < 30; ++round)
+        algorithm->local(local, options.local_steps, options.learning_rate);
       const std::size_t made = test::allocations() - before;
       CHECK(made == 0);
     }

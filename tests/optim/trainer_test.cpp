@@ -130,6 +130,22 @@ TEST_CASE("Local steps are taken one after another") {
   CHECK(one->parameters()[0] == 0.875);
 }
 
+TEST_CASE("A job may say how many local steps it takes") {
+  for (const std::size_t otherwise : {std::size_t{0}, std::size_t{1}}) {
+    Options options = options_for(algorithm_named("dpsgd"));
+    options.local_steps = otherwise;
+    const auto one = trainer(1, options);
+    Job job;
+    job.round = 1;
+    job.local = true;
+    job.local_steps = 3;
+    const Done done = one->run(job);
+    CHECK(done.stats.steps == 3);
+    CHECK(done.stats.samples == 12);
+    CHECK(one->parameters()[0] == 0.875);
+  }
+}
+
 TEST_CASE("A gradient that is not finite changes nothing and says so") {
   const auto sick = trainer(1, options_for(algorithm_named("dpsgd")), true);
   const Done done = run(*sick, false, true, true);

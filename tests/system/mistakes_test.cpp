@@ -106,8 +106,8 @@ const Mistake kMistakes[] = {
      "starling: command line: optim.batch-size = \"-1\": expected a whole number from 0 to "
      "1000000000"},
     {"run --optim.local-steps=0",
-     "starling: command line: optim.local-steps = \"0\": expected a whole number from 1 to "
-     "1000000"},
+     "starling: command line: optim.local-steps = \"0\": expected auto, or a whole number from "
+     "1 to 1000000"},
     {"run --optim.weight-decay=-0.1",
      "starling: command line: optim.weight-decay = \"-0.1\": expected a number from 0 to 1000000"},
     {"run --model.kind=cnn",

@@ -28,7 +28,7 @@ from live_node import LiveNode, eventually  # noqa: E402
 
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
-         "--topology.kind=ring", "--eval.every=5"]
+         "--topology.kind=ring", "--eval.every=5", "--optim.local-steps=auto"]
 # Not brought about here: a regression, a known optimum, an end short of the goal, 256 rounds of
 # averaging, and the first epoch of the extremes, which ends after more than ten seconds.
 RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.distance_to_optimum",
@@ -185,7 +185,8 @@ def trains_outside(document, program, repository, folder, nodes):
     script, go = Path(folder) / "train.py", Path(folder) / "go"
     script.write_text(TRAINER)
     command = (f"GO={go} PYTHONPATH={repository / 'clients/python'} {sys.executable} {script}")
-    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock")
+    node = Node(program, "outside", f"--trainer={command}", f"--trainer.socket={folder}/trainer.sock",
+                "--optim.algorithm=dpsgd")
     nodes.append(node)
     node.wait_for("training")
     eventually(lambda: node.get("/v1/status")["trainer"]["exchanges"] > 10, "the trainer exchanges")

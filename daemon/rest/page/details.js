@@ -12,6 +12,7 @@ function ownFacts({ node, run, topology }) {
     ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
     ['round', integer(run.round)], ['loss', decimal(run.loss)],
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
+    ['local steps', integer(run.local_steps)],
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
   ];
   if (topology.spectral_gap !== undefined) rows.push(['spectral gap', decimal(topology.spectral_gap)]);
