@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""A transformer of PyTorch trained by four nodes: Starling beside DistributedDataParallel over gloo.
+"""A transformer of PyTorch on four nodes: Starling beside DistributedDataParallel over gloo.
 
-  bench/char_gpt.py --data tiny-shakespeare.txt.gz    on loopback and over links of 50 Mbit/s
-  bench/char_gpt.py --data FILE --links loopback      one of them
-  bench/char_gpt.py --data FILE --only "dpsgd"        contenders whose name holds this; repeatable
-  bench/char_gpt.py --data FILE --json                one JSON document
+  bench/char_gpt.py --data tiny-shakespeare.txt.gz   on loopback and over links of 50 Mbit/s
+  bench/char_gpt.py --data FILE --links loopback     one of them
+  bench/char_gpt.py --data FILE --algorithm kgt ed   these instead of dpsgd and kgt
+  bench/char_gpt.py --data FILE --only "DDP" "H = 64"   what has one of these in its name
+  bench/char_gpt.py --data FILE --json               one JSON document
 
-Every node holds the lines of other speakers; H is `optim.local-steps`. All contenders begin with one
-model, take the same optimizer, rate and schedule, and see as many samples: --steps batches of --batch
-windows a node. `one process` sees them in as many steps of n times the batch, which is what DDP
-computes, and in n times as many steps of the same batch. The loss is that of the text held out, of
-the node whose model is worst. `sent` is what a node sends a step, without the headers of packets.
+Every node holds the lines of other speakers; H is `optim.local-steps`. All contenders begin with
+one model, take the same optimizer, rate and schedule, and see as many samples: --steps batches of
+--batch windows a node. `one process` sees them in as many steps of n times the batch, which is what
+DDP computes, and in n times as many steps of the same batch. The loss is that of the text held out,
+of the node whose model is worst. `sent` is what a node sends a step, without headers of packets.
 
-On thin links DDP takes --short steps at a time, before and after each contender, and what exchanges
-in more than every eighth step --short steps too: their losses are those on loopback. `samples/s` is
-of all nodes together; beside it stands how many times that of DDP on the same link it is.
+On thin links only speed is measured, and losses are those on loopback, for all average the same
+vectors there: DDP takes --short steps at a time, before and after each contender, and Starling so
+many or three exchanges. --long takes all steps of Starling there too, and gives their losses.
+`samples/s` is of all nodes together, from the first exchange on; `× DDP` is beside DDP on the same
+link. `waits` is the share of the time in which trainers wait for their daemons.
 Thin links need root and iproute2. PyTorch needs a libblas.so.3 that is fast (libopenblas0-pthread).
 """
 import argparse
@@ -34,7 +37,7 @@ from cluster import PYTHON, ROOT, Failure, Starling, peer_environment, program, 
 NODES = 4
 LINKS = {"loopback": 0, "50mbit": 50e6}
 WINDOW = 64  # characters of a sample, as in the example
-SHORT_BELOW_STEPS = 8  # between two exchanges
+EXCHANGES_LEAST = 3  # of a turn on a thin link; the first is not timed
 RUN_S_LIMIT = 1800
 DDP, DDP_HALF = "DDP", "DDP, gradients as f16"
 MATCHING = ["--topology.kind=complete", "--exchange.schedule=matching"]
@@ -86,9 +89,10 @@ class Bench:
         """One process; `share` of the samples of all nodes is in a step."""
         batch = self.options.batch * NODES // share
         with tempfile.TemporaryDirectory() as folder:
-            words = [*self.words("alone", self.options.steps * share, batch), f"--out={folder}"]
+            steps = self.options.steps * share
+            words = [*self.words("alone", steps, batch), f"--out={folder}"]
             wait_all([subprocess.Popen(words)])
-            return self.outcome(folder, 1, self.options.steps * share, None, batch)
+            return self.outcome(folder, 1, steps, None, batch)
 
     def ddp(self, steps, half):
         address = self.network.address(0) if self.network else "127.0.0.1"
@@ -118,14 +122,14 @@ class Bench:
         return self.network.prefix(k) if self.network else []
 
     def outcome(self, folder, processes, steps, before, batch=None):
-        """Of what the processes left in the folder; `seconds` are of all steps at the pace seen."""
+        """Of what the processes left in the folder; `seconds` are those of the steps timed."""
         texts = [Path(folder, f"{k}.json").read_text() for k in range(processes)]
         figures = [json.loads(text) for text in texts]
-        seconds, timed = max(one["seconds"] for one in figures), figures[0]["steps"]
+        seconds = max(one["seconds"] for one in figures)
         samples = sum(one["steps"] for one in figures) * (batch or self.options.batch)
         sent = None if before is None else (self.sent_bytes() - before) / processes / steps
         waited = [one["waited_seconds"] / seconds for one in figures if "waited_seconds" in one]
-        return {"steps": steps, "seconds": seconds * steps / timed, "samples_per_s": samples / seconds,
+        return {"steps": steps, "seconds": seconds, "samples_per_s": samples / seconds,
                 "sent_bytes_per_step": sent, "losses": self.judge(folder, processes),
                 "waited_share": statistics.mean(waited) if waited else None}
 
@@ -137,23 +141,19 @@ class Bench:
         return json.loads(done.stdout)
 
     def is_short(self, contender):
-        if not self.network:
-            return False
-        return contender.local_steps < SHORT_BELOW_STEPS
-
-    def steps_of(self, contender):
-        if not self.is_short(contender):
-            return self.options.steps
-        return self.options.short
+        return self.network and not (self.options.long and contender.local_steps)
 
     def take(self, contender):
         """Runs it once, and keeps and prints what was found."""
-        steps = self.steps_of(contender)
+        steps, local_steps = self.options.steps, contender.local_steps
+        if self.is_short(contender):
+            steps = max(self.options.short // (local_steps or 1), EXCHANGES_LEAST)
+            steps *= local_steps or 1
         if contender.local_steps:
             figures = self.starling(contender, steps)
         else:
             figures = self.ddp(steps, contender.name == DDP_HALF)
-        figures["is_short"] = self.is_short(contender)
+        figures["is_short"] = bool(self.is_short(contender))
         self.keep(contender.title, figures)
 
     def keep(self, title, figures):
@@ -199,16 +199,18 @@ def measure_links(options, contenders):
     return found
 
 
-def row_of(link, title, turns, of_ddp, losses):
-    """The cells of a row. `of_ddp`: samples/s of DDP on this link; `losses`: by title."""
+def row_of(options, link, title, turns, of_ddp, losses):
+    """The cells of a row. `of_ddp`: samples/s of DDP on this link; `losses`: by title. The seconds
+    are those of all samples at the pace seen."""
     rates = [turn["samples_per_s"] for turn in turns]
     rate, last = statistics.median(rates), turns[-1]
     loss = losses.get(title) if last.get("is_short") else max(last["losses"])
     sent = last["sent_bytes_per_step"]
     spread = f" ({min(rates):.1f} to {max(rates):.1f})" if len(rates) > 1 else ""
     waited = last.get("waited_share")
+    samples = options.steps * options.batch * NODES
     return [link, title, "–" if loss is None else f"{loss:.4f}",
-            f"{sent / 1e6:.3f}" if sent is not None else "–", f"{last['seconds']:.0f}",
+            f"{sent / 1e6:.3f}" if sent is not None else "–", f"{samples / rate:,.0f}",
             f"{rate:.1f}{spread}", f"{rate / of_ddp:.2f}" if of_ddp else "–",
             f"{waited:.0%}" if waited is not None else "–"]
 
@@ -217,7 +219,7 @@ HEADINGS = ["link", "what", "loss held out", "MB sent a step and node", "seconds
             "× DDP", "waits"]
 
 
-def table_of(found):
+def table_of(options, found):
     lines = [HEADINGS, ["---"] * len(HEADINGS)]
     losses = {title: max(turns[-1]["losses"]) for titles in found.values()
               for title, turns in titles.items() if not turns[-1].get("is_short")}
@@ -225,7 +227,7 @@ def table_of(found):
         rates = [turn["samples_per_s"] for turn in titles.get(DDP, [])]
         of_ddp = statistics.median(rates) if rates else None
         for title, turns in titles.items():
-            lines.append(row_of(link, title, turns, of_ddp, losses))
+            lines.append(row_of(options, link, title, turns, of_ddp, losses))
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
@@ -246,9 +248,10 @@ def read_options():
     parser.add_argument("--links", nargs="+", default=list(LINKS), choices=LINKS)
     parser.add_argument("--local-steps", nargs="+", type=int, default=[1, 16, 64], metavar="H")
     parser.add_argument("--algorithm", nargs="+", choices=STARLING, default=["dpsgd", "kgt"])
-    parser.add_argument("--only", action="append", metavar="TEXT")
+    parser.add_argument("--only", nargs="+", metavar="TEXT")
     parser.add_argument("--steps", type=int, default=640, help="of a node; a multiple of each H")
     parser.add_argument("--short", type=int, default=24)
+    parser.add_argument("--long", action="store_true")
     parser.add_argument("--batch", type=int, default=4, help=f"windows of {WINDOW} characters")
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--width", type=int, default=256)
@@ -277,7 +280,7 @@ def main():
         networks.run("ip", "link", "set", "lo", "up")
     os.environ.update(peer_environment())
     found = measure_links(options, contenders_of(options))
-    print(json.dumps(found, indent=1) if options.json else table_of(found))
+    print(json.dumps(found, indent=1) if options.json else table_of(options, found))
     return 0
 
 

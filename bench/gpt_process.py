@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""One process of bench/char_gpt.py: it trains the transformer of clients/python/examples/char_gpt.py.
+"""One process of bench/char_gpt.py: it trains the transformer of the example char_gpt.py.
 
   gpt_process.py swarm ...     beside the daemon that started it
   gpt_process.py ddp ...       one process of DistributedDataParallel over gloo
   gpt_process.py alone ...     on all the text
   gpt_process.py judge ...     prints the losses of saved models (--model) on the text held out
 
-A process that trains leaves PLACE.json and PLACE.pt in the folder --out: what its steps took, and its
-model. All draw the same first model, and process k its windows from one seed of its own. Times are
-from the first exchange on, or the first step of DDP, for processes do not start at once.
+A process that trains leaves PLACE.json and PLACE.pt in the folder --out: what its steps took, and
+its model. All draw the same first model, and process k its windows from one seed of its own. Times
+are from the first exchange on, or the first step of DDP, for processes do not start at once.
 """
 import argparse
 import gzip
