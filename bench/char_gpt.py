@@ -39,7 +39,7 @@ LINKS = {"loopback": 0, "50mbit": 50e6}
 WINDOW = 64  # characters of a sample, as in the example
 EXCHANGES_LEAST = 3  # of a turn on a thin link; the first is not timed
 RUN_S_LIMIT = 1800
-DDP, DDP_HALF = "DDP", "DDP, gradients as f16"
+DDP, DDP_HALF = "DDP", "PyTorch, gradients as f16"
 MATCHING = ["--topology.kind=complete", "--exchange.schedule=matching"]
 COMPLETE = ["--topology.kind=complete"]
 STARLING = {
