@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 TOOLS = ("ip", "tc", "nft", "unshare", "nsenter")
+TOOLS_WITHOUT_LOSS = ("ip", "tc", "unshare", "nsenter")
 INSIDE = "BENCH_NAMESPACES"  # set in the environment of the program in its own namespaces
 CLONE_NEWNET = 0x40000000
 HEADER_BYTES = 14 + 20 + 32  # Ethernet, IPv4, TCP with timestamps
@@ -25,11 +26,11 @@ HOME = os.open("/proc/self/ns/net", os.O_RDONLY)
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def why_not():
+def why_not(tools=TOOLS):
     """Why there can be no namespaces here; empty when there can."""
     if os.geteuid() != 0:
         return "needs root"
-    lacking = [tool for tool in TOOLS if not shutil.which(tool)]
+    lacking = [tool for tool in tools if not shutil.which(tool)]
     if lacking:
         return f"needs {', '.join(lacking)} (Debian: iproute2 nftables util-linux)"
     trial = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "ip", "link", "add",

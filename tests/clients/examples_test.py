@@ -25,6 +25,8 @@ for package in ("numpy", "torch"):
         print(f"skipped: python3-{package} is not installed")
         sys.exit(SKIPPED)
 
+import torch  # noqa: E402
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "clients" / "python" / "examples"
 C_LINEAR = sys.argv[1]
 IMAGES = 60
@@ -104,6 +106,13 @@ class Examples(unittest.TestCase):
                 daemon.run(script)
                 printed = self.printed(command, data, socket=daemon.path)
                 self.assertIn("goal reached", printed)
+
+    def test_what_mnist_saves_is_a_model_of_its_network(self):
+        saved = self.folder / "saved.pt"
+        self.printed(COMMANDS[3][0], write_mnist, "--alone", "3", f"--save={saved}")
+        state = torch.load(saved)
+        self.assertEqual(tuple(state["conv1.weight"].shape), (16, 1, 3, 3))
+        self.assertEqual(int(state["norm1.num_batches_tracked"]), 3)
 
     def test_none_is_longer_than_120_lines(self):
         for path in EXAMPLES.iterdir():

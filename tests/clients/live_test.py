@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "clients" / "python")]
 from fake_daemon import SKIPPED  # noqa: E402
-from live_node import DEADLINE_S, LiveNode  # noqa: E402
+from live_node import DEADLINE_S, LiveNode, eventually  # noqa: E402
 
 try:
     import numpy
@@ -90,7 +90,17 @@ def descend(swarm, target, curvature):
     return w.tolist()
 
 
-class LiveNodes(unittest.TestCase):
+def function_of(target, curvature):
+    """The same loss, of one sample or of several that are alike, for a daemon that takes the steps."""
+    def loss_and_gradient(x, _, gradients):
+        gradients["w"] += curvature * (x["w"] - target)
+        return 0.5 * curvature * ((x["w"] - target) ** 2).sum()
+    return loss_and_gradient
+
+
+class LiveTest(unittest.TestCase):
+    """Has nodes that end with the test."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -101,10 +111,14 @@ class LiveNodes(unittest.TestCase):
         self.addCleanup(node.kill)
         return node
 
+    def socket(self, name):
+        return str(Path(self.folder) / name / "trainer.sock")
+
+
+class Loops(LiveTest):
     def attach(self, name):
         return starling.attach(tensors={"w": numpy.zeros(2)}, corrects=True, wait=True,
-                               socket=str(Path(self.folder) / name / "trainer.sock"),
-                               timeout=DEADLINE_S)
+                               socket=self.socket(name), timeout=DEADLINE_S)
 
     def test_two_loops_with_corrected_steps_meet_at_the_minimum_of_their_sum(self):
         settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=300",
@@ -186,6 +200,63 @@ class LiveNodes(unittest.TestCase):
                 self.attach("n0")
             self.assertTrue(swarm.step())
         self.assertIn("trainer", str(refused.exception))
+
+
+class Servers(LiveTest):
+    """Mode `gradients`."""
+
+    def serve(self, name, function, samples=1, **options):
+        """In a thread; the result is the parameters that the function was asked about last."""
+        last = []
+
+        def asked(x, batch, gradients):
+            last[:] = x["w"].tolist()
+            return function(x, batch, gradients)
+
+        def work():
+            starling.serve(asked, tensors={"w": numpy.zeros(2)}, samples=samples, wait=True,
+                           socket=self.socket(name), timeout=DEADLINE_S, **options)
+            return last
+        return Started(work)
+
+    def test_two_nodes_that_take_the_steps_meet_at_the_minimum_of_their_sum(self):
+        settings = ["--optim.algorithm=ed", "--optim.batch-size=0", "--stop.rounds=300",
+                    "--cluster.expect=2", f"--optim.learning-rate={RATE}", "--topology.kind=ring"]
+        first = self.node("n0", *settings)
+        self.node("n1", f"--join={first.addresses['control']}", *settings)
+        servers = [self.serve(name, function_of(numpy.array(target), curvature))
+                   for name, target, curvature in zip(("n0", "n1"), TARGETS, CURVATURES)]
+        for server in servers:
+            numpy.testing.assert_allclose(server.result(), MINIMUM, atol=1e-6)
+
+    def test_a_batch_holds_numbers_of_samples_and_all_come_in_turn(self):
+        batches, limits = [], []
+        inner = function_of(numpy.zeros(2), 1)
+
+        def function(x, batch, gradients):
+            batches.append(batch.tolist())
+            return inner(x, batch, gradients)
+
+        def evaluate(x, limit):
+            limits.append(limit)
+            return {"loss": 0.25, "accuracy": 0.75}
+        self.node("n0", "--optim.batch-size=2", "--stop.rounds=20")
+        self.serve("n0", function, samples=6, evaluate=evaluate).result()
+        self.assertEqual({len(batch) for batch in batches}, {2})
+        for begin in range(0, 18, 3):  # three batches hold each of the samples once
+            drawn = sorted(sum(batches[begin:begin + 3], []))
+            self.assertEqual(drawn, [0, 1, 2, 3, 4, 5])
+        self.assertTrue(limits)
+
+    def test_a_node_whose_function_fails_rests_until_the_next_server_comes(self):
+        def fails(*_):
+            raise ZeroDivisionError
+        node = self.node("n0", "--stop.rounds=100000000")
+        with self.assertRaises(ZeroDivisionError):
+            self.serve("n0", fails).result()
+        eventually(lambda: node.get("/v1/status")["trainer"]["state"] == "lost", "it is lost")
+        self.serve("n0", function_of(numpy.zeros(2), 1))
+        eventually(lambda: node.get("/v1/status")["run"]["round"] > 3, "rounds go on")
 
 
 if __name__ == "__main__":

@@ -27,15 +27,15 @@ WIDTH, HEADS, LAYERS = 64, 4, 2
 class Transformer(nn.Module):
     """Characters before to the character that follows. The embedding is the last layer too."""
 
-    def __init__(self, letters):
+    def __init__(self, letters, width=WIDTH, layers=LAYERS):
         super().__init__()
-        self.embedding = nn.Embedding(letters, WIDTH)
-        self.position = nn.Parameter(0.02 * torch.randn(WINDOW, WIDTH))
-        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True,
+        self.embedding = nn.Embedding(letters, width)
+        self.position = nn.Parameter(0.02 * torch.randn(WINDOW, width))
+        layer = nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout=0.0, batch_first=True,
                                            norm_first=True, activation="gelu")
-        self.layers = nn.TransformerEncoder(layer, LAYERS)
-        self.norm = nn.LayerNorm(WIDTH)
-        self.last = nn.Linear(WIDTH, letters, bias=False)
+        self.layers = nn.TransformerEncoder(layer, layers)
+        self.norm = nn.LayerNorm(width)
+        self.last = nn.Linear(width, letters, bias=False)
         nn.init.normal_(self.embedding.weight, std=0.02)
         self.last.weight = self.embedding.weight
         future = torch.full((WINDOW, WINDOW), float("-inf")).triu(1)
@@ -78,6 +78,8 @@ def main():
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--width", type=int, default=WIDTH, help=f"a multiple of {HEADS}")
+    parser.add_argument("--layers", type=int, default=LAYERS)
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -89,7 +91,7 @@ def main():
     def numbers_of(part):
         return torch.tensor([alphabet[letter] for letter in part])
     tests = numbers_of(text[kept:])
-    model = Transformer(len(alphabet))
+    model = Transformer(len(alphabet), options.width, options.layers)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate)
 
     swarm = (starling.alone(options.alone) if options.alone

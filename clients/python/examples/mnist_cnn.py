@@ -76,9 +76,11 @@ def main():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
+    parser.add_argument("--seed", type=int, default=1, help="of the first model and of chance")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="of the model, at the end")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(1)
+    torch.manual_seed(options.seed)
     model = Network(options.batch_norm)
     optimizer = torch.optim.Adam(model.parameters(), lr=options.rate)
     images, labels = images_and_labels(options.data, "train")
@@ -87,7 +89,7 @@ def main():
     swarm = (starling.alone(options.alone) if options.alone
              else starling.attach(model, optimizer, samples=len(images), wait=True, timeout=600))
     place = swarm.status.place
-    torch.manual_seed(2 + place)  # of dropout and of the order of the data
+    torch.manual_seed(1000 * options.seed + place)  # of dropout and of the order of the data
     digits = [place % 10, (place + 5) % 10] if options.two_digits else list(range(10))
     loader = loader_of(images, labels, digits, options.batch)
     for batch, wanted in swarm.batches(loader, own=options.two_digits):
@@ -101,6 +103,8 @@ def main():
             swarm.log(accuracy=accuracy)
             print(f"step {swarm.status.steps}: loss {loss.item():.4f}, "
                   f"accuracy {100 * accuracy:.2f} %", flush=True)
+    if options.save:
+        torch.save(model.state_dict(), options.save)
     print(f"{swarm.end_reason}: accuracy {100 * accuracy_of(model, *tests):.2f} %", flush=True)
     swarm.close()
 
