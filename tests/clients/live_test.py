@@ -148,7 +148,8 @@ class Loops(LiveTest):
         swarm.close()
 
     def test_a_trainer_that_comes_back_finds_its_own_state_and_a_newcomers_a_copy(self):
-        settings = ["--stop.rounds=100000000", "--trainer.share-state=true"]
+        settings = ["--stop.rounds=100000000", "--trainer.share-state=true",
+                    "--optim.algorithm=dpsgd"]
         first = self.node("n0", *settings)
         swarm, memory = self.attach_with_memory("n0", 7)
         self.count_on(swarm, 5)
