@@ -4,7 +4,7 @@
     attached_mnist.py PROGRAM DATA [--seeds 3] [--rounds 200] [--local-steps 10]
 
 DATA is a folder with the files of MNIST. Each row is clients/python/examples/mnist_cnn.py, with and
-without BatchNorm. Every model is saved at the end of its run and judged here: in eval mode, on all
+without BatchNorm, which nodes settle after half of the steps. Every model is saved at the end of its run and judged here: in eval mode, on all
 test images. One process takes as many steps as each node. Judged: no node of a run with `kgt` is
 more than half a point below the one process of its seed. `dpsgd` stands beside it, after as many
 rounds.
@@ -86,6 +86,8 @@ def run_nodes(options, words, folder, algorithm):
 def accuracies(options, what, seed, batch_norm, tests):
     """Of the model of each node."""
     words = trainer(options, seed, batch_norm)
+    if batch_norm and what != ALONE:
+        words.append(f"--settle={options.rounds * options.local_steps // 2}")
     with tempfile.TemporaryDirectory(prefix="starling-mnist-") as name:
         folder = Path(name)
         paths = (run_alone(options, words, folder) if what == ALONE

@@ -72,6 +72,8 @@ def main():
                         help="folder of train-images-idx3-ubyte.gz and its three neighbours")
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon")
     parser.add_argument("--batch-norm", action="store_true")
+    parser.add_argument("--settle", type=int, metavar="STEP",
+                        help="from which BatchNorm takes the averaged statistics in training too")
     parser.add_argument("--two-digits", action="store_true", help="this node holds no others")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=1e-3)
@@ -93,6 +95,9 @@ def main():
     digits = [place % 10, (place + 5) % 10] if options.two_digits else list(range(10))
     loader = loader_of(images, labels, digits, options.batch)
     for batch, wanted in swarm.batches(loader, own=options.two_digits):
+        if swarm.status.steps == options.settle:
+            for norm in (model.norm1.eval(), model.norm2.eval()):
+                norm.train = lambda mode, norm=norm: norm  # whatever model.train() says
         loss = functional.nll_loss(model(batch), wanted)
         loss.backward()
         optimizer.step()
