@@ -4,10 +4,10 @@
     attached_mnist.py PROGRAM DATA [--seeds 3] [--rounds 200] [--local-steps 10]
 
 DATA is a folder with the files of MNIST. Each row is clients/python/examples/mnist_cnn.py, with and
-without BatchNorm, which nodes settle after half of the steps. Every model is saved at the end of its run and judged here: in eval mode, on all
-test images. One process takes as many steps as each node. Judged: no node of a run with `kgt` is
-more than half a point below the one process of its seed. `dpsgd` stands beside it, after as many
-rounds.
+without BatchNorm; that of nodes settles after half of the steps. Every model is saved at the end of
+its run and judged here: in eval mode, on all test images. One process takes as many steps as each
+node. Judged: no node of a run with `kgt` is more than half a point below the one process of its
+seed. `dpsgd` stands beside it, after as many rounds.
 """
 import argparse
 import importlib.util
