@@ -5,6 +5,7 @@
 
 Exit code 77, and a word, where there is no python3-torch.
 """
+import json
 import math
 import mmap
 import os
@@ -82,6 +83,15 @@ class Bytes(unittest.TestCase):
             except ValueError:
                 pass
 
+    def test_a_tree_that_is_too_deep_or_a_tensor_that_is_too_large_is_refused(self):
+        deep = "[" * 100_000 + "]" * 100_000
+        for metadata, rows in ((deep, {}), ("0", {"0": {"dtype": "F32", "shape": [1 << 80],
+                                                         "data_offsets": [0, 4]}})):
+            header = {"__metadata__": {"format": "starling.kept 1", "tree": metadata}, **rows}
+            text = json.dumps(header).encode()
+            with self.assertRaises(ValueError):
+                decode(bytearray(len(text).to_bytes(8, "little") + text + bytes(4)))
+
     def test_nothing_in_it_is_run(self):
         tree = bytes(encode({})[0]).replace(b'{\\"dict\\": []}', b'{\\"eval\\": []}')
         with self.assertRaises(ValueError):
@@ -124,6 +134,32 @@ class Keeping(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "other parameters"):
             Keeper(other, []).load(descriptor, own=True)
         os.close(descriptor)
+
+    def test_moments_that_do_not_fit_are_refused_and_leave_the_optimizer_as_it_was(self):
+        for spoil in (lambda moment: moment["exp_avg"].new_zeros(7),
+                      lambda moment: moment["exp_avg"] * math.nan):
+            _, donor = adam_after(2)
+            moment = donor.state[donor.param_groups[0]["params"][0]]
+            moment["exp_avg"] = spoil(moment)
+            descriptor = Keeper(donor, []).save()
+            _, other = adam_after(1)
+            before = moments(other)
+            with self.assertRaisesRegex(ValueError, "exp_avg of parameter 0"):
+                Keeper(other, []).load(descriptor, own=False)
+            os.close(descriptor)
+            self.assertEqual(moments(other), before)
+
+    def test_a_state_of_other_things_than_an_optimizers_is_refused(self):
+        _, other = adam_after(1)
+        for tree in ([], {"optimizer": 3}, {"optimizer": {"param_groups": ["a"], "state": {}}},
+                     {"optimizer": {**other.state_dict(), "state": {9: {"m": torch.zeros(1)}}}},
+                     {"optimizer": {**other.state_dict(), "state": {0: "text"}}}):
+            keeper = Keeper(other, [])
+            keeper._state = lambda tree=tree: tree
+            descriptor = keeper.save()
+            with self.assertRaises(ValueError):
+                keeper.load(descriptor, own=False)
+            os.close(descriptor)
 
     def test_a_file_in_memory_cannot_be_changed_behind_the_daemon(self):
         descriptor = Keeper(None, [Counter(1)]).save()

@@ -10,8 +10,9 @@ from typing import Any, Dict, Sequence
 
 from .kept import decode, encode
 
-F_SEAL_WRITE = 0x0008  # `fcntl` names it from Python 3.9 on where the system does
-_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | F_SEAL_WRITE
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+# What bytes from another node can raise below, beside ValueError.
+_FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
 class Keeper:
@@ -52,11 +53,25 @@ class Keeper:
         size = os.fstat(descriptor).st_size
         memory = mmap.mmap(descriptor, size, flags=mmap.MAP_PRIVATE,
                            prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        state = decode(memory)
         try:
-            self._take(state, own)
-        except (KeyError, IndexError, TypeError, RuntimeError) as error:
+            self._take(decode(memory), own)
+        except _FAULTS as error:
             raise ValueError(f"the state does not fit this trainer: {error}") from None
+
+    def _check_moments(self, moments: Dict[int, Dict[str, Any]]) -> None:
+        """Raises ValueError for one that has not the shape of its parameter or is not finite: it
+        would end or spoil every later step."""
+        import torch
+        parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
+        for place, of_one in moments.items():
+            for name, value in of_one.items():
+                if not torch.is_tensor(value):
+                    continue
+                if value.dim() > 0 and value.shape != parameters[place].shape:
+                    raise ValueError(f"{name} of parameter {place} has shape {tuple(value.shape)}; "
+                                     f"expected {tuple(parameters[place].shape)}")
+                if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+                    raise ValueError(f"{name} of parameter {place} is not finite")
 
     def _state(self) -> Dict[str, Any]:
         state: Dict[str, Any] = {"objects": [kept.state_dict() for kept in self._objects]}
@@ -68,6 +83,8 @@ class Keeper:
         return state
 
     def _take(self, state: Dict[str, Any], own: bool) -> None:
+        if not isinstance(state, dict):
+            raise ValueError(f"a state is a dictionary; this is {type(state).__name__}")
         if self._optimizer is not None and "optimizer" in state:
             # The learning rate and its like are the script's, not those of the state.
             groups = self._optimizer.state_dict()["param_groups"]
@@ -75,6 +92,7 @@ class Keeper:
             if [len(group["params"]) for group in groups] != [len(group["params"])
                                                               for group in kept]:
                 raise ValueError("the optimizer has other parameters than the one that was saved")
+            self._check_moments(state["optimizer"]["state"])
             self._optimizer.load_state_dict(
                 state["optimizer"] if own else {**state["optimizer"], "param_groups": groups})
         if not own:

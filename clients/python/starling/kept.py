@@ -56,7 +56,8 @@ def decode(memory: Any) -> Any:
                 raise ValueError(f"tensor {name} of {array.nbytes} bytes lies in {end - begin}")
             arrays[int(name)] = array.reshape(row["shape"])
         return _tree(json.loads(metadata["tree"]), arrays)
-    except (KeyError, TypeError, AttributeError, struct.error) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError,
+            struct.error) as error:
         raise ValueError(f"not a state that a trainer has kept: {error!r}") from None
 
 
