@@ -60,6 +60,8 @@ class Prng {
   }
 
   std::uint64_t state() const { return state_; }
+  // To go on from what was saved.
+  std::uint64_t& state() { return state_; }
 
  private:
   __extension__ using Wide = unsigned __int128;

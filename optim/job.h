@@ -3,10 +3,12 @@
 //
 // One job is, in this order and each part only if asked for:
 //   adopt     go on from this snapshot of another node instead of one's own state
+//   resume    go on from the state that this node saved in an earlier life
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is what was offered, or an earlier vector that theirs_j belongs to
 //   copy      x as it is now, for whoever wants the model that the nodes share
 //   snapshot  the state in which the rounds before this one left the node, for a newcomer
+//   save      the same, all of it, for this node's next life
 //   evaluate  loss and accuracy of x on held-out data
 //   local     the local step, or steps, of the algorithm on one's own data
 //   offer     encode what the neighbours shall average with, or what each of them is told
@@ -63,9 +65,12 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
+struct SavedState;  // optim/saved_state.h
+
 struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   std::optional<Payload> adopt;
+  std::shared_ptr<const SavedState> resume;
   bool absorb = false;
   // The lives of this node's edges, in any order, as of this round; with `absorb` or `offer`. What
   // an exact algorithm remembers of an edge ends with its life, at both ends.
@@ -73,6 +78,7 @@ struct Job {
   std::vector<MixTerm> mix;
   bool copy = false;
   bool snapshot = false;
+  bool save = false;
   bool evaluate = false;
   bool local = false;
   std::size_t local_steps = 0;  // with `local`; 0: as many as the options say
@@ -104,7 +110,7 @@ struct NeighborDistance {
 // the one before it.
 struct Laps {
   Time begun{};
-  Time mixed{};      // adopt, absorb, copy, snapshot
+  Time mixed{};      // adopt, resume, absorb, copy, snapshot, save
   Time evaluated{};  // evaluate
   Time stepped{};    // local
   Time encoded{};    // offer
@@ -121,7 +127,7 @@ struct Stats {
   std::vector<NeighborDistance> distances;    // of this job's mix terms
   std::vector<float> sketch;  // linear random projection of x; empty when not asked for
   Duration compute{};         // local steps and evaluation
-  Duration mix{};             // adopt, absorb, encode
+  Duration mix{};             // adopt, resume, absorb, save, encode
   Laps laps{};
 };
 
@@ -151,6 +157,7 @@ struct Done {
   std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
   bool is_offer = false;     // one was asked for
   Payload snapshot;          // the same; see optim/snapshot.h
+  std::shared_ptr<const SavedState> saved;  // null when none was asked for
   std::vector<double> copy;  // the same
   Stats stats;
   std::optional<Evaluation> evaluation;

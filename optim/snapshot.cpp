@@ -91,11 +91,12 @@ Payload encode_snapshot(std::uint64_t schema, std::uint64_t kind, std::span<cons
   const auto bytes = std::shared_ptr<std::byte[]>(new std::byte[size]);
   std::byte* at = bytes.get();
   put(at, std::span<const Head>(&head, 1));
-  for (const double* const number : state.numbers) put(at, std::span(number, 1));
+  for (const auto& [name, number] : state.numbers)
+    put(at, std::span<const double>(number, 1));
   put(at, x);
-  for (const std::span<const S> vector : state.vectors) {
+  for (const auto& [name, vector] : state.vectors) {
     ENSURE(vector.size() == x.size(), "a vector of the state is as long as the model");
-    put(at, vector);
+    put(at, std::span<const S>(vector));
   }
   std::vector<Payload::Piece> pieces{{bytes, {bytes.get(), size}}};
   std::ranges::copy(state.opaque.pieces(), std::back_inserter(pieces));

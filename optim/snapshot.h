@@ -12,20 +12,9 @@
 
 #include "base/payload.h"
 #include "base/result.h"
+#include "optim/state.h"
 
 namespace starling::optim {
-
-// What an algorithm or a local optimizer remembers from step to step, where it lies: read to save
-// it, written to go on from what was saved. Valid until its owner is used otherwise. How many
-// vectors and numbers there are never changes.
-template <class S>
-struct State {
-  std::vector<std::span<S>> vectors = {};  // each of the model's dimension
-  std::vector<double*> numbers = {};
-  // What only the learner reads, and how much of it another node may have, in bytes.
-  Payload opaque = {};
-  std::size_t opaque_limit = 0;
-};
 
 template <class S>
 struct Snapshot {
@@ -40,7 +29,7 @@ inline constexpr std::uint32_t kSnapshotVersion = 2;
 inline constexpr std::size_t kStateVectorsLimit = 16;
 inline constexpr std::size_t kStateNumbersLimit = 64;
 
-// At most, of any node.
+// Of State, what is for every heir. At most, of any node.
 template <class S>
 std::size_t snapshot_bytes(std::size_t dimension, const State<S>& state);
 

@@ -9,6 +9,8 @@
 #include "base/planted.h"
 #include "optim/algorithms/algorithm.h"
 #include "optim/local/local_learner.h"
+#include "optim/saved_state.h"
+#include "optim/snapshot.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -39,7 +41,7 @@ class TypedTrainer final : public Trainer {
     if (!algorithm_) return workload;
     workload.payload_bytes =
         bytes_limit(*options_.codec, learner_->dimension() * options_.algorithm->vectors_offered);
-    workload.snapshot_bytes = snapshot_bytes(learner_->dimension(), state());
+    workload.snapshot_bytes = snapshot_bytes(learner_->dimension(), state(Heir::newcomer));
     workload.schema_hash = hash_of(data.schema);
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
@@ -53,7 +55,7 @@ class TypedTrainer final : public Trainer {
     take_duties(job, done);
     if (algorithm_)
       use_model(job, done);
-    else if (job.adopt && !done.problem)
+    else if ((job.adopt || job.resume) && !done.problem)
       done.problem = "the model came without the data statistics it is founded on";
     return done;
   }
@@ -85,6 +87,7 @@ class TypedTrainer final : public Trainer {
     Laps& laps = done.stats.laps;
     laps.begun = clock_();
     if (job.adopt) adopt(*job.adopt, done);
+    if (job.resume) resume(*job.resume, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     take_in(job, done);
@@ -106,7 +109,9 @@ class TypedTrainer final : public Trainer {
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (job.snapshot)
-      done.snapshot = encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state());
+      done.snapshot =
+          encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state(Heir::newcomer));
+    if (job.save) done.saved = save();
   }
 
   std::vector<S> optimum_in_model_numbers() const {
@@ -127,7 +132,8 @@ class TypedTrainer final : public Trainer {
   }
 
   static bool uses_model(const Job& job) {
-    return job.absorb || job.copy || job.snapshot || job.evaluate || job.local || job.offer;
+    return job.absorb || job.copy || job.snapshot || job.save || job.evaluate || job.local ||
+           job.offer;
   }
 
   // As late as can be: to draw a million numbers takes a newcomer longer than to fetch them.
@@ -156,38 +162,65 @@ class TypedTrainer final : public Trainer {
       done.problem = snapshot.error().text;
       return;
     }
-    begin_at(snapshot->x);
-    is_initialized_ = true;
-    learner_->restart(snapshot->opaque);
-    refusal_ = {};
+    go_on_from(snapshot->x, snapshot->opaque, Heir::newcomer);
     // Whoever runs another local optimizer takes the parameters, and begins with a state of its
     // own.
     if (snapshot->kind == state_kind()) load(*snapshot);
     done.workload = workload();
   }
 
-  // That of the algorithm, and behind it that of the learner.
-  State<S> state() const {
-    State<S> state = algorithm_->state();
-    const State<S> learned = learner_->state();
-    std::ranges::copy(learned.vectors, std::back_inserter(state.vectors));
-    std::ranges::copy(learned.numbers, std::back_inserter(state.numbers));
-    state.opaque = learned.opaque;
-    state.opaque_limit = learned.opaque_limit;
+  std::shared_ptr<const SavedState> save() {
+    auto saved = std::make_shared<SavedState>(
+        save_state(algorithm_->model(), learner_->blocks(), state(Heir::self), saving_));
+    saved->schema = data_->describe().schema;
+    saved->kind = options_name();
+    return saved;
+  }
+
+  // Another algorithm or local optimizer than that which saved begins with a state of its own. With
+  // a problem the model is of no use.
+  void resume(const SavedState& saved, Done& done) {
+    const std::string schema = data_->describe().schema;
+    auto x = load_parameters<S>(saved, learner_->blocks());
+    if (saved.schema != schema)
+      x = fail("it is of another model: {}; this one is {}", saved.schema, schema);
+    if (!x) {
+      done.problem = x.error().text;
+      return;
+    }
+    go_on_from(*x, saved.opaque, Heir::self);
+    if (saved.kind == options_name())
+      if (auto loaded = load_state(saved, learner_->dimension(), state(Heir::self)); !loaded)
+        done.problem = loaded.error().text;
+    done.workload = workload();
+  }
+
+  void go_on_from(const std::vector<S>& x, const Payload& opaque, Heir heir) {
+    begin_at(x);
+    is_initialized_ = true;
+    learner_->restart(opaque, heir);
+    refusal_ = {};
+  }
+
+  State<S> state(Heir heir) const {
+    State<S> state;
+    state.add("algorithm", algorithm_->state());
+    state.add("learner", learner_->state(heir));
     return state;
   }
 
   bool has_shape_of_state(const Snapshot<S>& snapshot) const {
-    const State<S> own = state();
+    const State<S> own = state(Heir::newcomer);
     return snapshot.vectors.size() == own.vectors.size() &&
            snapshot.numbers.size() == own.numbers.size();
   }
 
   void load(const Snapshot<S>& snapshot) {
-    const State<S> own = state();
+    const State<S> own = state(Heir::newcomer);
     for (std::size_t k = 0; k < own.vectors.size(); ++k)
-      std::ranges::copy(snapshot.vectors[k], own.vectors[k].begin());
-    for (std::size_t k = 0; k < own.numbers.size(); ++k) *own.numbers[k] = snapshot.numbers[k];
+      std::ranges::copy(snapshot.vectors[k], own.vectors[k].second.begin());
+    for (std::size_t k = 0; k < own.numbers.size(); ++k)
+      *own.numbers[k].second = snapshot.numbers[k];
   }
 
   std::string options_name() const {
@@ -255,6 +288,7 @@ class TypedTrainer final : public Trainer {
   LocalData* data_;
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+  BufferPool saving_;  // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another

@@ -45,13 +45,11 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
       return by_gradients_->evaluate(x, limit);
     return evaluation_of(port_->metrics(), loss_);
   }
-  optim::State<S> state() override {
-    return {.opaque = keepsake_.share(), .opaque_limit = share_limit_};
-  }
-  void restart(const Payload& opaque) override {
-    by_gradients_->restart({});
+  optim::State<S> state(optim::Heir heir) override;
+  void restart(const Payload& opaque, optim::Heir heir) override {
+    by_gradients_->restart({}, heir);
     data_.adopted();
-    keepsake_.adopt(opaque);
+    keepsake_.adopt(opaque, heir);
   }
 
   std::string survey() const override { return data_.survey(); }
@@ -92,6 +90,21 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   double told_rate_ = 0;                                    // by the trainer; 0: not yet
   std::uint64_t requests_ = 0;
 };
+
+// A newcomer's trainer steps by an optimizer of its own.
+template <class S>
+optim::State<S> ExternalLearner<S>::state(optim::Heir heir) {
+  optim::State<S> state;
+  if (heir == optim::Heir::self) {
+    const auto trainer = port_->await({});
+    keepsake_.refresh(trainer);
+    if (trainer && trainer->hello.mode == TrainerMode::gradients)
+      state = by_gradients_->state(heir);
+  }
+  state.opaque = keepsake_.share(heir);
+  state.opaque_limit = share_limit_;
+  return state;
+}
 
 // The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is
 // subtracted all the same, as on a node without samples.

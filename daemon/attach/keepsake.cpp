@@ -43,6 +43,11 @@ void Keepsake::keep(const Attached& trainer) {
   if (trainer.hello.saves && is_due(clock_())) save(trainer);
 }
 
+void Keepsake::refresh(const std::shared_ptr<const Attached>& trainer) {
+  const bool saves = trainer && trainer->hello.saves && plan_.every > Duration{};
+  if (saves && known_.lock() == trainer) save(*trainer);
+}
+
 bool Keepsake::is_due(Time now) const {
   if (plan_.every <= Duration{}) return false;
   return !has_tried_ || now - saved_at_ >= std::max(plan_.every, kSavingShare * cost_);
@@ -64,13 +69,13 @@ void Keepsake::save(const Attached& trainer) {
   }
 }
 
-Payload Keepsake::share() const {
+Payload Keepsake::share(optim::Heir heir) const {
   std::vector<std::byte> head(sizeof(std::uint64_t));
   const std::uint64_t size = tensors_.size();
   std::memcpy(head.data(), &size, sizeof(size));
   head.insert(head.end(), tensors_.begin(), tensors_.end());
   std::vector<Payload::Piece> pieces = Payload::copy_of(head).pieces();
-  if (plan_.is_shared && state_)
+  if ((plan_.is_shared || heir == optim::Heir::self) && state_)
     std::ranges::copy(TrainerState::bytes_of(state_).pieces(), std::back_inserter(pieces));
   return Payload(std::move(pieces));
 }
@@ -79,19 +84,21 @@ std::size_t Keepsake::share_limit(const Attached& trainer) {
   return sizeof(std::uint64_t) + donor_bytes(trainer) + state_limit(trainer);
 }
 
-void Keepsake::adopt(const Payload& shared) {
+void Keepsake::adopt(const Payload& shared, optim::Heir heir) {
   std::uint64_t size = 0;
   if (shared.size() < sizeof(size)) return;
   shared.copy_to(0, std::as_writable_bytes(std::span(&size, 1)));
   if (size > shared.size() - sizeof(size)) return;
+  known_.reset();
   tensors_.resize(size);
   shared.copy_to(sizeof(size), tensors_);
   const std::size_t begin = sizeof(size) + size;
-  if (!plan_.is_shared || begin == shared.size()) return;
+  const bool is_own = heir == optim::Heir::self;
+  if (!(plan_.is_shared || is_own) || begin == shared.size()) return;
   auto state = TrainerState::copy_of(shared.slice(begin, shared.size() - begin));
-  if (!state) return log::warning("the donor's state of a trainer: {}", state.error().text);
+  if (!state) return log::warning("the state of a trainer: {}", state.error().text);
   state_ = *std::move(state);
-  is_own_ = false;
+  is_own_ = is_own;
 }
 
 }  // namespace starling::daemon

@@ -11,6 +11,7 @@
 #include "base/payload.h"
 #include "base/time.h"
 #include "daemon/attach/trainer_port.h"
+#include "optim/state.h"
 
 namespace starling::daemon {
 
@@ -32,12 +33,18 @@ class Keepsake {
   // due.
   void keep(const Attached& trainer);
 
-  // For newcomers: the tensors, and the state where it is shared.
-  Payload share() const;
+  // Has the trainer save its state as it is now, for a checkpoint. Between two jobs. One that was
+  // not greeted yet is still to get the state that is kept.
+  void refresh(const std::shared_ptr<const Attached>& trainer);
+
+  // For an heir of the node: the tensors and the state; for a newcomer the state only where it is
+  // shared.
+  Payload share(optim::Heir heir) const;
   // The most bytes that share() of another node may have.
   static std::size_t share_limit(const Attached& trainer);
-  // What another node shares; bytes from outside. What does not fit is left out.
-  void adopt(const Payload& shared);
+  // What another node shares, or this node kept in an earlier life; bytes from outside. What does
+  // not fit is left out.
+  void adopt(const Payload& shared, optim::Heir heir);
 
  private:
   bool is_due(Time now) const;

@@ -45,6 +45,8 @@ class Admm final : public Algorithm<S> {
     return {.rejections = duals_.hear(terms, *format_)};
   }
 
+  State<S> state() override { return {.edges = {{"dual", &duals_.by_edge()}}}; }
+
  private:
   std::vector<S> x_, linear_;
   std::shared_ptr<BufferPool> pool_;

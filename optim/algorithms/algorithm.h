@@ -45,7 +45,8 @@ class Algorithm {
   // them, each with its `own` where all neighbours are offered the same; those of an edge that is
   // not followed are passed over where edges are remembered.
   virtual MixResult absorb(std::span<const MixTerm> terms) = 0;
-  // What a newcomer takes over beside x. What belongs to edges is not of it.
+  // What is remembered beside x between absorb() and local(). What belongs to edges is for the node
+  // itself.
   virtual State<S> state() { return {}; }
 };
 

@@ -47,6 +47,8 @@ class ExactDiffusion final : public Algorithm<S> {
     return flows_.absorb(x_, terms, {.share = 0.5, .gain = per_step});
   }
 
+  State<S> state() override { return {.edges = {{"flow", &flows_.by_edge()}}}; }
+
  private:
   Average<S> x_;
   Flows<S> flows_;

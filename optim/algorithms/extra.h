@@ -47,6 +47,8 @@ class Extra final : public Algorithm<S> {
     return result;
   }
 
+  State<S> state() override { return {.edges = {{"flow", &flows_.by_edge()}}}; }
+
  private:
   static double half_per_step(const MixTerm& term) { return per_step(term) / 2; }
 

@@ -41,6 +41,8 @@ class GradientTracking final : public Algorithm<S> {
     return flows_.absorb(offered_, terms, {});
   }
 
+  State<S> state() override { return {.edges = {{"flow", &flows_.by_edge()}}}; }
+
  private:
   static std::vector<S> with_room(std::span<const S> x) {
     std::vector<S> both(x.begin(), x.end());

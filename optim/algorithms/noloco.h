@@ -43,7 +43,7 @@ class NoLoCo final : public Algorithm<S> {
     if (std::exchange(has_stepped_, false)) step();
     return result;
   }
-  State<S> state() override { return {.vectors = {v_}}; }
+  State<S> state() override { return {.vectors = {{"v", v_}}}; }
 
  private:
   static std::vector<S> with_room(std::span<const S> x) {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "optim/options.h"
-#include "optim/snapshot.h"
+#include "optim/state.h"
 
 namespace starling::optim {
 
@@ -52,10 +52,10 @@ class OuterStep {
       x[k] = before_[k] - alpha_ * (now * delta + later * v_[k]);
     }
   }
-  // v, for a newcomer.
+  // v.
   State<S> state() {
     if (v_.empty()) return {};
-    return {.vectors = {v_}};
+    return {.vectors = {{"v", v_}}};
   }
 
  private:

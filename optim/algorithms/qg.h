@@ -43,7 +43,7 @@ class QuasiGlobal final : public Algorithm<S> {
     follow_model();
     return result;
   }
-  State<S> state() override { return {.vectors = {m_}}; }
+  State<S> state() override { return {.vectors = {{"m", m_}}}; }
 
  private:
   void follow_model() {

@@ -26,6 +26,8 @@ class Duals {
       : size_(size), rho_(static_cast<S>(penalty)), alpha_(static_cast<S>(relaxation)) {}
 
   std::size_t count() const { return z_.size(); }
+  // Where they lie, for State.
+  std::map<std::uint64_t, std::vector<S>>& by_edge() { return z_; }
   // These are the edges from now on; a new one begins with z = rho x.
   void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
   // v += factor sum_j z_ij

@@ -38,6 +38,8 @@ class Flows {
     for (const std::uint64_t edge : edges)
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
   }
+  // Where they lie, for State.
+  std::map<std::uint64_t, std::vector<S>>& by_edge() { return flows_; }
   // factor F_ij, one for each edge. Valid until another function is called.
   std::span<const Scaled<S>> scaled(S factor = 1) {
     scaled_.clear();

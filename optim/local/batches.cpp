@@ -6,7 +6,7 @@ namespace starling::optim {
 
 std::span<const std::uint32_t> Batches::next(std::size_t samples) {
   if (size_ == 0 || size_ >= samples) return {};
-  if (order_.size() != samples) {
+  if (order_.size() != samples || position_ > samples) {
     order_.resize(samples);
     std::iota(order_.begin(), order_.end(), 0U);
     position_ = samples;

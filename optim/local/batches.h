@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "optim/state.h"
 
 namespace starling::optim {
 
@@ -20,12 +21,18 @@ class Batches {
   std::span<const std::uint32_t> next(std::size_t samples);
   // The samples changed: the next batch begins a pass.
   void reshuffle() { order_.clear(); }
+  // Of any vectors' numbers. One whose order is of another number of samples begins a pass.
+  template <class S>
+  State<S> state() {
+    return {.own = {{"random", &prng_.state()}, {"position", &position_}},
+            .orders = {{"order", &order_}}};
+  }
 
  private:
   std::size_t size_;
   Prng prng_;
   std::vector<std::uint32_t> order_;  // a shuffled pass over the samples
-  std::size_t position_ = 0;
+  std::uint64_t position_ = 0;
 };
 
 }  // namespace starling::optim

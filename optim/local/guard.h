@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "optim/local/objective.h"
+#include "optim/state.h"
 
 namespace starling::optim {
 
@@ -37,6 +38,13 @@ class Guard {
   Result<void> check(const Step& step);
   // The node starts from somebody else's parameters: its next step is suspicious again.
   void reset() { good_length_ = good_loss_ = 0; }
+  State<S> state() {
+    return {.own = {{"length", &good_length_},
+                    {"loss", &good_loss_},
+                    {"reference", &reference_},
+                    {"knows-first", &knows_first_},
+                    {"knows-initial", &knows_initial_}}};
+  }
 
  private:
   double loss_at(std::span<const S> x);

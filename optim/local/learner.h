@@ -11,7 +11,7 @@
 
 #include "optim/job.h"
 #include "optim/local/blocks.h"
-#include "optim/snapshot.h"
+#include "optim/state.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -77,12 +77,18 @@ class Learner {
   // most, 0 for all.
   virtual Evaluation evaluate(std::span<const S> x, std::size_t limit) = 0;
 
-  // What is remembered from step to step and goes to a newcomer beside x.
-  virtual State<S> state() { return {}; }
-  // The node goes on from somebody else's parameters: state() is as it was at first but for the
-  // opaque part, which is theirs, and the steps before are no measure for those to come. `opaque`
-  // is outside data; empty: they have none.
-  virtual void restart(const Payload& opaque) { static_cast<void>(opaque); }
+  // What is remembered from step to step beside x, for that heir.
+  virtual State<S> state(Heir heir) {
+    static_cast<void>(heir);
+    return {};
+  }
+  // Goes on from other parameters, as an heir of the node that had them: state() is as it was at
+  // first but for the opaque part, which is that node's, and the steps before are no measure for
+  // those to come. `opaque` is outside data; empty: there is none.
+  virtual void restart(const Payload& opaque, Heir heir) {
+    static_cast<void>(opaque);
+    static_cast<void>(heir);
+  }
 };
 
 }  // namespace starling::optim

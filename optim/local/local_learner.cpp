@@ -57,12 +57,16 @@ LocalOptimizer<S>& LocalLearner<S>::optimizer() {
 }
 
 template <class S>
-State<S> LocalLearner<S>::state() {
-  return optimizer().state();
+State<S> LocalLearner<S>::state(Heir) {
+  State<S> state;
+  state.add("optimizer", optimizer().state());
+  state.add("guard", guard_.state());
+  state.add("batches", batches_.state<S>());
+  return state;
 }
 
 template <class S>
-void LocalLearner<S>::restart(const Payload&) {
+void LocalLearner<S>::restart(const Payload&, Heir) {
   optimizer().reset();
   guard_.reset();
 }

@@ -35,9 +35,9 @@ class LocalLearner final : public Learner<S>, public LocalData {
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
   }
-  // That of the local optimizer.
-  State<S> state() override;
-  void restart(const Payload& opaque) override;
+  // That of the local optimizer, and for the node itself those of the guard and the batches.
+  State<S> state(Heir heir) override;
+  void restart(const Payload& opaque, Heir heir) override;
 
   std::string survey() const override { return objective_->survey(); }
   // Batches, optimizer and guard begin anew with the foundation.

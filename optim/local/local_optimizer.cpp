@@ -42,7 +42,7 @@ class Momentum final : public LocalOptimizer<S> {
       view(g) = -gamma * m_;
   }
   void reset() override { m_.setZero(); }
-  State<S> state() override { return {{numbers(m_)}, {}}; }
+  State<S> state() override { return {.vectors = {{"m", numbers(m_)}}}; }
 
  private:
   S beta_;
@@ -76,7 +76,10 @@ class Adam final : public LocalOptimizer<S> {
     power1_ = power2_ = 1;
   }
   // The powers stand for the number of steps, and are exact where a power of that would not be.
-  State<S> state() override { return {{numbers(m_), numbers(v_)}, {&power1_, &power2_}}; }
+  State<S> state() override {
+    return {.vectors = {{"m", numbers(m_)}, {"v", numbers(v_)}},
+            .numbers = {{"power1", &power1_}, {"power2", &power2_}}};
+  }
 
  private:
   double beta_, beta2_;

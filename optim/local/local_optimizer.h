@@ -12,7 +12,7 @@
 #include <span>
 
 #include "optim/options.h"
-#include "optim/snapshot.h"
+#include "optim/state.h"
 
 namespace starling::optim {
 

@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(Fixture, "A state is saved when it is due and not before") {
   const auto another = greet(never);
   never.keep(*another);
   leave(other, *port, *another);
-  CHECK(never.share().size() == 8 + 8);
+  CHECK(never.share(optim::Heir::newcomer).size() == 8 + 8);
 }
 
 TEST_CASE_FIXTURE(Fixture,
@@ -143,12 +143,12 @@ TEST_CASE_FIXTURE(Fixture,
     const auto trainer = greet(donor);
     donor.keep(*trainer);
     leave(visit, *port, *trainer);
-    const Payload shared = donor.share();
+    const Payload shared = donor.share(optim::Heir::newcomer);
     CHECK(shared.size() == 16 + (is_shared ? 7 : 0));
     CHECK(shared.size() <= Keepsake::share_limit(*trainer));
 
     Keepsake newcomer = keepsake({.every = 0s, .is_shared = is_shared});
-    newcomer.adopt(shared);
+    newcomer.adopt(shared, optim::Heir::newcomer);
     Visit other(path, 0, "");
     const auto another = greet(newcomer);
     CHECK(other.client->values()[kCount] == 7);
@@ -169,7 +169,7 @@ TEST_CASE_FIXTURE(Fixture, "Shared bytes that are too short or of other tensors 
   };
   for (const Payload& shared : {Payload(), bytes(9, 8), bytes(UINT64_MAX, 8), bytes(4, 4),
                                 Payload::copy_of(std::vector<std::byte>(7))}) {
-    keepsake.adopt(shared);
+    keepsake.adopt(shared, optim::Heir::newcomer);
     Visit visit(path, 5, "");
     const auto trainer = greet(keepsake);
     CHECK(visit.client->values()[kCount] == 5);

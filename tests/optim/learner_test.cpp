@@ -415,7 +415,7 @@ TEST_CASE("A foundation and another start leave nothing of what was before") {
   bowl.evaluations = 0;
   run();
   CHECK(bowl.evaluations == 0);  // no step is longer than those before
-  learner.restart({});
+  learner.restart({}, Heir::newcomer);
   bowl.drawn.clear();
   CHECK(run() == first);
   CHECK(std::exchange(bowl.evaluations, 0) > 0);

@@ -40,8 +40,8 @@ clients/c:
 declare -A files=(
   [optim/job]='optim/job\.'
   [optim/registry]='optim/algorithms/registry\.h'
-  [optim/options]='optim/(options|learning_rate|snapshot)\.'
-  [optim/trainer]='optim/trainer\.'
+  [optim/options]='optim/(options|learning_rate|state|snapshot)\.'
+  [optim/trainer]='optim/(trainer|saved_state)\.'
   [models]='models/[a-z_]+\.'
   [gossip]='gossip/[a-z_]+\.'
 )
