@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "gossip/checkpoint.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
 
@@ -49,8 +50,18 @@ struct LeaveCommand {};
 // its place and its edges, answers newcomers, and the rounds of its neighbours do not wait for it.
 struct PauseCommand {};
 struct ResumeCommand {};
+// Save after the round under way; with `fleet` every node after one round that is still to come.
+struct CheckpointCommand {
+  bool fleet = false;
+};
+// The answer to a Save.
+struct Saved {
+  std::string problem = {};      // why the checkpoint is not on the disk; empty: it is
+  std::uint64_t generation = 0;  // its number there
+  std::uint64_t bytes = 0;       // what it takes there
+};
 using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand,
-                           LeaveCommand, PauseCommand, ResumeCommand>;
+                           LeaveCommand, PauseCommand, ResumeCommand, CheckpointCommand, Saved>;
 
 // ---- outputs
 // The driver encodes the message (see transfer.h) and sends or drops it: nothing relies on arrival.
@@ -71,6 +82,11 @@ struct ConnectProbe {
 // The driver does the jobs in order, one at a time, and answers each with a Trained.
 struct Train {
   optim::Job job;
+};
+// The driver writes the checkpoint to its disk, beside all else, and answers with a Saved. There is
+// one at a time.
+struct Save {
+  Checkpoint checkpoint;
 };
 // One point of the convergence series: the state after a whole round.
 struct Progress {
@@ -109,6 +125,7 @@ struct Event {
     paused,
     resumed,
     finished,
+    saved,
     data,  // in what this node's data differ from the model
     problem
   };
@@ -119,7 +136,8 @@ struct Event {
 struct Stopped {
   std::string error = {};
 };
-using Output = std::variant<Send, Hangup, ConnectProbe, Train, Progress, Span, Event, Stopped>;
+using Output =
+    std::variant<Send, Hangup, ConnectProbe, Train, Save, Progress, Span, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

@@ -11,6 +11,7 @@
 #include "base/endpoint.h"
 #include "base/settings.h"
 #include "base/time.h"
+#include "gossip/checkpoint.h"
 #include "gossip/schedule.h"
 #include "optim/job.h"
 #include "topology/options.h"
@@ -75,6 +76,7 @@ struct Options {
   std::vector<Term> terms;  // the agreed keys of other layers
   Goal goal;
   std::uint64_t evaluate_every = 10;
+  CheckpointPlan checkpoint = {};
   // The part of its time that this node may spend on the exchange: the nodes choose how many local
   // steps a round has. Nothing: the trainer's options say how many.
   std::optional<double> exchange_share = {};

@@ -48,6 +48,8 @@ std::string_view name(Phase phase) {
       return "finished";
     case Phase::left:
       return "left";
+    case Phase::resumed:
+      return "resumed";
   }
   return "";
 }

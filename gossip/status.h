@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "gossip/checkpoint.h"
 #include "gossip/fleet.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
@@ -86,6 +87,7 @@ struct Status {
   std::vector<std::string> reasons;   // why the node is not training normally
   std::vector<std::string> warnings;  // those reasons that a user can act on
   RunStatus run;
+  CheckpointStatus checkpoint;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
   // What a round of averaging lately left of a disagreement; see MixingMeter.

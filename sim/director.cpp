@@ -55,7 +55,7 @@ void Director::begin_fault(const Fault& fault) {
     case FaultKind::leave:
       return world_->leave(node);
     case FaultKind::halt:
-      return world_->halt(node, true);
+      return world_->tell(node, gossip::PauseCommand{});
     case FaultKind::join:
       return start(node);
     default:
@@ -73,7 +73,7 @@ void Director::end_fault(const Fault& fault) {
     case FaultKind::leave:
       return start(fault.nodes.front());
     case FaultKind::halt:
-      return world_->halt(fault.nodes.front(), false);
+      return world_->tell(fault.nodes.front(), gossip::ResumeCommand{});
     default:
       return set_weather();
   }

@@ -3,7 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/checkpoint.h"
 
 namespace starling::sim {
 
@@ -33,8 +39,29 @@ class Disk {
   }
   DiskState state() const { return state_; }
 
+  // ---- checkpoints
+  // How long it takes to write one. What is being written when the node ends is lost.
+  Duration write_time = std::chrono::milliseconds(5);
+  // Why it writes none; empty: it does.
+  std::string fault = {};
+  // Of all lives, oldest first.
+  const std::vector<std::shared_ptr<const gossip::Checkpoint>>& checkpoints() const {
+    return checkpoints_;
+  }
+  void save(gossip::Checkpoint checkpoint) {
+    checkpoints_.push_back(std::make_shared<const gossip::Checkpoint>(std::move(checkpoint)));
+  }
+  // The newest does not read; null: none is left.
+  void spoil_newest() {
+    if (!checkpoints_.empty()) checkpoints_.pop_back();
+  }
+  std::shared_ptr<const gossip::Checkpoint> newest() const {
+    return checkpoints_.empty() ? nullptr : checkpoints_.back();
+  }
+
  private:
   std::optional<std::uint64_t> saved_, before_;
+  std::vector<std::shared_ptr<const gossip::Checkpoint>> checkpoints_;
   DiskState state_ = DiskState::whole;
 };
 

@@ -71,11 +71,12 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
+  const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;
   ++self.life;
   self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
-  self.core = std::make_unique<gossip::Node>(born, now_);
+  self.core = std::make_unique<gossip::Node>(born, now_, before);
   self.trainer = make_trainer_(node);
   self.cutter = {};
   self.busy_until = now_;
@@ -106,11 +107,10 @@ void World::leave(std::size_t node) {
   step(node, gossip::LeaveCommand{});
 }
 
-void World::halt(std::size_t node, bool is_halted) {
+void World::tell(std::size_t node, gossip::Input command) {
   if (!runs(node)) return;
-  if (!is_halted) return step(node, gossip::ResumeCommand{});
-  ++counts_.halted;
-  step(node, gossip::PauseCommand{});
+  counts_.halted += std::holds_alternative<gossip::PauseCommand>(command);
+  step(node, std::move(command));
 }
 
 void World::pause(std::size_t node, Time until) {
@@ -239,6 +239,18 @@ void World::happen(Refusal& refusal) {
   step(refusal.node, gossip::Refused{refusal.at});
 }
 
+void World::happen(Written& written) {
+  Participant& self = nodes_[written.node];
+  if (!self.core || self.life != written.life || waits(written.node, written)) return;
+  gossip::Saved saved{.problem = self.disk.fault};
+  if (saved.problem.empty()) {
+    self.disk.save(*written.checkpoint);
+    saved.generation = self.disk.checkpoints().size();
+  }
+  note(7, written.node, written.checkpoint->round);
+  step(written.node, std::move(saved));
+}
+
 void World::happen(Action& action) {
   note(4, 0, 0);
   action.act();
@@ -271,6 +283,10 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
       queue_.push(now_, Look{node, nodes_[node].life, probe->at, now_ + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
+    else if (auto* save = std::get_if<gossip::Save>(&output))
+      queue_.push(now_ + nodes_[node].disk.write_time,
+                  Written{node, nodes_[node].life,
+                          std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
     else if (std::holds_alternative<gossip::Stopped>(output))
       end(node);  // it has said all it had to say
   }

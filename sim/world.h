@@ -56,13 +56,14 @@ class World {
   World(Options options, TrainerFactory make_trainer);
 
   // ---- what happens to nodes, now
-  // A node that does not run starts, with the incarnation that its disk says and a new trainer.
+  // A node that does not run starts, with the incarnation and the newest checkpoint that its disk
+  // holds and a new trainer.
   // By default with node_options() of it.
   void start(std::size_t node, std::optional<gossip::Options> options = {});
   void crash(std::size_t node);  // ends without a word
   void leave(std::size_t node);  // says goodbye
-  // Its user pauses its training, or resumes it.
-  void halt(std::size_t node, bool is_halted);
+  // Its user tells it something: to pause its training, to resume it, to save.
+  void tell(std::size_t node, gossip::Input command);
   // Until then it handles nothing, as after SIGSTOP; what comes in waits and is handled then.
   void pause(std::size_t node, Time until);
   // What it runs on, and what came of it in this life.
@@ -134,10 +135,16 @@ class World {
     std::uint64_t life;
     Endpoint at;
   };
+  // The disk has written, or failed to.
+  struct Written {
+    std::size_t node;
+    std::uint64_t life;
+    std::shared_ptr<const gossip::Checkpoint> checkpoint;
+  };
   struct Action {
     std::function<void()> act;
   };
-  using Event = std::variant<Wake, Delivery, JobDone, Look, Refusal, Action>;
+  using Event = std::variant<Wake, Delivery, JobDone, Look, Refusal, Written, Action>;
 
   void next_event();
   // Puts an event of a node that is paused behind the end of the pause.
@@ -149,6 +156,7 @@ class World {
   void happen(JobDone& job);
   void happen(Look& look);
   void happen(Refusal& refusal);
+  void happen(Written& written);
   void happen(Action& action);
   void end(std::size_t node);
   std::uint64_t clock() const;

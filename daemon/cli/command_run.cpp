@@ -21,6 +21,7 @@
 #include "daemon/cli/setting_sources.h"
 #include "daemon/cli/sites.h"
 #include "daemon/process/board.h"
+#include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/log.h"
 #include "daemon/process/loop.h"
@@ -105,9 +106,24 @@ struct Daemon {
   std::unique_ptr<TrainingThread> training;
   Board board;
   std::unique_ptr<PeerKeeper> peers;
+  std::unique_ptr<CheckpointDisk> disk;              // null: nothing outlives the process
+  std::shared_ptr<const gossip::Checkpoint> before;  // to go on from; null: there is none
   std::unique_ptr<HttpServer> http;
   Identity identity;
 };
+
+// A node that goes on from a checkpoint waits for those that trained with it then.
+Result<void> find_checkpoint(Daemon& daemon, Config& config) {
+  const std::string path = config.data_dir + "/checkpoints";
+  auto disk = CheckpointDisk::open(path, config.checkpoint_keep);
+  if (!disk) return fail("node.data-dir = \"{}\": {}", config.data_dir, disk.error().text);
+  daemon.disk = *std::move(disk);
+  config.node.checkpoint = {config.checkpoint_rounds, config.checkpoint_every, true};
+  if (!config.resumes) return {};
+  daemon.before = daemon.disk->load();
+  if (daemon.before) config.node.expect = std::max(config.node.expect, daemon.before->members);
+  return {};
+}
 
 // What the lives before left: name and incarnation go on, and whom they met is asked first.
 Result<void> remember(Daemon& daemon, Config& config) {
@@ -121,7 +137,7 @@ Result<void> remember(Daemon& daemon, Config& config) {
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
   daemon.peers = std::make_unique<PeerKeeper>(std::move(state), daemon.board);
-  return {};
+  return find_checkpoint(daemon, config);
 }
 
 bool is_external(const Config& config) {
@@ -214,10 +230,11 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 }
 
 std::string run_loop(Daemon& daemon, const Config& config) {
-  gossip::Node node(config.node, now());
+  gossip::Node node(config.node, now(), std::exchange(daemon.before, nullptr));
   Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
   if (daemon.external)
     loop.set_trainer([external = daemon.external.get()] { return external->status(); });
+  if (daemon.disk) loop.set_disk(*daemon.disk);
   loop.set_warnings(doubts(config, schema()));
   running_loop = &loop;
   std::string error = loop.run(config.stays);

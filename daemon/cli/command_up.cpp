@@ -16,6 +16,7 @@
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/external_run.h"
 #include "daemon/cli/fleet.h"
+#include "daemon/cli/fleet_folder.h"
 #include "daemon/cli/fleet_view.h"
 #include "daemon/cli/frame.h"
 #include "daemon/cli/screen.h"
@@ -57,6 +58,7 @@ const CommandOption kUpOptions[] = {
     {"config,c", "configuration file", true},
     {"output", "file that gets the model", true},
     {"from", "file of a model to start from", true},
+    {"resume", "node.data-dir of an earlier starling up to go on from", true},
     {"trainer", "command that trains a model of your own, started beside each node", true},
     {"keep", "keep running after the goal", false},
     {"json", "print one JSON document", false},
@@ -89,6 +91,15 @@ Result<Sites> check_learning(const Config& config, std::size_t nodes) {
   return sites;
 }
 
+// Each node's own files, where they are numbered.
+void name_sites(const models::DataOptions& data, const Settings& settings, FleetOptions& fleet) {
+  for (std::size_t index = 0; has_sites(data) && index < fleet.nodes; ++index) {
+    const models::DataOptions own = site_options(data, index);
+    fleet.site_arguments.push_back({"--data.path=" + own.path, "--data.test-path=" + own.test_path,
+                                    "--data.shard=" + settings.text("data.shard")});
+  }
+}
+
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
@@ -105,7 +116,6 @@ Result<Plan> make_plan(const CommandLine& line) {
   TRY(plan.config, read_config(settings, std::move(mistakes)));
   plan.fleet.nodes = static_cast<std::size_t>(*nodes);
   TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
-  const models::DataOptions& data = plan.config.learner.data;
   TRY(plan.sites, check_learning(plan.config, plan.fleet.nodes));
   plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
@@ -117,18 +127,15 @@ Result<Plan> make_plan(const CommandLine& line) {
   }
   if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
-  for (std::size_t index = 0; has_sites(data) && index < plan.fleet.nodes; ++index) {
-    const models::DataOptions own = site_options(data, index);
-    plan.fleet.site_arguments.push_back({"--data.path=" + own.path,
-                                         "--data.test-path=" + own.test_path,
-                                         "--data.shard=" + settings.text("data.shard")});
-  }
+  name_sites(plan.config.learner.data, settings, plan.fleet);
   plan.fleet.first_http = plan.config.listen_http;
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
+  if (plan.fleet.data_dir.empty()) return plan;
+  TRY_DO(keep_fleet(plan.fleet.data_dir, plan.fleet.nodes, settings));
   return plan;
 }
 
@@ -442,6 +449,9 @@ int command_up(std::span<const std::string> arguments) {
   if (line->has("help")) return print_help("up");
   if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
   name_trainer(*line);
+  if (const auto folder = line->value("resume"))
+    if (const auto recalled = recall_fleet(*folder, *line); !recalled)
+      return wrong_usage(recalled.error().text);
   if (!line->positional.empty())
     return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
   const auto plan = make_plan(*line);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/bindings.h"
+#include "base/text.h"
 #include "daemon/cli/algorithm_choice.h"
 #include "daemon/cli/edge_list.h"
 #include "daemon/cli/legality.h"
@@ -82,6 +84,40 @@ void bind_addresses(Bindings<Config>& all) {
             "beside localhost and addresses; separated by commas");
 }
 
+// "60s", "90" and "500 rounds".
+Result<void> read_interval(const std::string& text, Config& config) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string unit(trim(std::string_view(text).substr(digits)));
+  const auto number = parse_number(text.substr(0, digits));
+  const bool is_time = unit.empty() || unit == "s", is_count = unit == "rounds" || unit == "round";
+  const bool is_whole = number && *number == std::floor(*number);
+  if (!number || *number < 0 || *number > 1e9 || !(is_time || (is_count && is_whole)))
+    return fail(
+        "\"{}\"; expected seconds or rounds, such as 60s, 0.1s or 500 rounds; 0: only when "
+        "asked for, in a pause and at the end",
+        text);
+  config.checkpoint_rounds = is_count ? static_cast<std::uint64_t>(*number) : 0;
+  config.checkpoint_every = is_count ? Duration{} : from_seconds(*number);
+  return {};
+}
+
+void bind_checkpoint(Bindings<Config>& all) {
+  using enum Scope;
+  all.add({"checkpoint.every", "60s",
+           "time or rounds between two checkpoints in node.data-dir, such as 60s or 500 rounds; 0: "
+           "only when asked for, in a pause and at the end; larger: kill -9 loses more; smaller: "
+           "more copies of the state, one of which takes as long as reading it once"},
+          [](Reader& reader, Config& config) {
+            if (const auto read = read_interval(reader.text("checkpoint.every"), config); !read)
+              reader.mistake("checkpoint.every", read.error().text);
+          })
+      .bind("checkpoint.keep", &Config::checkpoint_keep, Whole{1, 1000}, own,
+            "checkpoints that stay on the disk; more bear more damaged ones and take more room")
+      .bind("checkpoint.resume", &Config::resumes, OneOf{kFlagNames}, own,
+            "go on from the newest checkpoint in node.data-dir; no: begin afresh, and write behind "
+            "those that are there");
+}
+
 void bind_trainer(Bindings<Config>& all) {
   using enum Scope;
   all.bind("trainer.command", &Config::trainer_command, Text{}, own,
@@ -104,6 +140,7 @@ const Bindings<Config>& bindings() {
     Bindings<Config> all;
     bind_node(all);
     bind_addresses(all);
+    bind_checkpoint(all);
     bind_trainer(all);
     return all;
   }();

@@ -23,6 +23,11 @@ struct Config {
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;  // what outlives the process; empty: nothing does
+  // Between two checkpoints, as rounds or as time; both 0: none but at the end.
+  std::uint64_t checkpoint_rounds = 0;
+  Duration checkpoint_every = std::chrono::seconds(60);
+  std::size_t checkpoint_keep = 3;  // generations
+  bool resumes = true;              // from the newest checkpoint in data_dir
   std::string trainer_socket;   // path; empty: the default
   std::string trainer_command;  // that the daemon starts; empty: the trainer comes by itself
   Duration trainer_save_every = std::chrono::seconds(60);  // 0: never

@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 23> kTopics = {{
+constexpr std::array<Topic, 24> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -63,6 +63,8 @@ goal is trained for 2,000 rounds, with settings that suit tables, and a line say
   -n N               nodes
 {configuring}  --output FILE      the file that gets the model (starling-model.safetensors)
   --from MODEL       start from the file of a model
+  --resume DIR       go on from the checkpoints and with the settings of an earlier starling up
+                     with --node.data-dir=DIR; keys given here count instead
   --keep             let the nodes run on after the goal
   --json             print the summary as one JSON document, and nothing else
 
@@ -339,6 +341,24 @@ Example: let the whole fleet rest, and go on
   starling pause --all
   starling resume --all
 {exits})"},
+    {"checkpoint", "tell a node, or all of them, to save",
+     R"(Usage: starling checkpoint [--fleet] [--wait] [--api URL] [--json]
+
+Tells a running node to save its state in the folder that its node.data-dir names, after the round
+under way. A node also saves by itself, as checkpoint.every says, in a pause and at its end; started
+again with that folder it goes on from the newest checkpoint.
+{asking}  --fleet              every node saves after one round, on which the nodes agree; a fleet
+                       that is started again from that goes on as if it had never stopped
+  --wait               until the checkpoint, or that of every node, is on the disk
+  --timeout S          how long to wait at most; default 600
+  --json               print one JSON document, and nothing else
+
+Example: save all nodes before the machines are switched off
+
+  starling checkpoint --fleet --wait
+
+Exit codes: 0 saved, or told to without --wait; 1 not saved, 2 wrong usage, 4 no node answers.
+)"},
     {"resume", "tell a paused node to train on",
      R"(Usage: starling resume [--all] [--api URL] [--json]
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/cli/command_checkpoint.h"
 #include "daemon/cli/command_config.h"
 #include "daemon/cli/command_data.h"
 #include "daemon/cli/command_doctor.h"
@@ -49,6 +50,7 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"export", command_export},
                                  {"config", command_config},
                                  {"doctor", command_doctor},
+                                 {"checkpoint", command_checkpoint},
                                  {"version", command_version},
                                  {"--version", command_version},
                                  {"help", command_help},

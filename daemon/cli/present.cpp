@@ -147,12 +147,35 @@ std::string sentence_lines(const json& status) {
   return text;
 }
 
+std::string checkpoint_line(const json& checkpoint) {
+  Phrase saved;
+  saved.add("round ", number(checkpoint, "round"), count);
+  saved.add("generation ", number(checkpoint, "generation"), count);
+  saved.add("", number(checkpoint, "bytes"), human_bytes);
+  saved.add("", number(checkpoint, "age_s"), human_duration, " ago");
+  if (checkpoint.contains("problem")) saved.add(word(checkpoint, "problem"));
+  return line("checkpoint", saved.text());
+}
+
 std::string status_text(const json& status) {
   return node_lines(part(status, "node")) + sentence_lines(status) +
-         run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status);
+         run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status) +
+         checkpoint_line(part(status, "checkpoint"));
 }
 
 // ---- fleet
+
+// Who has not saved the round that all save.
+std::string saved_line(const json& checkpoint) {
+  if (!checkpoint.is_object() || checkpoint.empty()) return {};
+  Phrase saved;
+  saved.add("all save round ", number(checkpoint, "round"), count);
+  std::string missing;
+  for (const json& name : part(checkpoint, "missing"))
+    missing += (missing.empty() ? "" : " ") + printable(name.get<std::string>());
+  saved.add(missing.empty() ? "every node has" : "not yet " + missing);
+  return line("checkpoint", saved.text());
+}
 
 std::string fleet_text(const json& fleet) {
   struct Row {
@@ -183,7 +206,7 @@ std::string fleet_text(const json& fleet) {
   const auto age = number(fleet, "age_s");
   const auto sentence = wrap_words(word(fleet, "summary"), display_width());
   return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
-         line("consensus", consensus.text()) +
+         line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
          (age ? fmt::format("smallest and largest are of {} ago\n", human_duration(*age)) : "");
 }
 

@@ -47,7 +47,7 @@ struct Model {
 
 // As the node takes them.
 using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
-                             gossip::ResumeCommand>;
+                             gossip::ResumeCommand, gossip::CheckpointCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
 
 class Board {

@@ -2,42 +2,30 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
+#include <utility>
 
 namespace starling::daemon {
 
 std::string_view name(gossip::Event::Kind kind) {
   using Kind = gossip::Event::Kind;
-  switch (kind) {
-    case Kind::joined:
-      return "joined";
-    case Kind::suspected:
-      return "suspected";
-    case Kind::cleared:
-      return "cleared";
-    case Kind::died:
-      return "died";
-    case Kind::left:
-      return "left";
-    case Kind::edge_opened:
-      return "edge_opened";
-    case Kind::edge_closed:
-      return "edge_closed";
-    case Kind::averaged:
-      return "averaged";
-    case Kind::started:
-      return "started";
-    case Kind::paused:
-      return "paused";
-    case Kind::resumed:
-      return "resumed";
-    case Kind::finished:
-      return "finished";
-    case Kind::data:
-      return "data";
-    case Kind::problem:
-      return "problem";
-  }
-  return "event";
+  static constexpr std::pair<Kind, std::string_view> kNames[] = {{Kind::joined, "joined"},
+                                                                 {Kind::suspected, "suspected"},
+                                                                 {Kind::cleared, "cleared"},
+                                                                 {Kind::died, "died"},
+                                                                 {Kind::left, "left"},
+                                                                 {Kind::edge_opened, "edge_opened"},
+                                                                 {Kind::edge_closed, "edge_closed"},
+                                                                 {Kind::averaged, "averaged"},
+                                                                 {Kind::started, "started"},
+                                                                 {Kind::paused, "paused"},
+                                                                 {Kind::resumed, "resumed"},
+                                                                 {Kind::finished, "finished"},
+                                                                 {Kind::saved, "saved"},
+                                                                 {Kind::data, "data"},
+                                                                 {Kind::problem, "problem"}};
+  const auto found = std::ranges::find(kNames, kind, &std::pair<Kind, std::string_view>::first);
+  return found == std::end(kNames) ? "event" : found->second;
 }
 
 namespace {

@@ -53,12 +53,8 @@ std::string Loop::run(bool stays) {
     const bool looks_often = connect_prober_.is_waiting() || (finished_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
-    const std::array wakes{training_.descriptor(), wake_.descriptor(), names_.descriptor()};
-    transport_.poll(std::clamp(until, Duration::zero(), longest), wakes, received);
-    take_trained();
-    take_connect_probes();
-    take_names();
-    take_commands();
+    transport_.poll(std::clamp(until, Duration::zero(), longest), wakes(), received);
+    take_all();
     const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
     if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
@@ -70,6 +66,19 @@ std::string Loop::run(bool stays) {
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
   return error_;
+}
+
+std::array<int, 4> Loop::wakes() const {
+  return {training_.descriptor(), wake_.descriptor(), names_.descriptor(),
+          disk_ ? disk_->descriptor() : wake_.descriptor()};
+}
+
+void Loop::take_all() {
+  take_trained();
+  take_connect_probes();
+  take_names();
+  take_saved();
+  take_commands();
 }
 
 void Loop::take_trained() {
@@ -130,6 +139,11 @@ void Loop::take_names() {
     else
       feed(gossip::Resolved{finding.at, finding.at, finding.address.error().text});
   }
+}
+
+void Loop::take_saved() {
+  if (!disk_) return;
+  if (auto saved = disk_->take_saved(); saved && !stopped_) feed(*std::move(saved));
 }
 
 void Loop::act(gossip::Event& event) {

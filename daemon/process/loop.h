@@ -2,6 +2,7 @@
 // perform what the node asks for, and pin the status to the board.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "daemon/process/board.h"
+#include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
@@ -32,6 +34,9 @@ class Loop {
   // Where the model is that of a trainer of the user's own: what is known of it.
   void set_trainer(std::function<TrainerStatus()> trainer) { trainer_ = std::move(trainer); }
 
+  // Where the node's checkpoints go. REQUIRES one where the node keeps any.
+  void set_disk(CheckpointDisk& disk) { disk_ = &disk; }
+
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
   // Empty, or why it had to end.
@@ -49,6 +54,7 @@ class Loop {
   void act(gossip::Hangup& hangup);
   void act(gossip::ConnectProbe& probe);
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
+  void act(gossip::Save& save) { disk_->save(std::move(save.checkpoint)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Span& span) { board_.trace().add(span); }
   void act(gossip::Event& event);
@@ -57,9 +63,13 @@ class Loop {
   void publish();
   void tell_trainer(Snapshot& snapshot) const;
   void say_warnings();
+  // What ends a wait.
+  std::array<int, 4> wakes() const;
+  void take_all();
   void take_trained();
   void take_connect_probes();
   void take_names();
+  void take_saved();
   void take_commands();
 
   Identity identity_;
@@ -67,6 +77,7 @@ class Loop {
   Transport& transport_;
   TrainingThread& training_;
   Board& board_;
+  CheckpointDisk* disk_ = nullptr;
   Wake wake_;
   gossip::Cutter cutter_;
   ConnectProber connect_prober_;
@@ -74,7 +85,7 @@ class Loop {
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
   std::function<TrainerStatus()> trainer_;
-  Time next_look_{};                   // for warnings
+  Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
   std::string error_;  // why it had to stop

@@ -113,6 +113,36 @@ std::string safetensors(std::span<const optim::ParameterBlock> places,
   return text;
 }
 
+Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file) {
+  std::uint64_t length = 0;
+  if (file.size() < sizeof(length)) return fail("is no safetensors file: it has no header");
+  file.copy_to(0, std::as_writable_bytes(std::span(&length, 1)));
+  const std::size_t behind = file.size() - sizeof(length);
+  if (length > std::min<std::uint64_t>(kSafetensorsHeaderLimit, behind))
+    return fail("is no safetensors file: its header would have {} bytes", length);
+  std::string text(length, '\0');
+  file.copy_to(sizeof(length), std::as_writable_bytes(std::span(text)));
+  const json header = json::parse(text, nullptr, false);
+  if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
+  const std::size_t first = sizeof(length) + length;
+  std::vector<PlacedTensor> tensors;
+  for (const auto& [name, entry] : header.items()) {
+    if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
+    if (name == "__metadata__") continue;
+    const auto extents = sizes_of(entry.value("shape", json()));
+    const auto range = sizes_of(entry.value("data_offsets", json()));
+    const json type = entry.value("dtype", json());
+    if (!extents || !range || range->size() != 2 || !type.is_string())
+      return fail("tensor {} has no shape, no offsets or no dtype", name);
+    if (range->front() > range->back() || range->back() > file.size() - first)
+      return fail("tensor {} lies at bytes {} to {} of {}", name, range->front(), range->back(),
+                  file.size() - first);
+    tensors.push_back({name, type.get<std::string>(), *extents, first + range->front(),
+                       range->back() - range->front()});
+  }
+  return tensors;
+}
+
 Result<Safetensors> read_safetensors(std::string_view bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof(length)) return fail("is no safetensors file: it has no header");

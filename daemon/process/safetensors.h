@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/payload.h"
 #include "base/result.h"
 #include "models/nets/model_card.h"
 #include "models/nets/model_options.h"
@@ -31,6 +32,15 @@ std::string safetensors_head(std::span<const FileTensor> tensors,
 std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,
                         const std::map<std::string, std::string>& metadata);
+
+// Where a tensor lies in a file.
+struct PlacedTensor {
+  std::string name, type;
+  std::vector<std::size_t> extents;
+  std::size_t begin = 0, bytes = 0;  // in the file
+};
+// What the head of a file says, which is outside data; tensors of any type, each within the file.
+Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file);
 
 struct Tensor {
   std::vector<std::size_t> extents;

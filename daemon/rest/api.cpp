@@ -111,7 +111,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 18> kRoutes;
+  static const std::array<Route, 19> kRoutes;
 
   // What `answer` makes of the value, at once or when it is there.
   template <class Asked, class Answer>
@@ -303,6 +303,23 @@ class Api {
     return command(gossip::JoinCommand{*seed});
   }
 
+  // Of this node, or with {"fleet": true} of all.
+  HttpResponse checkpoint(const HttpRequest& request) {
+    gossip::CheckpointCommand what;
+    if (!request.body.empty()) {
+      if (!is_json(request.content_type)) return not_json(request);
+      const json body = json::parse(request.body, nullptr, false);
+      const bool is_sound =
+          body.is_object() && (!body.contains("fleet") || body["fleet"].is_boolean());
+      if (!is_sound) return bad_request("expected no body, {} or {\"fleet\": true}");
+      what.fleet = body.value("fleet", false);
+    }
+    if (!snapshot_->status.checkpoint.is_kept)
+      return error_response(409, "not_kept",
+                            "this node keeps no checkpoints: node.data-dir names no folder");
+    return command(what);
+  }
+
   // A command that says all by its path.
   template <class What>
   HttpResponse plain_command(const HttpRequest& request) {
@@ -349,7 +366,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 18> Api::kRoutes = {{
+constexpr std::array<Api::Route, 19> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
@@ -367,6 +384,7 @@ constexpr std::array<Api::Route, 18> Api::kRoutes = {{
     {"/v1/join", "POST", Access::changes, false, &Api::join},
     {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
     {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
+    {"/v1/checkpoint", "POST", Access::changes, false, &Api::checkpoint},
     {"/v1/resume", "POST", Access::changes, false, &Api::plain_command<gossip::ResumeCommand>},
 }};
 

@@ -49,12 +49,22 @@ json fleet_json(const Snapshot& snapshot) {
   json distance = nullptr;
   if (fleet.distance && std::isfinite(*fleet.distance))
     distance = {{"value", *fleet.distance}, {"error", fleet.distance_error}};
+  // Who has saved the round that all save together, or a later one.
+  const std::uint64_t agreed = status.checkpoint.fleet_round.value_or(0);
+  json checkpoint = nullptr;
+  if (agreed > 0) {
+    json missing = json::array();
+    for (const gossip::MemberStatus& member : status.members)
+      if (member.liveness <= gossip::Liveness::suspect && member.member.saved < agreed)
+        missing.push_back(member.member.name);
+    checkpoint = {{"round", agreed}, {"missing", missing}};
+  }
   return {{"summary", gossip::sentence(status)},
           {"nodes", count([](gossip::Phase) { return true; })},
           {"training", training},
           {"paused", paused},
           {"finished", finished},
-          {"joining", in(gossip::Phase::joining)},
+          {"joining", in(gossip::Phase::joining) + in(gossip::Phase::resumed)},
           {"degraded", static_cast<std::size_t>(std::lround(degraded))},
           {"loss", spread_json(fleet, Quantity::loss)},
           {"accuracy", spread_json(fleet, Quantity::accuracy)},
@@ -63,6 +73,7 @@ json fleet_json(const Snapshot& snapshot) {
           {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, running)},
           {"computing", spread_json(fleet, Quantity::compute_share)},
           {"consensus_distance", distance},
+          {"checkpoint", checkpoint},
           {"age_s", seconds(fleet.extremes_age)}};
 }
 

@@ -62,6 +62,20 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   return object;
 }
 
+json checkpoint_json(const gossip::CheckpointStatus& checkpoint, Time now) {
+  json object = {{"kept", checkpoint.is_kept}, {"writing", checkpoint.is_writing}};
+  if (checkpoint.round) {
+    object["round"] = *checkpoint.round;
+    object["generation"] = checkpoint.generation;
+    object["bytes"] = checkpoint.bytes;
+    object["age_s"] = seconds(now - checkpoint.saved_at);
+    object["took_s"] = seconds(checkpoint.took);
+  }
+  if (checkpoint.fleet_round) object["fleet_round"] = *checkpoint.fleet_round;
+  if (!checkpoint.problem.empty()) object["problem"] = checkpoint.problem;
+  return object;
+}
+
 json liveness_counts(std::span<const gossip::MemberStatus> members) {
   json counts;
   for (const auto liveness : {gossip::Liveness::alive, gossip::Liveness::suspect,
@@ -154,6 +168,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
         {"wait_s", seconds(status.wait)},
         {"network_wait_s", seconds(status.network_wait)},
         {"mix_s", seconds(status.mix)}}},
+      {"checkpoint", checkpoint_json(status.checkpoint, snapshot.now)},
       {"rejected", status.rejected},
       {"rejected_messages", rejected_json(status)}};
   if (snapshot.trainer) document["trainer"] = trainer_json(*snapshot.trainer);
@@ -176,6 +191,7 @@ json members_json(const Snapshot& snapshot) {
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
     if (member.round > 0) put(object, "loss", member.loss);
+    if (member.saved > 0) object["saved_round"] = member.saved;
     members.push_back(std::move(object));
   }
   return {{"members", std::move(members)}};

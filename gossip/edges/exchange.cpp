@@ -36,12 +36,19 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   if (offered_round_ > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
+// The neighbour's state. The first vector to one that is new stands for the steps from now on.
+Neighbor& Exchange::meet(NodeId peer) {
+  const auto [item, is_new] = neighbors_.try_emplace(peer);
+  if (is_new) item->second.offered_path = path_;
+  return item->second;
+}
+
 // Offers to those whose edge opened after the offer of this round.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
   for (const auto& [peer, link] : links.all()) {
     if (!link.active || view_of(link).was_offered) continue;
     // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
-    if (!neighbors_.contains(peer)) neighbors_[peer].late = true;
+    if (!neighbors_.contains(peer)) meet(peer).late = true;
     if (!is_paired(link)) send_offer(now, link, out);
   }
 }

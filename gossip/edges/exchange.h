@@ -86,7 +86,9 @@ class Exchange {
   void describe(Time now, const Links& links, Status& status) const;
 
  private:
+  friend class EdgeMemory;
   // ---- rounds
+  Neighbor& meet(NodeId peer);
   Turn turn() const;
   StreamView view_of(const Link& link) const;
   std::vector<StreamView> views(const Links& links) const;

@@ -154,7 +154,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   const auto found = links.all().find(from.sender);
   if (found == links.all().end()) return;
   const Link& link = found->second;
-  Neighbor& neighbor = neighbors_[from.sender];
+  Neighbor& neighbor = meet(from.sender);
   neighbor.received_bytes += bytes;
   // The peer's end may be active a moment before this one, so its epoch counts, not link.active.
   if (!is_current(from, message, link)) {

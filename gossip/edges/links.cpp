@@ -20,11 +20,14 @@ constexpr Duration kMeasureEvery = std::chrono::seconds(5);
 }  // namespace
 
 std::uint64_t Link::edge_id() const {
+  if (is_resumed) return memory.edge;
   return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
 }
 
-Links::Links(const Options& options)
-    : options_(options), last_epoch_(mix64(options.incarnation) >> 32) {}
+Links::Links(const Options& options, const std::vector<KeptEdge>& memory)
+    : options_(options), last_epoch_(mix64(options.incarnation) >> 32) {
+  for (const KeptEdge& edge : memory) memory_[edge.peer] = edge;
+}
 
 void Links::open(std::uint64_t schema, const std::string& layout) {
   schema_ = schema;
@@ -64,11 +67,23 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
     link.bulk = member->bulk;
     link.pause = options_.timing.retry;
     link.next_hello = now;
+    if (const auto memory = memory_.extract(peer)) link.memory = memory.mapped();
+  }
+}
+
+// The peer may have heard the claim already, so the opening that it was made for ends too.
+void Links::forget(Time now, bool all) {
+  memory_.clear();
+  for (auto& [peer, link] : links_) {
+    if (link.memory.claim == 0 || (link.active && !all)) continue;
+    begin_anew(link);
+    link.next_hello = now;
   }
 }
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
-  out.send(link.control, Hello{link.epoch, echo, schema_, view_, link.clock.stamps(now)});
+  out.send(link.control,
+           Hello{link.epoch, echo, schema_, view_, link.memory.claim, link.clock.stamps(now)});
 }
 
 void Links::tell_view(Time now, std::uint64_t view, Outbox& out) {
@@ -103,17 +118,22 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
+  // Vectors may have been averaged since it went on from what this end remembers.
+  if (is_new && link.is_resumed) begin_anew(link);
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
   link.peer_view = hello.view;
   if (is_new) link.active = false;
-  if (hello.echo == link.epoch && !link.active) {
-    link.active = true;
-    link.next_hello = now + kMeasureEvery;
-    out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
-  }
+  if (hello.echo == link.epoch && !link.active) activate(now, link, hello.claim, out);
   // The peer does not know this end's epoch yet, or this end has just learned the peer's.
   if (is_new || hello.echo != link.epoch) say_hello(now, link, link.peer_epoch, out);
+}
+
+void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
+  link.active = true;
+  link.is_resumed = claim != 0 && claim == link.memory.claim;
+  link.next_hello = now + kMeasureEvery;
+  out.event(Event::Kind::edge_opened, fmt::format("edge to {} opened", link.name));
 }
 
 // The agreed keys are equal, but the peer's data give another model. Both ends send their model in
@@ -147,7 +167,8 @@ void Links::receive(const Envelope& from, const Bye& bye, Outbox& out) {
 // If the edge opens again, it has another edge id.
 void Links::begin_anew(Link& link) {
   ++version_;
-  link.active = false;
+  link.active = link.is_resumed = false;
+  link.memory = {};
   link.peer_epoch = 0;
   link.epoch = ++last_epoch_;
 }

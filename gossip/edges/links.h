@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "gossip/checkpoint.h"
 #include "gossip/edges/partners.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
@@ -40,17 +41,26 @@ struct Link {
   Duration pause{};
   std::optional<double> rtt_s;  // the shortest recent round trip of hellos
   PeerClock clock;
+  // What this node remembers of the edge from an earlier life, as long as this is its first opening
+  // since; the claim 0: nothing. And whether both ends go on from it.
+  KeptEdge memory = {};
+  bool is_resumed = false;
 
-  // Identifies this opening of the edge at this node; the peer's edge id differs.
+  // Identifies this opening of the edge at this node; the peer's edge id differs. One that goes on
+  // from an earlier life keeps the id of that.
   std::uint64_t edge_id() const;
 };
 
 class Links {
  public:
-  explicit Links(const Options& options);
+  // `memory`: what this node remembers of its edges from an earlier life. An edge goes on from that
+  // where its peer claims to have averaged the same pairs.
+  explicit Links(const Options& options, const std::vector<KeptEdge>& memory = {});
 
   // Sets the hash of the model, and the model in words. No hello is sent before.
   void open(std::uint64_t schema, const std::string& layout = {});
+  // What is remembered has an end; of edges that go on from it already only with `all`.
+  void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
   // From now on partners are these; null where the schedule exchanges with all neighbours.
@@ -86,6 +96,7 @@ class Links {
   std::uint64_t version() const { return version_; }
 
  private:
+  void activate(Time now, Link& link, std::uint64_t claim, Outbox& out);
   void begin_anew(Link& link);
   void refuse(Link& link, Outbox& out);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
@@ -98,6 +109,7 @@ class Links {
   // taken for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
+  std::map<NodeId, KeptEdge> memory_;  // of edges that were not wanted yet
   std::map<NodeId, Link> links_;
   std::shared_ptr<const Partners> partners_;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "base/prng.h"
 #include "gossip/wire/transfer.h"
 
 namespace starling::gossip {
@@ -31,9 +32,10 @@ void Sessions::for_each(Visit visit) {
 Sessions::Session& Sessions::open(const Link& link) {
   const auto [item, is_new] = open_.try_emplace(link.wanted.peer);
   Session& session = item->second;
+  // Whether the edge goes on from an earlier life is known once it is active.
+  session.edge = link.edge_id();
   if (!is_new) return session;
   session.peer = link.wanted.peer;
-  session.edge = link.edge_id();
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
@@ -134,10 +136,17 @@ Sessions::PairState Sessions::pairs(NodeId peer) const {
 std::vector<Sessions::Mixable> Sessions::take() {
   std::vector<Mixable> mixables;
   for_each([&](Session& session) {
-    for (EdgeLedger::Pair& pair : session.ledger.take())
+    for (EdgeLedger::Pair& pair : session.ledger.take()) {
+      session.taken ^= mix64(pair.index);
       mixables.push_back({session.peer, session.edge, std::move(pair)});
+    }
   });
   return mixables;
+}
+
+std::uint64_t Sessions::taken(NodeId peer) const {
+  const auto found = open_.find(peer);
+  return found == open_.end() ? 0 : found->second.taken;
 }
 
 bool Sessions::has_pairs() const {

@@ -55,6 +55,9 @@ class Sessions {
   PairState pairs(NodeId peer) const;
   // Returns the whole pairs of all sessions, each pair once.
   std::vector<Mixable> take();
+  // A hash of the numbers of all pairs that were taken of the open session with `peer`, in whatever
+  // order; 0 if there is none.
+  std::uint64_t taken(NodeId peer) const;
   // Whether take() would return any.
   bool has_pairs() const;
 
@@ -95,6 +98,7 @@ class Sessions {
     std::uint64_t epoch = 0, peer_epoch = 0;
     Endpoint bulk;  // of the peer
     EdgeLedger ledger;
+    std::uint64_t taken = 0;  // see Sessions::taken()
     Stream stream;
     std::uint64_t current = 0;        // the number of the last offer; 0: this end skipped the round
     std::uint64_t skipped_round = 0;  // the round of the last offer, if this end skipped it; else 0

@@ -154,12 +154,18 @@ Time Identity::deadline() const {
   return rival_ ? std::min(rival_->next_ask, rival_->heard + kRememberDuplicate) : kNever;
 }
 
-bool Identity::update(Phase phase, std::uint64_t round, double loss) {
-  self_.round = round;
-  self_.loss = loss;
-  if (self_.phase == phase) return false;
-  self_.phase = phase;
-  if (phase != Phase::joining) accepted();
+bool Identity::update(const Report& report) {
+  const bool saves_with_all =
+      report.save_at > 0 && report.saved >= report.save_at && self_.saved < report.save_at;
+  const bool is_news =
+      self_.phase != report.phase || self_.save_at != report.save_at || saves_with_all;
+  self_.round = report.round;
+  self_.loss = report.loss;
+  self_.saved = report.saved;
+  self_.save_at = report.save_at;
+  if (!is_news) return false;
+  self_.phase = report.phase;
+  if (report.phase != Phase::joining) accepted();
   if (!PLANTED(phase_untold)) ++self_.version;
   return true;
 }

@@ -39,8 +39,16 @@ class Identity {
   bool tick(Time now, Outbox& out);
   Time deadline() const;
 
-  // Sets what other members learn of this node. Returns whether that is news: the phase changed.
-  bool update(Phase phase, std::uint64_t round, double loss);
+  // What other members learn of this node; see Member.
+  struct Report {
+    Phase phase = Phase::joining;
+    std::uint64_t round = 0;
+    double loss = 0;
+    std::uint64_t saved = 0, save_at = 0;
+  };
+  // Returns whether that is news: the phase or the round to save at changed, or the node has saved
+  // what all nodes save together.
+  bool update(const Report& report);
   void leave();
 
   // This node is not accepted yet and a namesake may live: the node only announces itself.

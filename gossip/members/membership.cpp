@@ -34,7 +34,7 @@ auto age(const Member& member) {
 }
 
 bool contradicts(const Member& a, const Member& b) {
-  return a.phase != b.phase || a.agreement != b.agreement;
+  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at;
 }
 
 }  // namespace
@@ -308,6 +308,7 @@ void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
     out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
+  entry.member.saved = std::max(entry.member.saved, heard.saved);
   if (heard.round <= entry.member.round) return;
   entry.member.round = heard.round;
   entry.member.loss = heard.loss;
@@ -466,8 +467,8 @@ void Membership::leave(Outbox& out) {
     if (entry.is_present()) out.send(entry.member.control, goodbye);
 }
 
-void Membership::set_self(Phase phase, std::uint64_t round, double loss) {
-  if (!identity_.update(phase, round, loss)) return;
+void Membership::set_self(const Identity::Report& report) {
+  if (!identity_.update(report)) return;
   roster_.touch();
   if (!PLANTED(phase_untold)) add_news({self_record()});
 }

@@ -61,8 +61,8 @@ class Membership {
   // Tells all present members that this node leaves. Nothing is sent afterwards.
   void leave(Outbox& out);
 
-  // Sets what other members learn of this node. A new phase is news.
-  void set_self(Phase phase, std::uint64_t round, double loss);
+  // Sets what other members learn of this node.
+  void set_self(const Identity::Report& report);
 
   const Roster& roster() const { return roster_; }
   // A seed or another member has answered since the start.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/prng.h"
+#include "gossip/edges/edge_memory.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
@@ -17,6 +18,7 @@
 #include "gossip/node/gate.h"
 #include "gossip/node/neighborhood.h"
 #include "gossip/node/sampler.h"
+#include "gossip/node/saver.h"
 #include "gossip/node/startup.h"
 #include "gossip/node/strays.h"
 #include "gossip/node/training.h"
@@ -41,28 +43,36 @@ concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::sam
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: their share of the
 // mean may be lost.
-constexpr Duration kLeaveLimit = std::chrono::seconds(3);
+constexpr Duration kLeaveLimit = std::chrono::milliseconds(1200);
+// How long it then waits for its last checkpoint. Longer than a process manager waits before it
+// kills: no use. Smaller: a large model on a slow disk loses what was trained since the last one.
+constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
 
 }  // namespace
 
 // The parts, and what connects them. Every input goes to one part; then settle() lets each part see
 // the others once.
 struct Node::Parts {
-  Parts(const Options& given, Time now)
+  Parts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
       : options(given),
         gate(stable_hash(given.cluster), node_id(given.name)),
         outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
         membership(given, now),
         agreement(given),
-        links(given),
+        links(given, resumed ? resumed->edges : std::vector<KeptEdge>()),
         exchange(given),
-        startup(given, now),
+        startup(given, now, resumed),
         strays(given),
-        training(given, pace ? &*pace : nullptr),
+        saver(given.checkpoint, now),
+        training(given, pace ? &*pace : nullptr, &saver),
         sampler(given.timing.period),
         neighborhood(given.topology, given.schedule->is_matched) {
     gate.set_payload_limit(kUnknownModelBytesLimit);
     if (pace) extremes.wish(std::nullopt);
+    if (!resumed) return;
+    before = *resumed;
+    before->state = nullptr;  // for the trainer, and large
+    EdgeMemory::restore(*before, exchange);
   }
 
   // ---- inputs
@@ -79,6 +89,8 @@ struct Node::Parts {
   void on(Time now, const LeaveCommand&);
   void on(Time, const PauseCommand&) { training.pause(); }
   void on(Time, const ResumeCommand&) { training.resume(); }
+  void on(Time now, const CheckpointCommand& command);
+  void on(Time now, const Saved& saved) { saver.saved(now, saved, outbox); }
 
   // ---- messages
   void hear(Time now, const Envelope& from, OfMembers auto& body, Payload&) {
@@ -115,6 +127,9 @@ struct Node::Parts {
   }
 
   void donate(Time now, optim::Done& done);
+  void become_ready(Time now);
+  void start_training(Time now);
+  Identity::Report report() const;
   void sample(Time now);
   void settle(Time now);
   void leave(Time now);
@@ -142,22 +157,27 @@ struct Node::Parts {
   // Where the nodes choose how many local steps a round has.
   std::optional<StepPace> pace =
       options.exchange_share ? std::optional<StepPace>(*options.exchange_share) : std::nullopt;
+  Saver saver;
   Training training;
   Sampler sampler;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
   Neighborhood neighborhood;
+  std::optional<Checkpoint> before;   // without the state; nothing once it is no more needed
+  Time started_at{};                  // of the training
   std::uint64_t dealt_view = 0;       // Neighborhood::view() by which the data were assigned
   std::uint64_t members_version = 0;  // Roster::version() that the topology follows
   std::uint64_t departures = 0;       // Roster::departures() at that time
   Time next_follow{};
   bool was_ready = false, was_introduced = false;
   std::vector<std::string> data_notes;  // notes that were reported
-  std::optional<Time> leave_by;         // if leaving: when to end at the latest
+  std::optional<Time> leave_by;         // if leaving: when the stage ends at the latest
+  bool is_settled = false;              // of leaving: only the last checkpoint is waited for
   bool gone = false;
 };
 
-Node::Node(const Options& options, Time now) : parts_(std::make_unique<Parts>(options, now)) {}
+Node::Node(const Options& options, Time now, std::shared_ptr<const Checkpoint> before)
+    : parts_(std::make_unique<Parts>(options, now, std::move(before))) {}
 Node::~Node() = default;
 
 void Node::step(Time now, Input input, Outputs& out) {
@@ -166,6 +186,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   parts.outbox.begin(out);
   parts.membership.awake(now);
   std::visit([&](auto& event) { parts.on(now, event); }, input);
+  if (parts.gone) return;
   if (!parts.membership.identity().defeat().empty())
     parts.end(parts.membership.identity().defeat());
   else if (parts.leave_by)
@@ -208,10 +229,11 @@ void Node::Parts::on(Time now, Received& received) {
 void Node::Parts::on(Time now, Trained& trained) {
   if (trained.done.workload) learn_workload(*trained.done.workload);
   donate(now, trained.done);
+  if (trained.done.saved) saver.made(std::move(trained.done.saved), outbox);
   if (startup.done())
     training.trained(now, std::move(trained.done), exchange, links, outbox);
-  else
-    startup.trained(now, trained.done, outbox);
+  else if (const std::string failure = startup.trained(now, trained.done, outbox); !failure.empty())
+    end(failure);
 }
 
 void Node::Parts::on(Time now, const LeaveCommand&) {
@@ -228,7 +250,13 @@ void Node::Parts::leave(Time now) {
   gate.tick(now);
   membership.tick(now, outbox);
   exchange.tick(now, links, outbox);
-  if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
+  if (!is_settled) {
+    if (!training.wind_up(exchange, outbox) && now < *leave_by) return;
+    is_settled = true;
+    leave_by = now + kLastSaveLimit;
+  }
+  training.want_checkpoint(now, exchange, links, outbox, true);
+  if (saver.is_busy() && now < *leave_by) return;
   membership.leave(outbox);
   end({});
 }
@@ -258,25 +286,15 @@ void Node::Parts::settle(Time now) {
   if (const auto id = startup.donor()) startup.hears_chunk(gate.last_chunk(*id));
   startup.tick(now, membership, outbox);
   donor.tick(now);
-  if (startup.is_ready() && !was_ready) {
-    was_ready = true;
-    links.open(startup.workload().schema_hash, startup.workload().schema);
-    members_version = 0;
-    next_follow = now;
-  }
-  membership.set_self(phase(), training.run().round, training.run().loss);
+  if (startup.is_ready()) become_ready(now);
+  membership.set_self(report());
   membership.tick(now, outbox);
   agreement.tick(now, members, outbox);
   if (has_news() && (now >= next_follow || departures != members.departures())) follow_members(now);
   links.tick(now, outbox);
   if (!has_news()) startup.begin(now, members, links);
   if (pace) pace->follow(extremes.wished());
-  if (startup.done() && !training.started()) {
-    outbox.event(Event::Kind::started, startup.round() > 0
-                                           ? fmt::format("training from round {}", startup.round())
-                                           : "training");
-    training.start(now, startup.round(), exchange, links, outbox);
-  }
+  if (startup.done() && !training.started()) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   sample(now);
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
@@ -284,11 +302,58 @@ void Node::Parts::settle(Time now) {
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
   startup.want_snapshot(donor, outbox);
   training.want_snapshot(donor, exchange, outbox);
+  training.want_checkpoint(now, exchange, links, outbox);
   training.advance(now, exchange, links, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
     if (const Link* link = links.active(slow)) outbox.put(ConnectProbe{link->control});
   }
+}
+
+// The startup is ready, for the first time or since it took the model of another node.
+void Node::Parts::become_ready(Time now) {
+  if (!std::exchange(was_ready, true)) {
+    links.open(startup.workload().schema_hash, startup.workload().schema);
+    members_version = 0;
+    next_follow = now;
+  }
+  // The model is another's: nothing that this node remembers of its edges belongs to it.
+  if (!before || startup.is_resumed()) return;
+  links.forget(now, true);
+  before.reset();
+}
+
+// A node that goes on from an earlier life is known by the round of that, so that newcomers ask it
+// for its model.
+Identity::Report Node::Parts::report() const {
+  const bool waits = startup.is_resumed() && !training.started();
+  return {.phase = phase(),
+          .round = waits ? startup.round() : training.run().round,
+          .loss = training.run().loss,
+          .saved = saver.status().round.value_or(0),
+          .save_at = saver.agreed_round()};
+}
+
+void Node::Parts::start_training(Time now) {
+  const std::uint64_t round = startup.round();
+  outbox.event(Event::Kind::started,
+               round > 0 ? fmt::format("training from round {}", round) : "training");
+  links.forget(now, false);
+  started_at = now;
+  training.start(now, round, exchange, links, outbox, before ? &*before : nullptr);
+  before.reset();
+}
+
+// Far enough ahead for all nodes to hear of it before they are there.
+void Node::Parts::on(Time now, const CheckpointCommand& command) {
+  if (!command.fleet) return saver.want();
+  constexpr int kSpreads = 20;
+  std::uint64_t furthest = training.run().round;
+  for (const Member* member : members.present()) furthest = std::max(furthest, member->round);
+  const double trained = static_cast<double>(training.run().round - startup.round());
+  const double speed = training.started() ? trained / seconds(now - started_at) : 0;
+  const double rounds = speed * kSpreads * seconds(options.timing.news);
+  saver.agree(furthest + 2 + static_cast<std::uint64_t>(rounds));
 }
 
 void Node::Parts::sample(Time now) {
@@ -315,6 +380,8 @@ FleetStatus Node::Parts::fleet(Time now) const {
 
 void Node::Parts::follow_members(Time now) {
   members_version = members.version();
+  for (const Member* member : members.present()) saver.agree(member->save_at);
+  saver.set_fleet(startup.foundation(), members.present().size());
   departures = members.departures();
   next_follow = now + kFollowEvery;
   if (!neighborhood.follow(members)) gate.count("topology", "members");
@@ -343,6 +410,7 @@ void Node::Parts::reassign_data() {
 
 Phase Node::Parts::phase() const {
   if (!startup.is_ready()) return Phase::joining;
+  if (startup.is_resumed() && !training.started()) return Phase::resumed;
   if (training.finished()) return Phase::finished;
   return training.is_paused() ? Phase::paused : Phase::training;
 }
@@ -352,7 +420,8 @@ State Node::Parts::state() const {
   if (!startup.done()) return membership.has_seeds() ? State::joining : State::starting;
   if (training.finished()) return State::finished;
   if (training.is_paused()) return State::paused;
-  const bool is_well = !training.problem() && !membership.identity().namesake();
+  const bool is_well =
+      !training.problem() && !membership.identity().namesake() && saver.status().problem.empty();
   return is_well ? State::training : State::degraded;
 }
 
@@ -360,6 +429,8 @@ std::vector<std::string> Node::warnings(Time now) const {
   const Parts& parts = *parts_;
   std::vector<std::string> warnings;
   if (parts.training.problem()) warnings.push_back(*parts.training.problem());
+  if (const std::string& problem = parts.saver.status().problem; !problem.empty())
+    warnings.push_back(fmt::format("no checkpoint: {}; trains on, and tries again", problem));
   const Identity& identity = parts.membership.identity();
   if (identity.is_contested())
     warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
@@ -397,6 +468,7 @@ Status Node::status(Time now) const {
   add(parts.agreement.remainder());
   add(parts.membership.health());
   parts.exchange.describe(now, parts.links, status);
+  status.checkpoint = parts.saver.status();
   status.run = parts.training.run();
   status.run.problem = parts.training.problem();
   if (parts.pace) status.run.local_steps_reason = parts.pace->reason();

@@ -15,7 +15,8 @@ namespace starling::gossip {
 
 class Node {
  public:
-  Node(const Options& options, Time now);
+  // `before`: this node's life before, to go on from; null: it has none.
+  Node(const Options& options, Time now, std::shared_ptr<const Checkpoint> before = nullptr);
   ~Node();
 
   // Handles the input and appends outputs to `out`. Never waits, never throws, whatever the input.

@@ -29,13 +29,20 @@ constexpr std::uint64_t kRoundsUntold = 1000;
 constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing member is reported
 constexpr Duration kLook = std::chrono::milliseconds(20);   // pause while only time is waited for
 
-// The members whose model a newcomer may adopt: those that have trained at least one round. Members
+// A node that goes on from an earlier life and waits for members gives them up for those that train
+// without it after this time. Shorter: it may take members that are about to begin with it for
+// such.
+constexpr Duration kOvertakenAfter = std::chrono::seconds(2);
+
+// The members whose model a newcomer may adopt: those that have trained at least one round. For a
+// node that has a model of its own round `own`, those that train and are beyond that. Members
 // that differ in an agreed key count only if no other member can give a model: so settings can be
 // changed one node after the other, and the model stays.
-std::vector<const Member*> donors(const Roster& members) {
+std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {
-    return member->id == members.self() || member->round == 0;
+    const bool waits = own > 0 && member->phase == Phase::resumed;
+    return member->id == members.self() || member->round <= own || waits;
   });
   const auto agrees = [&](const Member* member) { return members.agrees(*member); };
   if (std::ranges::any_of(donors, agrees))
@@ -48,7 +55,7 @@ std::vector<const Member*> donors(const Roster& members) {
 // counts.
 std::uint64_t highest_round(const Roster& members) {
   std::uint64_t highest = 0, second = 0;
-  const auto trained = donors(members);
+  const auto trained = donors(members, 0);
   for (const Member* member : trained) {
     second = std::max(second, std::min(highest, member->round));
     highest = std::max(highest, member->round);
@@ -75,7 +82,7 @@ std::vector<const Member*> beginners(const Roster& members) {
 
 }  // namespace
 
-Startup::Startup(const Options& options, Time now)
+Startup::Startup(const Options& options, Time now, std::shared_ptr<const Checkpoint> before)
     : options_(options),
       prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)),
       started_(now),
@@ -83,7 +90,8 @@ Startup::Startup(const Options& options, Time now)
       counted_at_(now),
       stage_since_(now),
       next_try_(now),
-      surveys_(options) {}
+      surveys_(options),
+      before_(std::move(before)) {}
 
 void Startup::enter(Time now, Stage stage) {
   stage_ = stage;
@@ -96,18 +104,26 @@ void Startup::tick(Time now, const Membership& search, Outbox& out) {
   if (stage_ == Stage::gathering || stage_ == Stage::ready) next_try_ = now + kLook;
   if (stage_ != Stage::done || is_short_) count(now, members);
   if (stage_ == Stage::gathering && gathered(now, search)) assign(now, members, out);
+  if (stage_ == Stage::ready && is_overtaken(now, members)) enter(now, Stage::fetching);
   if (stage_ == Stage::surveying) survey(now, members, out);
   if (stage_ == Stage::fetching) fetch(now, members, out);
 }
 
 void Startup::begin(Time now, const Roster& members, const Links& links) {
   // All donors were gone, and one is back before this node began alone.
-  const bool may_fetch = round_ == 0 && failed_donor_ && !gave_up_ && !donors(members).empty();
+  const bool may_fetch =
+      !has_adopted_ && failed_donor_ && !gave_up_ && !donors(members, own_round()).empty();
   if (stage_ == Stage::ready && may_fetch) return enter(now, Stage::fetching);
   if (stage_ != Stage::ready || !expected_since_ || copies_) return;
   // Founders begin together; a newcomer begins as soon as its edges are open.
-  const bool linked = round_ > 0 ? links.are_open() : links.are_agreed();
+  const bool linked = has_adopted_ ? links.are_open() : links.are_agreed();
   if (linked || now - *expected_since_ >= kLinkPatience) enter(now, Stage::done);
+}
+
+// Other members train without this node, which waits for some that do not come.
+bool Startup::is_overtaken(Time now, const Roster& members) const {
+  return has_resumed_ && !expected_since_ && !copies_ && now - stage_since_ >= kOvertakenAfter &&
+         !donors(members, own_round()).empty();
 }
 
 // The number of members to wait for. Members that did not come in time are not waited for again.
@@ -127,7 +143,7 @@ void Startup::count(Time now, const Roster& members) {
     is_short_ = is_short_ && known_ < options_.expect;
     most_ready_ = std::max(most_ready_, ready_);
   }
-  const bool enough = round_ > 0 || ready_ >= awaited() || !is_patient(now, counted_at_);
+  const bool enough = has_adopted_ || ready_ >= awaited() || !is_patient(now, counted_at_);
   if (stage_ == Stage::ready && !expected_since_ && enough) expected_since_ = now;
 }
 
@@ -146,11 +162,12 @@ Time Startup::deadline() const {
 bool Startup::gathered(Time now, const Membership& search) const {
   const Roster& members = search.roster();
   if (search.identity().is_contested()) return false;
+  if (before_ && !donors(members, own_round()).empty()) return true;
   const bool enough = members.present().size() >= options_.expect;
   if (options_.expect > 1) return enough || !is_patient(now, known_at_);
   if (!search.has_seeds() || now - started_ >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.
-  return search.connected() && (!donors(members).empty() || !search.awaits_seed());
+  return search.connected() && (!donors(members, own_round()).empty() || !search.awaits_seed());
 }
 
 void Startup::assign(Time now, const Roster& members, Outbox& out) {
@@ -165,22 +182,25 @@ void Startup::assign(Time now, const Roster& members, Outbox& out) {
   out.train(std::move(job));
   enter(now, Stage::assigning);
   // A newcomer fetches the model while its data are prepared.
-  if (const auto candidates = donors(members); !candidates.empty())
+  if (const auto candidates = donors(members, own_round()); !candidates.empty())
     ask(now, candidates, members, out);
 }
 
 void Startup::assigned(Time now) {
   is_assigned_ = true;
   if (stage_ == Stage::adopting) return;  // the next answer is of the adoption
-  if (donor_)
+  if (donor_ || before_)
     stage_ = Stage::fetching;
   else
     enter(now, workload_.survey.empty() ? Stage::fetching : Stage::surveying);
 }
 
-void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
+std::string Startup::trained(Time now, const optim::Done& done, Outbox& out) {
   if (done.workload) workload_ = *done.workload;
-  if (!is_assigned_) return assigned(now);
+  if (!is_assigned_) {
+    assigned(now);
+    return {};
+  }
   switch (stage_) {
     case Stage::founding:
       founded(now, done, out);
@@ -188,15 +208,25 @@ void Startup::trained(Time now, const optim::Done& done, Outbox& out) {
     case Stage::ready:
       copies_ = false;
       break;
+    case Stage::resuming:
+      return resumed(now, done, out);
     case Stage::adopting:
-      if (done.problem) return rejected(now, *done.problem);
-      misfit_.clear();
-      founded(now, {}, out);
-      enter(now, Stage::ready);
+      adopted(now, done, out);
       break;
     default:
       break;
   }
+  return {};
+}
+
+void Startup::adopted(Time now, const optim::Done& done, Outbox& out) {
+  if (done.problem) return rejected(now, *done.problem);
+  misfit_.clear();
+  has_adopted_ = round_ > 0;
+  if (has_adopted_) before_ = nullptr;
+  has_resumed_ = false;
+  founded(now, {}, out);
+  enter(now, Stage::ready);
 }
 
 // If the founders' data do not fit together, no node trains until some node's data change.
@@ -229,7 +259,7 @@ void Startup::receive(const Surveys& message, const Envelope& from, const Roster
 }
 
 void Startup::survey(Time now, const Roster& members, Outbox& out) {
-  if (!donors(members).empty()) return enter(now, Stage::fetching);
+  if (!donors(members, own_round()).empty()) return enter(now, Stage::fetching);
   if (!workload_.survey.empty()) surveys_.set_own(workload_.survey);
   const std::vector<const Member*> founders = fellows(members);
   const bool all = surveys_.has_all(founders);
@@ -252,6 +282,7 @@ void Startup::found(Time now, const Roster& members, Outbox& out) {
 void Startup::want_snapshot(Donor& donor, Outbox& out) {
   if (!is_founding() || !donor.claim()) return;
   optim::Job job;
+  job.round = round_ + 1;
   job.snapshot = true;
   out.train(std::move(job));
   copies_ = true;
@@ -272,14 +303,14 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
   if (donor_ && members.find(*donor_)) ++attempts_;
   if (donor_) failed_donor_ = std::exchange(donor_, std::nullopt);
   const auto candidates = this->candidates(members);
-  if (candidates.empty() || attempts_ >= kDonorAttempts) return do_without(now, members);
+  if (candidates.empty() || attempts_ >= kDonorAttempts) return do_without(now, members, out);
   ask(now, candidates, members, out);
   if (PLANTED(early_contribution)) enter(now, Stage::ready);
 }
 
 std::vector<const Member*> Startup::candidates(const Roster& members) const {
-  auto candidates = donors(members);
-  if (candidates.empty() && workload_.needs_model) candidates = beginners(members);
+  auto candidates = donors(members, own_round());
+  if (candidates.empty() && !before_ && workload_.needs_model) candidates = beginners(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   // A member that gave nothing may not exist; a member that has sent a message does.
@@ -291,7 +322,8 @@ std::vector<const Member*> Startup::candidates(const Roster& members) const {
 
 // There is nobody to ask, or nobody answers. A founder that begins with another's model waits for
 // one that has it; where none comes, the founders that are left agree anew.
-void Startup::do_without(Time now, const Roster& members) {
+void Startup::do_without(Time now, const Roster& members, Outbox& out) {
+  if (before_) return resume(now, out);
   const bool is_patient = now - stage_since_ < kSurveyPatience && fellows(members).size() > 1;
   if (workload_.needs_model && attempts_ < kDonorAttempts && is_patient) {
     next_try_ = now + kLook;
@@ -301,6 +333,33 @@ void Startup::do_without(Time now, const Roster& members) {
   if (workload_.needs_model) surveys_.forget_others();
   const bool can_start_alone = workload_.survey.empty() && !workload_.needs_model;
   enter(now, can_start_alone ? Stage::ready : Stage::surveying);
+}
+
+void Startup::resume(Time now, Outbox& out) {
+  attempts_ = 0;
+  round_ = own_round();
+  if (has_resumed_) return enter(now, Stage::ready);
+  optim::Job job;
+  if (!before_->foundation.empty())
+    job.foundation = std::make_shared<const std::vector<std::string>>(1, before_->foundation);
+  job.resume = before_->state;
+  out.train(std::move(job));
+  stage_ = Stage::resuming;
+}
+
+std::string Startup::resumed(Time now, const optim::Done& done, Outbox& out) {
+  if (done.problem)
+    return fmt::format(
+        "the checkpoint of round {} does not fit: {}; checkpoint.resume = no begins afresh", round_,
+        *done.problem);
+  has_resumed_ = true;
+  // The state is the trainer's now.
+  auto known = std::make_shared<Checkpoint>(*before_);
+  known->state = nullptr;
+  before_ = std::move(known);
+  founded(now, {}, out);
+  enter(now, Stage::ready);
+  return {};
 }
 
 void Startup::ask(Time now, const std::vector<const Member*>& candidates, const Roster& members,
@@ -354,6 +413,8 @@ std::string Startup::reason() const {
     case Stage::adopting:
       return donor_name_.empty() ? "waiting for a founder with the parameters that all begin with"
                                  : fmt::format("fetching the model from {}", donor_name_);
+    case Stage::resuming:
+      return "reading the checkpoint";
     case Stage::ready:
       return "waiting for the other nodes to be ready";
     default:

@@ -5,6 +5,8 @@
 //   founding    the trainer lays the foundation
 //   fetching    a newcomer asks a training member for its model, and adopts it; so does a founder
 //               that begins with the model of another one, which it asks any founder that has it
+//   resuming    a node that has a checkpoint of its own goes on from that where no member has
+//               trained beyond it
 //   ready       edges may open; waits for the expected members and for edges to them
 //   done
 // No training node waits for a startup. What does not come in time is done without.
@@ -28,7 +30,8 @@ namespace starling::gossip {
 
 class Startup {
  public:
-  Startup(const Options& options, Time now);
+  // `before`: this node's life before, to go on from; null: there is none.
+  Startup(const Options& options, Time now, std::shared_ptr<const Checkpoint> before = nullptr);
 
   void tick(Time now, const Membership& search, Outbox& out);
   // Goes from ready to done once the expected members are ready and the edges to them open, or
@@ -39,8 +42,9 @@ class Startup {
   void receive(const Surveys& message, const Envelope& from, const Roster& members, Outbox& out);
   void receive(const Snapshot& snapshot, Payload payload, const Envelope& from,
                const Roster& members, Outbox& out);
-  // The answer to a job of the startup.
-  void trained(Time now, const optim::Done& done, Outbox& out);
+  // The answer to a job of the startup. Returns why the node cannot begin, now or ever; empty: it
+  // can.
+  std::string trained(Time now, const optim::Done& done, Outbox& out);
   // If the donor lacks a snapshot of the model that the founders begin with, a job makes one.
   void want_snapshot(Donor& donor, Outbox& out);
 
@@ -49,9 +53,9 @@ class Startup {
   // No more members are waited for: the node may open edges.
   bool is_expected() const { return expected_since_.has_value(); }
   // Ready to begin together with other founders, without an adopted model.
-  bool is_founding() const { return stage_ == Stage::ready && round_ == 0; }
-  // Not ready yet: looks for members, surveys or a model.
-  bool is_joining() const { return stage_ < Stage::ready; }
+  bool is_founding() const { return stage_ == Stage::ready && !has_adopted_; }
+  // Ready with the model of an earlier life.
+  bool is_resumed() const { return is_ready() && has_resumed_; }
   const optim::Workload& workload() const { return workload_; }
   // The survey that newcomers found on; empty if none is needed.
   const std::string& foundation() const { return foundation_; }
@@ -61,7 +65,7 @@ class Startup {
   void hears_oversized(Time now);
   // `at`: when the newest chunk of the donor's model came, if any: waits for the rest.
   void hears_chunk(std::optional<Time> at);
-  // The round of the adopted model; 0 for the initial one.
+  // The round of the adopted or resumed model; 0 for the initial one.
   std::uint64_t round() const { return round_; }
   // What the node waits for now, for the status.
   std::string reason() const;
@@ -69,7 +73,17 @@ class Startup {
   std::vector<std::string> warnings(Time now) const;
 
  private:
-  enum class Stage { gathering, assigning, surveying, founding, fetching, adopting, ready, done };
+  enum class Stage {
+    gathering,
+    assigning,
+    surveying,
+    founding,
+    fetching,
+    adopting,
+    resuming,
+    ready,
+    done
+  };
 
   void enter(Time now, Stage stage);
   bool gathered(Time now, const Membership& search) const;
@@ -82,9 +96,14 @@ class Startup {
   void survey(Time now, const Roster& members, Outbox& out);
   void found(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const optim::Done& done, Outbox& out);
+  void adopted(Time now, const optim::Done& done, Outbox& out);
   void fetch(Time now, const Roster& members, Outbox& out);
   std::vector<const Member*> candidates(const Roster& members) const;
-  void do_without(Time now, const Roster& members);
+  void do_without(Time now, const Roster& members, Outbox& out);
+  void resume(Time now, Outbox& out);
+  std::string resumed(Time now, const optim::Done& done, Outbox& out);
+  std::uint64_t own_round() const { return before_ ? before_->round : 0; }
+  bool is_overtaken(Time now, const Roster& members) const;
   bool waits_for_donor(Time now, const Roster& members) const;
   void count(Time now, const Roster& members);
   std::size_t awaited() const;
@@ -115,6 +134,9 @@ class Startup {
   std::size_t attempts_ = 0;  // donors in a row that gave nothing
   bool gave_up_ = false;      // asking donors for a model
   std::uint64_t round_ = 0;
+  std::shared_ptr<const Checkpoint> before_;
+  bool has_adopted_ = false;  // the model of a node that trains
+  bool has_resumed_ = false;  // that of its own earlier life
   std::optional<Time> expected_since_;  // since when no more members are waited for
 };
 

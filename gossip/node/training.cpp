@@ -5,11 +5,18 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "gossip/edges/edge_memory.h"
 
 namespace starling::gossip {
+
 void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Links& links,
-                     Outbox& out) {
+                     Outbox& out, const Checkpoint* before) {
   started_ = true;
+  if (before) {
+    run_.steps = before->steps;
+    run_.samples = before->samples;
+    before_s_ = before->trained_s;
+  }
   started_at_ = now;
   started_round_ = round;
   run_.round = round;
@@ -26,9 +33,41 @@ void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out
   optim::Job job;
   job.round = exchange.round();
   job.snapshot = true;
-  snapshots_ = true;
+  copies_ = true;
   jobs_in_flight_ = 1;
   out.train(std::move(job));
+}
+
+void Training::want_checkpoint(Time now, const Exchange& exchange, const Links& links, Outbox& out,
+                               bool ends) {
+  const bool rests = started_ && jobs_in_flight_ == 0 && (ends || finished_ || is_paused_);
+  if (!saver_ || !rests || !saver_->is_due_at_rest(run_.round)) return;
+  optim::Job job;
+  job.round = run_.round + 1;
+  job.save = true;
+  copies_ = true;
+  jobs_in_flight_ = 1;
+  saver_->begin(now, checkpoint_of(now, run_.round, exchange, links));
+  out.train(std::move(job));
+}
+
+Checkpoint Training::checkpoint_of(Time now, std::uint64_t round, const Exchange& exchange,
+                                   const Links& links) const {
+  Checkpoint checkpoint;
+  checkpoint.round = round;
+  checkpoint.steps = run_.steps;
+  checkpoint.samples = run_.samples;
+  checkpoint.trained_s = elapsed_s(now);
+  EdgeMemory::write(exchange, links, checkpoint);
+  return checkpoint;
+}
+
+// Whether the job that begins behind `round` copies the state.
+bool Training::begins_checkpoint(Time now, std::uint64_t round, bool rests,
+                                 const Exchange& exchange, const Links& links) {
+  if (!saver_ || !saver_->is_due(now, round, rests)) return false;
+  saver_->begin(now, checkpoint_of(now, round, exchange, links));
+  return true;
 }
 
 void Training::set_workload(const optim::Workload& workload) {
@@ -57,6 +96,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.offer = goes_on;
   job.local = goes_on && !options_.needs.overlaps;
   job.local_steps = chosen_steps();
+  job.save = absorb && begins_checkpoint(now, completed, !goes_on, exchange, links);
   offered_ = false;
   jobs_in_flight_ = 1;
   const std::uint64_t round = job.round;
@@ -93,7 +133,7 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
                        Outbox& out) {
   if (jobs_in_flight_ == 0) return;
   --jobs_in_flight_;
-  if (std::exchange(snapshots_, false)) return;
+  if (std::exchange(copies_, false)) return;
   if (done.workload) set_workload(*done.workload);
   exchange.note(done);
   const bool was_well = !problem_;
@@ -209,7 +249,7 @@ void Training::go_on(Time now, Exchange& exchange, const Links& links, Outbox& o
   begin_round(now, {}, false, exchange, links, out);
 }
 
-double Training::elapsed_s(Time now) const {
+double Training::lived_s(Time now) const {
   return seconds((is_paused_ ? paused_at_ : now) - started_at_ - paused_);
 }
 
@@ -233,7 +273,8 @@ std::optional<double> Training::remaining_s(Time now) const {
   if (!started_ || finished_ || is_paused_) return remaining;
   if (options_.goal.seconds > 0) remaining = std::max(0.0, options_.goal.seconds - elapsed);
   if (options_.goal.rounds > run_.round && rounds > 0) {
-    const double left = static_cast<double>(options_.goal.rounds - run_.round) * elapsed / rounds;
+    const double left =
+        static_cast<double>(options_.goal.rounds - run_.round) * lived_s(now) / rounds;
     remaining = std::min(remaining.value_or(left), left);
   }
   return remaining;

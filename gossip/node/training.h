@@ -13,6 +13,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/saver.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
 #include "gossip/status.h"
@@ -21,13 +22,16 @@ namespace starling::gossip {
 
 class Training {
  public:
-  // `pace`: measures the rounds and says how many local steps they have; it outlives this. Null:
-  // the trainer's options say how many.
-  explicit Training(const Options& options, StepPace* pace = nullptr)
-      : options_(options), pace_(pace) {}
+  // `pace`: measures the rounds and says how many local steps they have; null: the trainer's
+  // options say how many. `saver`: decides which jobs copy the state for a checkpoint; null: none.
+  // Both outlive this.
+  explicit Training(const Options& options, StepPace* pace = nullptr, Saver* saver = nullptr)
+      : options_(options), pace_(pace), saver_(saver) {}
 
-  // Starts with the round after `round`, the round of an adopted model, or 0.
-  void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out);
+  // Starts with the round after `round`, the round of an adopted model, or 0. `before`: goes on
+  // counting from that; null: there is no earlier life to go on from.
+  void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out,
+             const Checkpoint* before = nullptr);
   void trained(Time now, optim::Done done, Exchange& exchange, const Links& links, Outbox& out);
   // Begins the next round, or an answer, when the exchange allows.
   void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
@@ -43,6 +47,10 @@ class Training {
   // If the donor lacks a snapshot, the next job makes one too; after the last round, and in a
   // pause, a job of its own does.
   void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
+  // While the training rests, or with `ends` winds up, a job of its own copies the state where the
+  // saver wants a checkpoint.
+  void want_checkpoint(Time now, const Exchange& exchange, const Links& links, Outbox& out,
+                       bool ends = false);
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
   void set_workload(const optim::Workload& workload);
@@ -69,13 +77,20 @@ class Training {
   void record(Time now, const optim::Done& done, Exchange& exchange);
   void report(Outbox& out);
   void end_round(Time now, Exchange& exchange, Outbox& out);
-  // Of training, without pauses.
-  double elapsed_s(Time now) const;
+  bool begins_checkpoint(Time now, std::uint64_t round, bool rests, const Exchange& exchange,
+                         const Links& links);
+  Checkpoint checkpoint_of(Time now, std::uint64_t round, const Exchange& exchange,
+                           const Links& links) const;
+  // Of training, without pauses: in this life, and in all.
+  double lived_s(Time now) const;
+  double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   bool goal_reached() const;
   std::string shortfall() const;
 
   Options options_;
   StepPace* pace_;
+  Saver* saver_;
+  double before_s_ = 0;  // of training, in earlier lives
   bool started_ = false, finished_ = false;
   std::size_t jobs_in_flight_ = 0;
   bool offered_ = false;  // the offer of this round was made
@@ -86,7 +101,7 @@ class Training {
   Time paused_at_{};
   Duration paused_{};  // all pauses before
   bool snapshot_wanted_ = false;
-  bool snapshots_ = false;  // the job in flight makes a snapshot, and is no part of a round
+  bool copies_ = false;  // the job in flight copies the state, and is no part of a round
   Time started_at_{};
   std::uint64_t started_round_ = 0;
   std::optional<std::uint64_t> evaluated_round_;

@@ -37,7 +37,7 @@ std::string who(const Status& status) {
   const std::size_t all = count_present(status), train = count_of(status, Phase::training),
                     paused = count_of(status, Phase::paused),
                     finished = count_of(status, Phase::finished),
-                    join = count_of(status, Phase::joining);
+                    join = count_of(status, Phase::joining) + count_of(status, Phase::resumed);
   if (finished == all && all > 0) return whole(all, "has finished", "have finished");
   if (paused == all && all > 0) return whole(all, "is paused", "are paused");
   std::string text = train == all

@@ -52,9 +52,11 @@ void fields(A& a, Like<Member> auto& x) {
   a.endpoint(x.http);
   a.number(x.incarnation, kIncarnationLimit - 1);
   a.number(x.version, kVersionLimit - 1);
-  a.choice(x.phase, Phase::left);
+  a.choice(x.phase, Phase::resumed);
   a.number(x.round, kRoundLimit);
   a.real(x.loss);
+  a.number(x.saved, kRoundLimit);
+  a.number(x.save_at, kRoundLimit);
   a.number(x.agreement, kAnyNumber);
 }
 
@@ -109,6 +111,7 @@ void fields(A& a, Like<Hello> auto& x) {
   a.number(x.echo, kAnyNumber);
   a.number(x.schema, kAnyNumber);
   a.number(x.view, kAnyNumber);
+  a.number(x.claim, kAnyNumber);
   a.number(x.stamps.sent, kRoundLimit);
   a.number(x.stamps.echo, kRoundLimit);
   a.number(x.stamps.held, kRoundLimit);

@@ -27,7 +27,8 @@ struct MessageKind {
   Plane plane;
 };
 
-enum class Phase : std::uint8_t { joining, training, paused, finished, left };
+// resumed: the node has a model of an earlier life, and waits to begin with it.
+enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
 
 // A node's record of itself. Other nodes pass it on unchanged.
 struct Member {
@@ -40,6 +41,8 @@ struct Member {
   Phase phase = Phase::joining;
   std::uint64_t round = 0;
   double loss = 0;
+  std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
+  std::uint64_t save_at = 0;    // the round after which, as it heard, all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
 };
 
@@ -88,13 +91,15 @@ struct Probe {
 };
 // The sender wants this edge. `epoch` is the sender's number of this opening of the edge; `echo` is
 // the receiver's number as the sender knows it, and 0 asks for an answer. The edge is active at the
-// end that sees its own epoch echoed.
+// end that sees its own epoch echoed. `claim` says what the sender remembers of the edge from an
+// earlier life (KeptEdge); it never changes within an epoch; 0: nothing.
 struct Hello {
   static constexpr MessageKind kKind{2, "hello", Plane::control};
   std::uint64_t epoch = 0;
   std::uint64_t echo = 0;
   std::uint64_t schema = 0;  // hash of the model, its precision and the codec
   std::uint64_t view = 0;    // hash of the members from which the sender's topology is computed
+  std::uint64_t claim = 0;
   PeerClock::Stamps stamps = {};
 };
 // The sender has closed the edge that it numbered `epoch`.

@@ -186,7 +186,7 @@ TEST_CASE("Of two nodes that took one name in separate networks the later one en
   table.parties.push_back(std::make_unique<Party>(options, table.now));
   Party& second = *table.parties.back();
   table.run(1s);
-  second.membership.set_self(Phase::training, 1, 0);
+  second.membership.set_self({Phase::training, 1, 0});
   second.membership.seeds().add(party_options(0).control, true, table.now);
   table.run(2s);
   CHECK_FALSE(second.membership.identity().defeat().empty());

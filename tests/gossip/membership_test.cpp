@@ -208,7 +208,7 @@ TEST_CASE("News of a phase reach every member before the next probe") {
   Cluster table;
   table.run(3s);
   Party& party = *table.parties[2];
-  party.membership.set_self(Phase::training, 1, 0.5);
+  party.membership.set_self({Phase::training, 1, 0.5});
   table.run(150ms);
   CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->phase == Phase::training);
   CHECK(table.parties[1]->membership.roster().find(node_id("node-2"))->phase == Phase::training);

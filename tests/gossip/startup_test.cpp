@@ -98,7 +98,7 @@ TEST_CASE("A node without seeds prepares its data at once and is ready") {
   REQUIRE(jobs.front().shard);
   CHECK(jobs.front().shard->members == std::vector{node.membership.roster().self()});
   CHECK(node.startup.deadline() == kNever);
-  CHECK(node.startup.is_joining());
+  CHECK_FALSE(node.startup.is_ready());
   node.trained();
   node.go_on();
   CHECK(node.startup.is_ready());
@@ -130,7 +130,7 @@ TEST_CASE("Expected members that do not come are waited for once and named") {
   node.trained();
   node.go_on();
   node.set_ready("node-1");
-  node.membership.set_self(Phase::training, 0, 0);
+  node.membership.set_self({Phase::training, 0, 0});
   node.go_on();
   CHECK(node.startup.is_expected());
   const std::vector<std::string> told = node.startup.warnings(node.now);
@@ -144,7 +144,7 @@ TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   node.go_on();
   node.trained();
   node.go_on();
-  node.membership.set_self(Phase::training, 0, 0);
+  node.membership.set_self({Phase::training, 0, 0});
   node.go_on();
   CHECK(node.startup.is_ready());
   CHECK_FALSE(node.startup.is_expected());
@@ -347,7 +347,7 @@ struct BorrowingFounder : Newcomer {
 
 TEST_CASE("A founder that begins with the model of another one asks whoever has it") {
   BorrowingFounder node;
-  CHECK(node.startup.is_joining());
+  CHECK_FALSE(node.startup.is_ready());
   CHECK(node.startup.reason() == "waiting for a founder with the parameters that all begin with");
   CHECK(node.done().donors.empty());
   node.set_ready("node-2");
@@ -393,7 +393,7 @@ TEST_CASE("A founder does not begin while a copy of its model is made") {
   node.trained();
   node.go_on();
   REQUIRE(node.startup.is_founding());
-  node.membership.set_self(Phase::training, 0, 0);
+  node.membership.set_self({Phase::training, 0, 0});
   node.go_on();
   node.meet("node-1", Phase::joining);
   Donor donor;

@@ -272,8 +272,7 @@ TEST_CASE("A slow node is waited for and nobody is lost") {
   cluster.world.machine(5).slowness = 4;
   cluster.world.run_until(Time(full_or(20s, 8s)));
   CHECK(cluster.round_spread() <= 8);
-  for (std::size_t node : cluster.world.running())
-    CHECK(cluster.round(node) > full_or(300U, 100U));
+  for (std::size_t node : cluster.world.running()) CHECK(cluster.round(node) > full_or(300U, 100U));
   expect_sound(cluster);
 }
 

@@ -106,7 +106,8 @@ void expect_known(const sim::World& world) {
 }
 
 void pause_all(Cluster& cluster) {
-  for (const std::size_t node : cluster.world.running()) cluster.world.halt(node, true);
+  for (const std::size_t node : cluster.world.running())
+    cluster.world.tell(node, gossip::PauseCommand{});
   const auto rest = [&] {
     return std::ranges::all_of(cluster.world.running(), [&](std::size_t node) {
       return cluster.world.status(node).state == gossip::State::paused;
@@ -216,7 +217,7 @@ TEST_CASE("A paused node shows in the mixing rate of the others") {
   cluster.start_all();
   REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 30; }, 20s));
   const double expected = topology::second_modulus(*cluster.world.status(0).topology.graph());
-  cluster.world.halt(4, true);
+  cluster.world.tell(4, gossip::PauseCommand{});
   REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 530; }, 120s));
   // What is left is a path of seven.
   for (const std::size_t node : {0, 2, 6}) {

@@ -53,9 +53,9 @@ std::vector<double> alone(std::string_view algorithm, std::uint64_t rounds, bool
   for (int k = 0; pauses && k < 2; ++k) {
     const std::uint64_t from = cluster.round(0) + 3;
     REQUIRE(cluster.comes_true([&] { return cluster.round(0) >= from; }, 60s));
-    cluster.world.halt(0, true);
+    cluster.world.tell(0, gossip::PauseCommand{});
     REQUIRE(cluster.comes_true([&] { return is_paused(cluster, 0); }, 60s));
-    cluster.world.halt(0, false);
+    cluster.world.tell(0, gossip::ResumeCommand{});
   }
   const auto has_finished = [&] {
     return cluster.world.status(0).state == gossip::State::finished;
@@ -80,7 +80,7 @@ TEST_CASE("A paused node trains no further and no round waits for it") {
     cluster.start_all();
     REQUIRE(cluster.comes_true([&] { return cluster.round(2) > 20; }, 60s));
     const std::uint64_t rounds_of_all = rounds_within(cluster, 1, 5s);
-    cluster.world.halt(2, true);
+    cluster.world.tell(2, gossip::PauseCommand{});
     REQUIRE(cluster.comes_true([&] { return is_paused(cluster, 2); }, 5s));
     // Until the others have heard of the pause.
     cluster.world.run_until(cluster.world.now() + 3s);
@@ -89,7 +89,7 @@ TEST_CASE("A paused node trains no further and no round waits for it") {
     CHECK(rounds_within(cluster, 1, 5s) > rounds_of_all * 8 / 10);
     CHECK(cluster.world.trainer(2).parameters() == model);
     CHECK(cluster.round(2) == paused_round);
-    cluster.world.halt(2, false);
+    cluster.world.tell(2, gossip::ResumeCommand{});
     CHECK(rounds_within(cluster, 2, 5s) > rounds_of_all * 8 / 10);
     CHECK_FALSE(is_paused(cluster, 2));
     expect_no_violation(cluster);
@@ -102,9 +102,9 @@ TEST_CASE("Exact algorithms are exact after pauses under loss") {
     Cluster cluster = cluster_with(algorithm, 16, 16, 0.1);
     cluster.start_all();
     cluster.world.run_until(Time(3s));
-    for (const std::size_t node : {1, 2, 6}) cluster.world.halt(node, true);
+    for (const std::size_t node : {1, 2, 6}) cluster.world.tell(node, gossip::PauseCommand{});
     cluster.world.run_until(Time(full_or(9s, 4s)));
-    for (const std::size_t node : {1, 2, 6}) cluster.world.halt(node, false);
+    for (const std::size_t node : {1, 2, 6}) cluster.world.tell(node, gossip::ResumeCommand{});
     if (tries_full()) CHECK(cluster.comes_true([&] { return cluster.error() < 1e-9; }, 400s));
     expect_no_violation(cluster);
   }
@@ -114,13 +114,13 @@ TEST_CASE("A newcomer is served by a fleet that rests and the pause ends for all
   Cluster cluster = cluster_with("dpsgd", 5, 4);
   for (const std::size_t node : {0, 1, 2, 3}) cluster.world.start(node);
   cluster.world.run_until(Time(3s));
-  for (const std::size_t node : {0, 1, 2, 3}) cluster.world.halt(node, true);
+  for (const std::size_t node : {0, 1, 2, 3}) cluster.world.tell(node, gossip::PauseCommand{});
   cluster.world.run_until(Time(5s));
   const std::uint64_t round = cluster.round(0);
   cluster.world.start(4);
   CHECK(cluster.comes_true([&] { return cluster.round(4) >= round; }, 20s));
   for (const std::size_t node : {0, 1, 2, 3}) CHECK(is_paused(cluster, node));
-  for (const std::size_t node : {0, 1, 2, 3}) cluster.world.halt(node, false);
+  for (const std::size_t node : {0, 1, 2, 3}) cluster.world.tell(node, gossip::ResumeCommand{});
   CHECK(cluster.comes_true([&] { return cluster.round(0) > round + 20; }, 20s));
   expect_no_violation(cluster);
 }
@@ -130,7 +130,7 @@ TEST_CASE("Paused nodes that leave say once that they paused") {
   Cluster cluster = cluster_with("adpsgd", 9, 9, 0.3);
   cluster.start_all();
   cluster.world.run_until(Time(3s));
-  for (std::size_t node = 0; node < 8; ++node) cluster.world.halt(node, true);
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.tell(node, gossip::PauseCommand{});
   cluster.world.run_until(Time(6s));
   for (std::size_t node = 0; node < 8; ++node) REQUIRE(is_paused(cluster, node));
   for (std::size_t node = 0; node < 8; ++node) cluster.world.leave(node);

@@ -1,0 +1,178 @@
+#include "daemon/process/checkpoint_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "base/limits.h"
+#include "daemon/process/safetensors.h"
+#include "optim/saved_state.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kModelFile[] = "model.safetensors", kStateFile[] = "state.safetensors";
+constexpr char kTrainerFile[] = "trainer.state", kFoundationFile[] = "foundation";
+constexpr std::size_t kEdgesLimit = 4096;
+constexpr std::uint64_t kRoundLimit = UINT64_C(1) << 53;
+
+Payload bytes_of(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  return Payload(owner, std::as_bytes(std::span(*owner)));
+}
+
+std::string copied_text(const Payload& bytes) {
+  std::string text(bytes.size(), '\0');
+  bytes.copy_to(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+Payload file_named(const Generation& content, const char* name) {
+  const auto found = content.files.find(name);
+  return found == content.files.end() ? Payload() : found->second;
+}
+
+// The head, and behind it the numbers where they lie.
+Payload tensor_file(const std::vector<optim::SavedField>& fields,
+                    const std::map<std::string, std::string>& metadata) {
+  std::vector<FileTensor> tensors;
+  for (const optim::SavedField& field : fields)
+    tensors.push_back({field.name, field.type, field.extents, field.bytes.size()});
+  std::vector<Payload::Piece> pieces = bytes_of(safetensors_head(tensors, metadata)).pieces();
+  for (const optim::SavedField& field : fields)
+    std::ranges::copy(field.bytes.pieces(), std::back_inserter(pieces));
+  return Payload(std::move(pieces));
+}
+
+Result<std::vector<optim::SavedField>> read_tensors(const Generation& content, const char* name) {
+  const Payload file = file_named(content, name);
+  const auto placed = read_safetensors_head(file);
+  if (!placed) return fail("{} {}", name, placed.error().text);
+  std::vector<optim::SavedField> fields;
+  for (const PlacedTensor& tensor : *placed)
+    fields.push_back(
+        {tensor.name, tensor.type, tensor.extents, file.slice(tensor.begin, tensor.bytes)});
+  return fields;
+}
+
+// All digits of a number.
+std::string text_of(double number) {
+  return fmt::format("{:a}", number);
+}
+
+Result<double> number_of(const Generation& content, const std::string& key) {
+  const auto found = content.about.find(key);
+  double number = 0;
+  if (found != content.about.end()) {
+    char* end = nullptr;
+    number = std::strtod(found->second.c_str(), &end);
+    if (end == found->second.c_str() || *end != '\0') number = std::nan("");
+  }
+  if (!std::isfinite(number)) return fail("the manifest's \"{}\" is no number", key);
+  return number;
+}
+
+Result<std::uint64_t> count_of(const Generation& content, const std::string& key,
+                               std::uint64_t limit) {
+  const auto found = content.about.find(key);
+  const std::string text = found == content.about.end() ? "" : found->second;
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count > limit)
+    return fail("the manifest's \"{}\" is \"{}\"; expected a whole number up to {}", key, text,
+                limit);
+  return count;
+}
+
+// PEER:EDGE:CLAIM in hexadecimal, separated by spaces.
+std::string text_of(const std::vector<gossip::KeptEdge>& edges) {
+  std::string text;
+  for (const gossip::KeptEdge& edge : edges)
+    text += fmt::format("{}{:x}:{:x}:{:x}", text.empty() ? "" : " ", edge.peer.value, edge.edge,
+                        edge.claim);
+  return text;
+}
+
+Result<std::vector<gossip::KeptEdge>> edges_of(const Generation& content) {
+  std::vector<gossip::KeptEdge> edges;
+  const auto found = content.about.find("edges");
+  if (found == content.about.end()) return edges;
+  const char* at = found->second.data();
+  const char* const end = at + found->second.size();
+  while (at != end) {
+    gossip::KeptEdge edge;
+    for (std::uint64_t* const part : {&edge.peer.value, &edge.edge, &edge.claim}) {
+      const auto parsed = std::from_chars(at, end, *part, 16);
+      const bool is_last = part == &edge.claim;
+      at = parsed.ptr;
+      if (parsed.ec != std::errc() || (!is_last && (at == end || *at != ':')))
+        return fail("the manifest's \"edges\" cannot be read");
+      at += !is_last;
+    }
+    if (at != end && *at++ != ' ') return fail("the manifest's \"edges\" cannot be read");
+    edges.push_back(edge);
+    if (edges.size() > kEdgesLimit) return fail("the manifest has more than {} edges", kEdgesLimit);
+  }
+  return edges;
+}
+
+}  // namespace
+
+Generation files_of(const gossip::Checkpoint& checkpoint) {
+  const optim::SavedState& state = *checkpoint.state;
+  Generation content;
+  content.about = {{"round", std::to_string(checkpoint.round)},
+                   {"members", std::to_string(checkpoint.members)},
+                   {"steps", std::to_string(checkpoint.steps)},
+                   {"samples", std::to_string(checkpoint.samples)},
+                   {"trained-s", text_of(checkpoint.trained_s)},
+                   {"path", text_of(checkpoint.path)},
+                   {"partner-path", text_of(checkpoint.partner_path)},
+                   {"edges", text_of(checkpoint.edges)},
+                   {"model", state.schema},
+                   {"kind", state.kind}};
+  const std::map<std::string, std::string> origin = {{"round", content.about["round"]}};
+  content.files[kModelFile] = tensor_file(state.parameters, origin);
+  content.files[kStateFile] = tensor_file(state.state, origin);
+  if (!state.opaque.empty()) content.files[kTrainerFile] = state.opaque;
+  if (!checkpoint.foundation.empty())
+    content.files[kFoundationFile] = bytes_of(checkpoint.foundation);
+  return content;
+}
+
+Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
+  gossip::Checkpoint checkpoint;
+  TRY(checkpoint.round, count_of(content, "round", kRoundLimit));
+  TRY(checkpoint.members, count_of(content, "members", kMembersLimit));
+  TRY(checkpoint.steps, count_of(content, "steps", UINT64_MAX));
+  TRY(checkpoint.samples, count_of(content, "samples", UINT64_MAX));
+  TRY(checkpoint.trained_s, number_of(content, "trained-s"));
+  TRY(checkpoint.path, number_of(content, "path"));
+  TRY(checkpoint.partner_path, number_of(content, "partner-path"));
+  TRY(checkpoint.edges, edges_of(content));
+  auto state = std::make_shared<optim::SavedState>();
+  const auto about = [&](const char* key) {
+    const auto found = content.about.find(key);
+    return found == content.about.end() ? std::string() : found->second;
+  };
+  state->schema = about("model");
+  state->kind = about("kind");
+  TRY(state->parameters, read_tensors(content, kModelFile));
+  TRY(state->state, read_tensors(content, kStateFile));
+  state->opaque = file_named(content, kTrainerFile);
+  checkpoint.foundation = copied_text(file_named(content, kFoundationFile));
+  checkpoint.state = std::move(state);
+  return checkpoint;
+}
+
+}  // namespace starling::daemon

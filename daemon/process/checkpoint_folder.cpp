@@ -1,0 +1,284 @@
+#include "daemon/process/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "base/check.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr int kCheckpointFormat = 1;
+constexpr char kManifest[] = "manifest.json";
+constexpr char kUnfinished[] = ".new";
+constexpr std::size_t kNameDigits = 12;
+
+// Closed at the end; errno as it was.
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags)
+      : number_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
+  ~OpenFile() {
+    const int error = errno;
+    if (number_ >= 0) ::close(number_);
+    errno = error;
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) {
+    ENSURE(state_, "there is memory for the state of a hash");
+    XXH3_64bits_reset(state_.get());
+  }
+  void add(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+  }
+  std::string text() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_.get())); }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+std::string hash_of(std::string_view text) {
+  Hash hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.text();
+}
+
+tl::unexpected<Error> cannot(const char* what, const std::string& path) {
+  return fail("cannot {} {}: {}", what, path, std::strerror(errno));
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// The checksum of what was written, which is on the disk.
+Result<std::string> write_synced(const std::string& path, const Payload& bytes) {
+  const OpenFile file(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) return cannot("create", path);
+  Hash hash;
+  for (const Payload::Piece& piece : bytes.pieces()) {
+    if (!write_all(file.number(), piece.bytes)) return cannot("write", path);
+    hash.add(piece.bytes);
+  }
+  if (::fsync(file.number()) != 0) return cannot("sync", path);
+  return hash.text();
+}
+
+// A name in a folder lasts once the folder is synced.
+Result<void> sync_names(const std::string& path) {
+  const OpenFile folder(path, O_RDONLY | O_DIRECTORY);
+  if (!folder || ::fsync(folder.number()) != 0) return cannot("sync", path);
+  return {};
+}
+
+Result<Payload> read_whole(const std::string& path, std::size_t limit) {
+  const OpenFile file(path, O_RDONLY);
+  struct stat info {};
+  if (!file || ::fstat(file.number(), &info) != 0) return cannot("read", path);
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (!S_ISREG(info.st_mode) || size > limit)
+    return fail("{} has {} bytes; expected at most {}", path, size, limit);
+  const auto bytes = std::shared_ptr<std::byte[]>(new std::byte[size]);
+  for (std::size_t have = 0; have < size;) {
+    const ssize_t count = ::read(file.number(), bytes.get() + have, size - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return cannot("read", path);
+    if (count == 0) return fail("{} ends at byte {} of {}", path, have, size);
+    have += static_cast<std::size_t>(count);
+  }
+  return Payload(bytes, std::span<const std::byte>(bytes.get(), size));
+}
+
+bool is_plain_name(std::string_view name) {
+  const bool is_clean = std::ranges::all_of(
+      name, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '_' || c == '-'; });
+  return is_clean && !name.empty() && name.front() != '.' && name != kManifest;
+}
+
+Payload text_payload(std::string_view text) {
+  return Payload::copy_of(std::as_bytes(std::span(text)));
+}
+
+std::string text_of(const Payload& bytes) {
+  std::string text(bytes.size(), '\0');
+  bytes.copy_to(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+// The manifest's JSON is the first line, its checksum the second.
+Result<json> read_manifest(const std::string& path) {
+  TRY(const Payload bytes, read_whole(path, CheckpointFolder::kManifestBytesLimit));
+  const std::string text = text_of(bytes);
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos || text.substr(end + 1) != hash_of(text.substr(0, end)) + "\n")
+    return fail("{} is damaged: its checksum is not that of its text", path);
+  const json manifest = json::parse(text.substr(0, end), nullptr, false);
+  const bool is_ours = manifest.is_object() && manifest.contains("about") &&
+                       manifest["about"].is_object() && manifest.contains("files") &&
+                       manifest["files"].is_object() &&
+                       manifest["files"].size() <= CheckpointFolder::kFilesLimit;
+  if (!is_ours || manifest.value("format", 0) != kCheckpointFormat)
+    return fail("{} is not of format {}", path, kCheckpointFormat);
+  return manifest;
+}
+
+Result<Payload> read_checked(const std::string& path, const json& entry) {
+  const auto size = entry.find("bytes");
+  if (size == entry.end() || !size->is_number_unsigned())
+    return fail("the manifest beside {} does not say its size", path);
+  const auto expected = size->get<std::size_t>();
+  TRY(Payload bytes, read_whole(path, expected));
+  if (bytes.size() != expected)
+    return fail("{} has {} bytes; expected {}", path, bytes.size(), expected);
+  Hash hash;
+  for (const Payload::Piece& piece : bytes.pieces()) hash.add(piece.bytes);
+  if (entry.value("xxh3", "") != hash.text())
+    return fail("{} is damaged: its checksum is {}; expected {}", path, hash.text(),
+                entry.value("xxh3", ""));
+  return bytes;
+}
+
+std::optional<std::uint64_t> number_of(const std::string& name) {
+  const bool is_number = name.size() == kNameDigits &&
+                         std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? std::optional(std::stoull(name)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<CheckpointFolder> CheckpointFolder::open(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path, error))
+    return fail("{} is no folder and cannot be made one: {}", path, error.message());
+  CheckpointFolder folder(path);
+  fs::remove_all(fs::path(path) / kUnfinished, error);
+  const auto found = folder.generations();
+  if (!found.empty()) folder.newest_ = found.back();
+  return folder;
+}
+
+std::string CheckpointFolder::folder_of(std::uint64_t generation) const {
+  return fmt::format("{}/{:0{}}", path_, generation, kNameDigits);
+}
+
+std::vector<std::uint64_t> CheckpointFolder::generations() const {
+  std::vector<std::uint64_t> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error))
+    if (const auto number = number_of(entry->path().filename())) found.push_back(*number);
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<void> CheckpointFolder::save(const Generation& content, std::size_t keep) {
+  const std::string unfinished = path_ + "/" + kUnfinished;
+  std::error_code error;
+  fs::remove_all(unfinished, error);
+  auto written = write(unfinished, content);
+  const std::string finished = folder_of(newest_ + 1);
+  if (written && std::rename(unfinished.c_str(), finished.c_str()) != 0)
+    written = cannot("rename", unfinished);
+  if (!written) {
+    fs::remove_all(unfinished, error);
+    return written;
+  }
+  generation_ = ++newest_;
+  bytes_ = 0;
+  for (const auto& [name, bytes] : content.files) bytes_ += bytes.size();
+  TRY_DO(sync_names(path_));
+  remove_old(keep);
+  return {};
+}
+
+Result<void> CheckpointFolder::write(const std::string& folder, const Generation& content) const {
+  ENSURE(content.files.size() <= kFilesLimit, "a checkpoint keeps to its limit");
+  if (::mkdir(folder.c_str(), 0700) != 0) return cannot("make", folder);
+  json files = json::object();
+  for (const auto& [name, bytes] : content.files) {
+    ENSURE(is_plain_name(name), "the name of a checkpoint's file is plain");
+    TRY(const std::string hash, write_synced(folder + "/" + name, bytes));
+    files[name] = {{"bytes", bytes.size()}, {"xxh3", hash}};
+  }
+  const json manifest = {{"format", kCheckpointFormat}, {"about", content.about}, {"files", files}};
+  const std::string text = manifest.dump(-1, ' ', false, json::error_handler_t::replace);
+  TRY_DO(write_synced(folder + "/" + kManifest,
+                      text_payload(fmt::format("{}\n{}\n", text, hash_of(text)))));
+  return sync_names(folder);
+}
+
+// What cannot be removed stays, and is tried again with the next.
+void CheckpointFolder::remove_old(std::size_t keep) const {
+  const auto found = generations();
+  std::error_code error;
+  for (std::size_t k = 0; k + keep < found.size(); ++k) fs::remove_all(folder_of(found[k]), error);
+}
+
+std::optional<Generation> CheckpointFolder::load(const Objection& objection) {
+  damages_.clear();
+  auto found = generations();
+  std::ranges::reverse(found);
+  for (const std::uint64_t generation : found) {
+    auto content = read(folder_of(generation));
+    const std::string problem = !content    ? content.error().text
+                                : objection ? objection(*content)
+                                            : "";
+    if (problem.empty()) {
+      generation_ = generation;
+      return *std::move(content);
+    }
+    damages_.push_back(content ? folder_of(generation) + ": " + problem : problem);
+  }
+  return std::nullopt;
+}
+
+Result<Generation> CheckpointFolder::read(const std::string& folder) const {
+  TRY(const json manifest, read_manifest(folder + "/" + kManifest));
+  Generation content;
+  for (const auto& [key, value] : manifest["about"].items())
+    if (value.is_string()) content.about[key] = value.get<std::string>();
+  for (const auto& [name, entry] : manifest["files"].items()) {
+    if (!is_plain_name(name) || !entry.is_object())
+      return fail("{} names a file {}", folder, json(name).dump());
+    TRY(content.files[name], read_checked(folder + "/" + name, entry));
+  }
+  return content;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,58 @@
+// Checkpoint: what a node keeps of its training for its next life. The numbers are a handle; the
+// driver writes all of it where it lasts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "optim/job.h"
+
+namespace starling::gossip {
+
+// An edge as this node remembers it.
+struct KeptEdge {
+  NodeId peer;
+  std::uint64_t edge = 0;  // its edge id, by which the trainer's state knows it
+  // Two ends whose claims are equal have averaged the same pairs since the edge opened. What an
+  // exact algorithm remembers of the edge goes on at both ends then, and ends at both otherwise.
+  std::uint64_t claim = 0;
+};
+
+struct Checkpoint {
+  std::uint64_t round = 0;  // the last one that is whole
+  std::size_t members = 1;  // that trained together, this node too
+  std::string foundation;   // the survey to found on; empty when none is needed
+  std::shared_ptr<const optim::SavedState> state;
+  std::vector<KeptEdge> edges;
+  double path = 0, partner_path = 0;  // see Exchange::Path
+  std::uint64_t steps = 0, samples = 0;
+  double trained_s = 0;  // in all lives
+};
+
+// When a node saves. Both 0: only when it is told to.
+struct CheckpointPlan {
+  std::uint64_t rounds = 0;  // after every round whose number is a multiple
+  Duration every{};          // so long after the last time
+  bool is_kept = false;      // there is a place to save to: also at the end, and in a pause
+};
+
+// Of the saving, for people.
+struct CheckpointStatus {
+  bool is_kept = false;                // as in the plan
+  std::optional<std::uint64_t> round;  // of the newest checkpoint of this life
+  std::uint64_t generation = 0;        // its number on the disk
+  Time saved_at{};                     // when it was whole
+  Duration took{};                     // from the copy until then
+  std::uint64_t bytes = 0;             // on the disk
+  bool is_writing = false;
+  std::string problem;                       // why the last try failed; empty: it did not
+  std::optional<std::uint64_t> fleet_round;  // at which all nodes save, or saved, together
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,71 @@
+#include "gossip/node/saver.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+// After a failure, the longest time until the next try. Longer: a disk that has room again is
+// noticed later. Shorter: a broken disk costs more copies.
+constexpr Duration kRetryPause = std::chrono::seconds(10);
+
+}  // namespace
+
+void Saver::agree(std::uint64_t round) {
+  if (!plan_.is_kept || round <= agreed_round()) return;
+  status_.fleet_round = round;
+  is_agreed_ = true;
+}
+
+bool Saver::is_due(Time now, std::uint64_t round, bool rests) const {
+  if (!plan_.is_kept || is_busy()) return false;
+  if (is_wanted_ || rests || (is_agreed_ && round >= agreed_round())) return true;
+  const Duration waited = now - begun_at_;
+  if (!status_.problem.empty()) {
+    const Duration pause = plan_.every > Duration{} ? plan_.every : kRetryPause;
+    return waited >= std::min(pause, kRetryPause);
+  }
+  if (plan_.every > Duration{} && waited >= plan_.every) return true;
+  return plan_.rounds > 0 && round / plan_.rounds > begun_round_ / plan_.rounds;
+}
+
+bool Saver::is_due_at_rest(std::uint64_t round) const {
+  if (!plan_.is_kept || is_busy()) return false;
+  return is_wanted_ || is_agreed_ || (!has(round) && begun_round_ != round);
+}
+
+void Saver::begin(Time now, Checkpoint checkpoint) {
+  is_wanted_ = false;
+  if (checkpoint.round >= agreed_round()) is_agreed_ = false;
+  begun_at_ = now;
+  begun_round_ = checkpoint.round;
+  pending_ = std::move(checkpoint);
+  pending_->foundation = foundation_;
+  pending_->members = members_;
+  status_.is_writing = true;
+}
+
+void Saver::made(std::shared_ptr<const optim::SavedState> state, Outbox& out) {
+  if (!pending_ || pending_->state) return;
+  pending_->state = state;
+  Checkpoint checkpoint = *pending_;
+  out.put(Save{std::move(checkpoint)});
+}
+
+void Saver::saved(Time now, const Saved& result, Outbox& out) {
+  if (!pending_ || !pending_->state) return;
+  const Checkpoint checkpoint = *std::exchange(pending_, std::nullopt);
+  status_.is_writing = false;
+  status_.problem = result.problem;
+  if (!result.problem.empty()) return;
+  status_.round = checkpoint.round;
+  status_.generation = result.generation;
+  status_.bytes = result.bytes;
+  status_.saved_at = now;
+  status_.took = now - begun_at_;
+  out.event(Event::Kind::saved,
+            fmt::format("saved round {} as generation {}", checkpoint.round, result.generation));
+}
+
+}  // namespace starling::gossip

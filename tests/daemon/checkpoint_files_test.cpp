@@ -1,0 +1,133 @@
+#include "daemon/process/checkpoint_files.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+
+#include "base/prng.h"
+#include "daemon/process/safetensors.h"
+#include "optim/saved_state.h"
+
+using namespace starling;
+using namespace starling::daemon;
+
+namespace {
+
+Payload payload_of_numbers(const std::vector<float>& numbers) {
+  return Payload::copy_of(std::as_bytes(std::span(numbers)));
+}
+
+std::string all_bytes(const Payload& payload) {
+  std::string bytes(payload.size(), '\0');
+  payload.copy_to(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+gossip::Checkpoint sample() {
+  auto state = std::make_shared<optim::SavedState>();
+  state->schema = "mlp 4-2 f32";
+  state->kind = "ed sgd";
+  state->parameters = {{"w", "F32", {2, 2}, payload_of_numbers({1, 2, 3, 4})},
+                       {"b", "F32", {2}, payload_of_numbers({5, 6})}};
+  state->state = {
+      {"algorithm.flow.00000000000000ff", "F32", {6}, payload_of_numbers({1, 1, 2, 3, 5, 8})}};
+  state->opaque = Payload::copy_of(std::as_bytes(std::span(std::string_view("of a trainer"))));
+  gossip::Checkpoint checkpoint;
+  checkpoint.round = 12345678901;
+  checkpoint.members = 16;
+  checkpoint.foundation = std::string("survey\0with zeros", 17);
+  checkpoint.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
+  checkpoint.path = 0.1 + 0.2;
+  checkpoint.partner_path = std::numeric_limits<double>::denorm_min();
+  checkpoint.steps = 77;
+  checkpoint.samples = UINT64_MAX;
+  checkpoint.trained_s = 1e9 / 3;
+  checkpoint.state = state;
+  return checkpoint;
+}
+
+}  // namespace
+
+TEST_CASE("A checkpoint comes back from its files with every bit") {
+  const gossip::Checkpoint before = sample();
+  const auto read = checkpoint_from(files_of(before));
+  REQUIRE(read);
+  CHECK(read->round == before.round);
+  CHECK(read->members == before.members);
+  CHECK(read->foundation == before.foundation);
+  REQUIRE(read->edges.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) {
+    CHECK(read->edges[k].peer == before.edges[k].peer);
+    CHECK(read->edges[k].edge == before.edges[k].edge);
+    CHECK(read->edges[k].claim == before.edges[k].claim);
+  }
+  CHECK(read->path == before.path);
+  CHECK(read->partner_path == before.partner_path);
+  CHECK(read->trained_s == before.trained_s);
+  CHECK(read->steps == before.steps);
+  CHECK(read->samples == before.samples);
+  CHECK(read->state->schema == before.state->schema);
+  CHECK(read->state->kind == before.state->kind);
+  CHECK(all_bytes(read->state->opaque) == "of a trainer");
+  const auto find = [](const std::vector<optim::SavedField>& fields, const std::string& name) {
+    return *std::ranges::find(fields, name, &optim::SavedField::name);
+  };
+  const optim::SavedField w = find(read->state->parameters, "w");
+  CHECK(w.extents == std::vector<std::size_t>{2, 2});
+  CHECK(all_bytes(w.bytes) == all_bytes(before.state->parameters[0].bytes));
+  CHECK(all_bytes(find(read->state->state, "algorithm.flow.00000000000000ff").bytes) ==
+        all_bytes(before.state->state[0].bytes));
+}
+
+TEST_CASE("The parameters of a checkpoint are a file that others can read") {
+  const Generation content = files_of(sample());
+  const auto file = read_safetensors(all_bytes(content.files.at("model.safetensors")));
+  REQUIRE(file);
+  CHECK(file->tensors.at("w").numbers == std::vector<double>{1, 2, 3, 4});
+  CHECK(file->tensors.at("w").extents == std::vector<std::size_t>{2, 2});
+  CHECK(file->metadata.at("round") == "12345678901");
+}
+
+TEST_CASE("A manifest with something missing or wrong is refused by name") {
+  const auto refusal = [](const std::string& key, const char* value) {
+    Generation content = files_of(sample());
+    if (value)
+      content.about[key] = value;
+    else
+      content.about.erase(key);
+    const auto read = checkpoint_from(content);
+    return read ? std::string() : read.error().text;
+  };
+  CHECK(refusal("kind", nullptr).empty());
+  for (const char* key : {"round", "members", "steps", "samples", "trained-s", "path"})
+    for (const char* value : {static_cast<const char*>(nullptr), "", "-1x", "nan"}) {
+      CAPTURE(key);
+      CHECK(refusal(key, value).find(key) != std::string::npos);
+    }
+  CHECK(refusal("members", "5000").find("4096") != std::string::npos);
+  for (const char* edges : {"1:2", "1:2:", "1:2:3x", "1:2:3 ", ":::", "1:2:11112222333344445"})
+    CHECK(refusal("edges", edges).find("edges") != std::string::npos);
+}
+
+TEST_CASE("Spoilt heads of tensors are refused or read within the file") {
+  Prng prng(3);
+  const Generation whole = files_of(sample());
+  for (int trial = 0; trial < 2000; ++trial) {
+    Generation content = whole;
+    for (const char* name : {"model.safetensors", "state.safetensors"}) {
+      std::string bytes = all_bytes(whole.files.at(name));
+      for (int k = 0; k < 3; ++k)
+        bytes[prng.below(bytes.size())] = static_cast<char>(prng.below(256));
+      if (prng.chance(0.3)) bytes.resize(prng.below(bytes.size()));
+      content.files[name] = Payload::copy_of(std::as_bytes(std::span(bytes)));
+    }
+    const auto read = checkpoint_from(content);
+    if (!read) continue;
+    for (const optim::SavedField& field : read->state->parameters)
+      CHECK(field.bytes.size() <= content.files["model.safetensors"].size());
+  }
+  Generation none = whole;
+  none.files.erase("state.safetensors");
+  CHECK(checkpoint_from(none).error().text.starts_with("state.safetensors"));
+}

@@ -1,0 +1,362 @@
+// Nodes that stop and go on from their checkpoints.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "optim/local/local_learner.h"
+#include "optim/saved_state.h"
+#include "tests/lengths.h"
+#include "tests/sim/cluster.h"
+
+using namespace starling;
+using namespace starling::test;
+
+namespace {
+
+constexpr std::size_t kNodes = 6;
+constexpr std::uint64_t kStop = 7, kEnd = 18;
+
+struct Case {
+  const optim::AlgorithmRow* algorithm;
+  std::string schedule = "rounds";
+  bool is_single = false;  // 32 bit
+  optim::LocalOptimizerKind optimizer = optim::LocalOptimizerKind::sgd;
+  optim::OuterKind outer = optim::OuterKind::none;
+  std::size_t local_steps = 1;
+
+  std::string text() const {
+    return fmt::format("{} by {}, {} bit, {}, {} steps{}", algorithm->name, schedule,
+                       is_single ? 32 : 64, optim::name(optimizer), local_steps,
+                       outer == optim::OuterKind::none ? "" : ", outer");
+  }
+};
+
+optim::Options training_of(const Case& what) {
+  optim::Options training = reference_training(0.02);
+  training.algorithm = what.algorithm;
+  training.local_optimizer = what.optimizer;
+  training.outer = what.outer;
+  training.local_steps = what.local_steps;
+  training.batch_size = 6;  // of 20 samples
+  training.momentum = 0.8;
+  if (what.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
+  if (what.is_single) training.codec = optim::format_named("f32");
+  return training;
+}
+
+template <class S>
+sim::TrainerFactory trainers_in(const optim::Options& training) {
+  return [training](std::size_t node) {
+    // Without a closed form, so that admm takes steps and draws batches too.
+    return optim::make_trainer<S>(training, reference_objective_in<S>({}, node, false), node + 1,
+                                  [] { return Time{}; });
+  };
+}
+
+sim::Options world_of(const Case& what, std::uint64_t rounds) {
+  sim::Options options = reference_world(kNodes, topology::Kind::ring, training_of(what));
+  options.base.schedule = gossip::schedule_named(what.schedule);
+  options.base.expect = kNodes;
+  options.base.goal.rounds = rounds;
+  options.base.checkpoint = {.is_kept = true};
+  return options;
+}
+
+sim::TrainerFactory trainers_of(const Case& what) {
+  const optim::Options training = training_of(what);
+  return what.is_single ? trainers_in<float>(training) : trainers_in<double>(training);
+}
+
+bool all_finished(Cluster& cluster) {
+  return cluster.comes_true(
+      [&] {
+        return std::ranges::all_of(cluster.world.running(), [&](std::size_t node) {
+          const gossip::Status status = cluster.world.status(node);
+          return status.state == gossip::State::finished &&
+                 status.checkpoint.round == status.run.round;
+        });
+      },
+      60s);
+}
+
+std::vector<std::vector<double>> models(const Cluster& cluster) {
+  std::vector<std::vector<double>> all;
+  for (const std::size_t node : cluster.world.running())
+    all.push_back(cluster.world.trainer(node).parameters());
+  return all;
+}
+
+void crash_all(Cluster& cluster) {
+  for (const std::size_t node : cluster.world.running()) cluster.world.crash(node);
+}
+
+void start_again(Cluster& cluster, std::uint64_t rounds) {
+  for (std::size_t node = 0; node < cluster.world.options().nodes; ++node) {
+    gossip::Options next = sim::node_options(cluster.world.options(), node);
+    next.goal.rounds = rounds;
+    cluster.world.start(node, next);
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const optim::AlgorithmRow& row : optim::algorithms()) {
+    const bool is_pairwise = row.needs.is_pairwise;
+    for (const char* schedule : {"rounds", "matching"}) {
+      if (is_pairwise || (row.needs.overlaps && schedule == std::string("matching"))) continue;
+      for (const bool is_single : {false, true}) all.push_back({&row, schedule, is_single});
+    }
+  }
+  const auto* dpsgd = optim::algorithm_named("dpsgd");
+  const auto* gt = optim::algorithm_named("gt");
+  const auto* ed = optim::algorithm_named("ed");
+  using enum optim::LocalOptimizerKind;
+  for (const auto optimizer : {momentum, nesterov, adam, adamw}) {
+    all.push_back({dpsgd, "rounds", false, optimizer});
+    all.push_back({gt, "rounds", true, optimizer, optim::OuterKind::none, 3});
+  }
+  all.push_back({dpsgd, "matching", false, momentum, optim::OuterKind::nesterov, 3});
+  all.push_back({dpsgd, "rounds", true, adam, optim::OuterKind::slowmo, 3});
+  all.push_back({ed, "rounds", false, sgd, optim::OuterKind::none, 5});
+  return all;
+}
+
+// Sixteen nodes on a torus that save so often.
+Cluster saving_cluster(const char* algorithm, const gossip::CheckpointPlan& plan, double loss = 0,
+                       std::uint64_t seed = 1) {
+  optim::Options training = reference_training(0.1);
+  training.algorithm = optim::algorithm_named(algorithm);
+  sim::Options options = reference_world(16, topology::Kind::torus, training);
+  options.base.expect = 16;
+  options.base.checkpoint = plan;
+  options.seed = seed;
+  options.network.loss = loss;
+  return {options, training};
+}
+
+bool becomes_exact(Cluster& cluster) {
+  const bool is_exact = cluster.comes_true([&] { return cluster.error() <= 1e-10; }, 300s);
+  CAPTURE(cluster.error());
+  CHECK(is_exact);
+  return is_exact;
+}
+
+void expect_sound(const Cluster& cluster) {
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+}
+
+bool warns(const Cluster& cluster, std::size_t node, const std::string& of) {
+  const auto reasons = cluster.world.status(node).reasons;
+  return std::ranges::any_of(
+      reasons, [&](const std::string& text) { return text.find(of) != std::string::npos; });
+}
+
+std::uint64_t newest_round(Cluster& cluster, std::size_t node) {
+  const auto newest = cluster.world.machine(node).disk.newest();
+  return newest ? newest->round : 0;
+}
+
+}  // namespace
+
+TEST_CASE("A fleet that stops at one round goes on bit for bit") {
+  for (const Case& what : cases()) {
+    CAPTURE(what.text());
+    Cluster whole(world_of(what, kEnd), trainers_of(what));
+    whole.start_all();
+    REQUIRE(all_finished(whole));
+
+    Cluster cut(world_of(what, kStop), trainers_of(what));
+    cut.start_all();
+    REQUIRE(all_finished(cut));
+    CHECK(models(cut) != models(whole));
+    crash_all(cut);
+    start_again(cut, kEnd);
+    REQUIRE(all_finished(cut));
+    CHECK(models(cut) == models(whole));
+  }
+}
+
+TEST_CASE("A node alone goes on bit for bit") {
+  for (const bool is_single : {false, true}) {
+    Case what{optim::algorithm_named("dpsgd"), "rounds", is_single,
+              optim::LocalOptimizerKind::adam};
+    const auto world = [&](std::uint64_t rounds) {
+      sim::Options options = world_of(what, rounds);
+      options.nodes = 1;
+      options.base.expect = 1;
+      return options;
+    };
+    Cluster whole(world(kEnd), trainers_of(what)), cut(world(kStop), trainers_of(what));
+    whole.start_all();
+    REQUIRE(all_finished(whole));
+    for (std::uint64_t rounds = kStop; rounds < kEnd; rounds += 4) {
+      if (cut.world.running().empty()) start_again(cut, rounds);
+      if (rounds == kStop) cut.world.crash(0), start_again(cut, rounds);
+      REQUIRE(all_finished(cut));
+      cut.world.crash(0);
+    }
+    start_again(cut, kEnd);
+    REQUIRE(all_finished(cut));
+    CHECK(models(cut) == models(whole));
+  }
+}
+
+// One round for all, and no goal that would end the run there.
+TEST_CASE("A fleet goes on bit for bit from the round that it agreed to save") {
+  for (const char* algorithm : {"dpsgd", "ed", "gt", "admm"}) {
+    CAPTURE(algorithm);
+    const Case what{optim::algorithm_named(algorithm)};
+    Cluster whole(world_of(what, 400), trainers_of(what)),
+        cut(world_of(what, 400), trainers_of(what));
+    whole.start_all();
+    REQUIRE(all_finished(whole));
+    cut.start_all();
+    REQUIRE(cut.comes_true([&] { return cut.round(3) > 20; }, 60s));
+    cut.world.tell(3, gossip::CheckpointCommand{true});
+    const auto all_saved = [&] {
+      const gossip::Status status = cut.world.status(1);
+      return status.checkpoint.fleet_round &&
+             std::ranges::all_of(status.members, [&](const gossip::MemberStatus& member) {
+               return member.member.saved >= *status.checkpoint.fleet_round;
+             });
+    };
+    REQUIRE(cut.comes_true(all_saved, 30s));
+    for (std::size_t node = 0; node < kNodes; ++node)
+      CHECK(newest_round(cut, node) == cut.world.status(node).checkpoint.fleet_round);
+    crash_all(cut);
+    start_again(cut, 400);
+    REQUIRE(all_finished(cut));
+    CHECK(models(cut) == models(whole));
+  }
+}
+
+TEST_CASE("An exact algorithm stays exact when all nodes lose power again and again") {
+  for (const char* algorithm : all_or_first<const char*>(2, {"ed", "gt", "extra"})) {
+    CAPTURE(algorithm);
+    for (const gossip::CheckpointPlan plan :
+         {gossip::CheckpointPlan{.rounds = 7, .is_kept = true},
+          gossip::CheckpointPlan{.every = 130ms, .is_kept = true}}) {
+      Cluster cluster = saving_cluster(algorithm, plan, 0.1);
+      cluster.start_all();
+      Prng prng(5);
+      for (int cut = 0; cut < 4; ++cut) {
+        cluster.world.run_until(cluster.world.now() + 1s + from_seconds(prng.uniform()));
+        crash_all(cluster);
+        // Some find the newest one damaged.
+        for (std::size_t node = 0; node < 16; ++node)
+          if (prng.chance(0.2)) cluster.world.machine(node).disk.spoil_newest();
+        start_again(cluster, 0);
+      }
+      CHECK(cluster.comes_true(
+          [&] { return cluster.world.status(0).state == gossip::State::training; }, 20s));
+      becomes_exact(cluster);
+      expect_sound(cluster);
+    }
+  }
+}
+
+TEST_CASE("A fleet that lost power goes on from its last checkpoints and not from the start") {
+  Cluster cluster = saving_cluster("dpsgd", {.rounds = 10, .is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 100; }, 60s));
+  crash_all(cluster);
+  std::vector<std::uint64_t> saved;
+  for (std::size_t node = 0; node < 16; ++node) saved.push_back(newest_round(cluster, node));
+  CHECK(std::ranges::min(saved) >= 80);
+  const Time back = cluster.world.now();
+  start_again(cluster, 0);
+  REQUIRE(cluster.comes_true(
+      [&] {
+        return std::ranges::all_of(cluster.world.running(), [&](std::size_t node) {
+          return cluster.world.status(node).run.round > saved[node];
+        });
+      },
+      20s));
+  CHECK(cluster.world.now() - back <= 1s);
+}
+
+TEST_CASE("A node that comes back while the others train takes their model") {
+  Cluster cluster = saving_cluster("dpsgd", {.rounds = 10, .is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 50; }, 60s));
+  cluster.world.crash(5);
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 400; }, 60s));
+  REQUIRE(newest_round(cluster, 5) >= 40);
+  const std::size_t seen = cluster.events.size();
+  cluster.world.start(5);
+  REQUIRE(cluster.comes_true([&] { return cluster.world.status(5).run.round > 400; }, 20s));
+  const auto begun = std::ranges::find_if(
+      cluster.events.begin() + static_cast<std::ptrdiff_t>(seen), cluster.events.end(),
+      [](const std::string& text) { return text.starts_with("training from round"); });
+  REQUIRE(begun != cluster.events.end());
+  CHECK(std::stoul(begun->substr(std::string("training from round ").size())) > 400);
+  expect_sound(cluster);
+}
+
+TEST_CASE("A node that takes leave saves first and what it saved is whole") {
+  Cluster cluster = saving_cluster("gt", {.is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 30; }, 60s));
+  cluster.world.leave(5);
+  REQUIRE(cluster.comes_true([&] { return !cluster.world.runs(5); }, 2s));
+  CHECK(newest_round(cluster, 5) >= 30);
+}
+
+TEST_CASE(
+    "A disk that is full costs nothing but the checkpoints and is used again when it has room") {
+  Cluster cluster = saving_cluster("dpsgd", {.every = 100ms, .is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return newest_round(cluster, 2) > 0; }, 60s));
+  cluster.world.machine(2).disk.fault = "No space left on device";
+  REQUIRE(cluster.comes_true(
+      [&] { return cluster.world.status(2).state == gossip::State::degraded; }, 5s));
+  CHECK(warns(cluster, 2, "No space left on device"));
+  const std::uint64_t round = cluster.round(2), saved = newest_round(cluster, 2);
+  REQUIRE(cluster.comes_true([&] { return cluster.round(2) > round + 100; }, 10s));
+  CHECK(newest_round(cluster, 2) == saved);
+  cluster.world.machine(2).disk.fault = "";
+  REQUIRE(cluster.comes_true([&] { return newest_round(cluster, 2) > round + 100; }, 5s));
+  CHECK(cluster.world.status(2).state == gossip::State::training);
+  CHECK_FALSE(warns(cluster, 2, "checkpoint"));
+}
+
+TEST_CASE("A slow disk delays checkpoints and no round") {
+  const auto rounds_in = [](Duration write_time) {
+    Cluster cluster = saving_cluster("dpsgd", {.every = 50ms, .is_kept = true});
+    cluster.start_all();
+    for (std::size_t node = 0; node < 16; ++node)
+      cluster.world.machine(node).disk.write_time = write_time;
+    cluster.world.run_until(Time(10s));
+    CHECK(cluster.world.machine(3).disk.checkpoints().size() <= 10s / write_time);
+    return cluster.round(3);
+  };
+  CHECK(rounds_in(2s) == rounds_in(1ms));
+}
+
+TEST_CASE("A checkpoint of another model ends the node and says why") {
+  Cluster cluster = saving_cluster("dpsgd", {.rounds = 5, .is_kept = true});
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return newest_round(cluster, 0) > 0; }, 60s));
+  crash_all(cluster);
+  auto other = *cluster.world.machine(0).disk.newest();
+  auto state = *other.state;
+  state.schema = "another";
+  other.state = std::make_shared<const optim::SavedState>(state);
+  cluster.world.machine(0).disk.save(other);
+  std::string error;
+  cluster.world.observe([&](std::size_t, const gossip::Output& output) {
+    if (const auto* stopped = std::get_if<gossip::Stopped>(&output)) error = stopped->error;
+  });
+  gossip::Options alone = sim::node_options(cluster.world.options(), 0);
+  alone.expect = 1;
+  cluster.world.start(0, alone);
+  REQUIRE(cluster.comes_true([&] { return !cluster.world.runs(0); }, 20s));
+  CHECK(error.find("is of another model: another") != std::string::npos);
+  CHECK(error.find("checkpoint.resume = no") != std::string::npos);
+}
