@@ -128,10 +128,6 @@ void check_addresses(const Config& config, Reader& reader) {
 
 }  // namespace
 
-bool is_wildcard(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::" || endpoint.host == "*";
-}
-
 const Schema& schema() {
   static const Schema kSchema = [] {
     Schema schema;

@@ -37,9 +37,6 @@ struct Config {
 // those of gathering the settings.
 Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
 
-// Listens on all addresses of the machine.
-bool is_wildcard(const Endpoint& endpoint);
-
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);
 
