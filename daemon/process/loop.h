@@ -32,6 +32,9 @@ class Loop {
   // Where the model is that of a trainer of the user's own: what is known of it.
   void set_trainer(std::function<TrainerStatus()> trainer) { trainer_ = std::move(trainer); }
 
+  // How names are looked up, where it is not as the system does.
+  void set_names(HostNames names) { names_ = std::move(names); }
+
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
   // Empty, or why it had to end.
@@ -48,6 +51,7 @@ class Loop {
   void act(gossip::Send& send);
   void act(gossip::Hangup& hangup);
   void act(gossip::ConnectProbe& probe);
+  void act(gossip::LookUp& look_up) { names_.look_up(look_up.name); }
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Span& span) { board_.trace().add(span); }
@@ -74,7 +78,7 @@ class Loop {
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
   std::function<TrainerStatus()> trainer_;
-  Time next_look_{};                   // for warnings
+  Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
   std::string error_;  // why it had to stop
