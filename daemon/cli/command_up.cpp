@@ -89,6 +89,14 @@ Result<Sites> check_learning(const Config& config, std::size_t nodes) {
   return sites;
 }
 
+// On loopback, by the address of it that listen.control names.
+void place(const Settings& settings, const Config& config, FleetOptions& fleet) {
+  fleet.first_http = config.listen_http;
+  if (!is_loopback(config.listen_control)) return;
+  fleet.host = config.listen_control.host;
+  if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
+}
+
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
@@ -123,7 +131,7 @@ Result<Plan> make_plan(const CommandLine& line) {
                                          "--data.test-path=" + own.test_path,
                                          "--data.shard=" + settings.text("data.shard")});
   }
-  plan.fleet.first_http = plan.config.listen_http;
+  place(settings, plan.config, plan.fleet);
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
