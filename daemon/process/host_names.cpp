@@ -48,12 +48,15 @@ Result<Endpoint> resolve(const Endpoint& endpoint) {
   return all.front();
 }
 
-HostNames::HostNames(LookUp look_up) : look_up_(std::move(look_up)) {}
+HostNames::HostNames(LookUp look_up, Periods periods)
+    : look_up_(std::move(look_up)), periods_(periods) {}
 
 HostNames::HostNames(const DnsOptions& options)
-    : HostNames([options](const SeedName& name) {
-        return name.is_in_dns() ? daemon::look_up(name, options) : resolve_all(name.at);
-      }) {}
+    : HostNames(
+          [options](const SeedName& name) {
+            return name.is_in_dns() ? daemon::look_up(name, options) : resolve_all(name.at);
+          },
+          Periods{}) {}
 
 std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   if (is_numeric(endpoint)) return endpoint;
@@ -72,8 +75,7 @@ void HostNames::doubt(const Endpoint& endpoint) {
   const auto found = entries_.find(endpoint.host);
   if (found == entries_.end() || found->second.addresses.empty()) return;
   Entry& entry = found->second;
-  // The next look-up was set kRefreshEvery behind the last.
-  entry.next = std::min(entry.next, Clock::now() + kRetryEvery);
+  entry.next = std::min(entry.next, Clock::now() + periods_.retry);
   if (entry.addresses.size() < 2) return;
   const Endpoint before{entry.addresses[entry.turn], endpoint.port};
   entry.turn = (entry.turn + 1) % entry.addresses.size();
@@ -105,7 +107,7 @@ void HostNames::begin(const SeedName& name) {
 void HostNames::take_host(Finding finding, std::vector<Finding>& told) {
   Entry& entry = entries_[finding.at.at.host];
   entry.is_asked = false;
-  entry.next = Clock::now() + (finding.addresses ? kRefreshEvery : kRetryEvery);
+  entry.next = Clock::now() + (finding.addresses ? periods_.refresh : periods_.retry);
   if (!finding.addresses) {
     for (const std::uint16_t port : entry.ports)
       told.push_back({Endpoint{finding.at.at.host, port}, finding.addresses});

@@ -29,7 +29,12 @@ class HostNames {
  public:
   // What a name stands for. Called in threads of its own, several at once.
   using LookUp = std::function<Result<std::vector<Endpoint>>(const SeedName&)>;
-  explicit HostNames(LookUp look_up);
+  // From one look-up of a host to the next, and of one that is not known, or where nobody answers.
+  // Shorter: more load on the name server. Longer: a host that moved is found later.
+  struct Periods {
+    std::chrono::milliseconds refresh{30'000}, retry{5'000};
+  };
+  HostNames(LookUp look_up, Periods periods);
   // Asks the system for host names, and for names in the DNS the servers that `options` name.
   explicit HostNames(const DnsOptions& options = {});
 
@@ -51,10 +56,6 @@ class HostNames {
   std::vector<Finding> take_found();
   // Readable when there is something to take.
   int descriptor() const { return shared_->wake.descriptor(); }
-
-  // From one look-up of a host to the next, and of one that is not known, or where nobody answers.
-  // Shorter: more load on the name server. Longer: a host that moved is found later.
-  static constexpr std::chrono::seconds kRefreshEvery{30}, kRetryEvery{5};
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -80,6 +81,7 @@ class HostNames {
   static constexpr std::size_t kPortsLimit = 64;    // of one host
 
   LookUp look_up_;
+  Periods periods_;
   std::map<std::string, Entry> entries_;  // by host
   std::size_t lookups_ = 0;
   std::vector<Finding> ready_;  // without a look-up

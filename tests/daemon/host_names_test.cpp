@@ -43,7 +43,8 @@ struct Names {
   }
 
   std::shared_ptr<Told> told = std::make_shared<Told>();
-  HostNames names{[told = told](const SeedName& name) { return (*told)(name); }};
+  HostNames::Periods periods = {};
+  HostNames names{[told = told](const SeedName& name) { return (*told)(name); }, periods};
 };
 
 std::string first(const HostNames::Finding& finding) {
@@ -91,6 +92,51 @@ TEST_CASE("Where nobody answers the next address of a host is taken and the firs
   one.names.doubt({"10.0.0.1", 7600});
 }
 
+TEST_CASE("A host that moves is found at its new address and the old one is told") {
+  Names one{.periods = {.refresh = std::chrono::milliseconds(0)}};
+  one.told->addresses["node"] = {"10.0.0.1", "10.0.0.2"};
+  one.find("node", 7600);
+  CHECK_FALSE(one.wait().front().before.has_value());
+  {
+    const std::lock_guard lock(one.told->mutex);
+    one.told->addresses["node"] = {"10.0.0.9", "10.0.0.1"};
+  }
+  CHECK(one.find("node", 7600) == "10.0.0.1:7600");  // it looks again behind that
+  const auto same = one.wait();
+  CHECK(first(same.front()) == "10.0.0.1:7600");  // which the host still has
+  CHECK_FALSE(same.front().before.has_value());
+  {
+    const std::lock_guard lock(one.told->mutex);
+    one.told->addresses["node"] = {"10.0.0.9"};
+  }
+  one.find("node", 7600);
+  const auto moved = one.wait();
+  CHECK(first(moved.front()) == "10.0.0.9:7600");
+  CHECK(moved.front().before == Endpoint{"10.0.0.1", 7600});
+  CHECK(one.find("node", 7600) == "10.0.0.9:7600");
+  one.wait();
+  {
+    const std::lock_guard lock(one.told->mutex);
+    one.told->addresses.clear();
+  }
+  one.find("node", 7600);
+  CHECK(first(one.wait().front()) == "the host \"node\" is not known");
+  CHECK(one.find("node", 7600) == "10.0.0.9:7600");  // a name server that fails takes nothing away
+}
+
+TEST_CASE("A host that is doubted is looked up again before its time") {
+  Names one{.periods = {.retry = std::chrono::milliseconds(0)}};
+  one.told->addresses["node"] = {"10.0.0.1"};
+  one.find("node", 7600);
+  one.wait();
+  one.find("node", 7600);
+  CHECK(one.told->questions == 1);
+  one.names.doubt({"node", 7600});
+  CHECK(one.find("node", 7600) == "10.0.0.1:7600");
+  one.wait();
+  CHECK(one.told->questions == 2);
+}
+
 TEST_CASE("A host that is not known is told and a name in the DNS gives all it stands for") {
   Names one;
   one.find("nobody", 7600);
@@ -110,10 +156,12 @@ TEST_CASE("A host that is not known is told and a name in the DNS gives all it s
 TEST_CASE("Look-ups beyond those under way are answered with a problem") {
   const auto gate = std::make_shared<std::mutex>();
   std::unique_lock closed(*gate);
-  HostNames names([gate](const SeedName& name) -> Result<std::vector<Endpoint>> {
-    const std::lock_guard wait(*gate);
-    return std::vector<Endpoint>{name.at};
-  });
+  HostNames names(
+      [gate](const SeedName& name) -> Result<std::vector<Endpoint>> {
+        const std::lock_guard wait(*gate);
+        return std::vector<Endpoint>{name.at};
+      },
+      {});
   for (int k = 0; k < 20; ++k) names.look_up({fmt::format("n{}", k), 7600, SeedName::Kind::hosts});
   std::size_t refused = names.take_found().size(), answered = 0;
   CHECK(refused == 4);
