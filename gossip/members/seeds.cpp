@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "gossip/options.h"
 
@@ -58,6 +59,11 @@ void Seeds::look_up(Time now, bool is_alone, Seed& seed, Outbox& out) {
   out.put(LookUp{seed.name});
 }
 
+void Seeds::hang_up(const Known& is_known, Seed& seed, Outbox& out) {
+  for (const Endpoint& at : std::exchange(seed.search.gone, {}))
+    if (!is_known(at)) out.put(Hangup{at});
+}
+
 bool Seeds::note_met(const Known& is_known, Place& place) {
   if (!is_known(place.address) && !is_known(place.endpoint)) return false;
   place.is_met = true;
@@ -80,6 +86,7 @@ void Seeds::ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox
 void Seeds::ask(Time now, const View& view, const Member& self, Outbox& out) {
   for (Seed& seed : seeds_) {
     if (seed.name.is_in_dns()) {
+      hang_up(view.is_known, seed, out);
       look_up(now, view.is_alone, seed, out);
       if (!view.is_alone) {
         ask_in_turn(view, self, seed, out);
@@ -142,9 +149,13 @@ bool Seeds::take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& ad
     if (is_own(at) || is_twice || at.port == 0 || places.size() >= kSeedAddressesLimit) continue;
     const auto known = std::ranges::find(seed.places, at, &Place::endpoint);
     places.push_back(known != seed.places.end()
-                         ? std::move(*known)
+                         ? std::exchange(*known, Place{})
                          : Place{.endpoint = at, .address = at, .next = now, .pause = pause_});
   }
+  // Those that were taken over have no endpoint any more.
+  seed.search.gone.clear();
+  for (Place& place : seed.places)
+    if (!place.endpoint.host.empty()) seed.search.gone.push_back(std::move(place.endpoint));
   seed.places = std::move(places);
   seed.search.left = kAskedInTurn;
   return !seed.places.empty();

@@ -43,7 +43,7 @@ class Seeds {
     bool is_alone;   // no other member is known
   };
   // Sends a Join to each place that is due and at whose address no member is known, and a LookUp
-  // for each name that is due.
+  // for each name that is due. Hangs up on addresses that a name stands for no more.
   void ask(Time now, const View& view, const Member& self, Outbox& out);
   // Whether a seed that the user named may still tell of members: no member is known at one of its
   // places, and nothing was found out about that.
@@ -77,13 +77,14 @@ class Seeds {
   };
   // Of a name in the DNS.
   struct Search {
-    std::optional<Time> asked{};  // while a look-up is under way: since when
-    std::optional<Time> found{};  // the end of the last look-up
-    Duration pause{};             // from that to the next, while this node is alone
-    std::string problem{};        // of the last look-up; empty: it gave addresses
-    bool has_own = false;         // this node's own address was among them
-    std::size_t turn = 0;         // the place to ask next while other members are known
-    std::size_t left = 0;         // how many may be asked of this look-up
+    std::optional<Time> asked{};   // while a look-up is under way: since when
+    std::optional<Time> found{};   // the end of the last look-up
+    Duration pause{};              // from that to the next, while this node is alone
+    std::string problem{};         // of the last look-up; empty: it gave addresses
+    bool has_own = false;          // this node's own address was among them
+    std::size_t turn = 0;          // the place to ask next while other members are known
+    std::size_t left = 0;          // how many may be asked of this look-up
+    std::vector<Endpoint> gone{};  // that the name stood for, until their connections are closed
   };
   struct Seed {
     SeedName name;
@@ -95,6 +96,7 @@ class Seeds {
 
   bool is_own(const Endpoint& at) const;
   void look_up(Time now, bool is_alone, Seed& seed, Outbox& out);
+  void hang_up(const Known& is_known, Seed& seed, Outbox& out);
   bool note_met(const Known& is_known, Place& place);
   void ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox& out);
   bool take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& addresses);

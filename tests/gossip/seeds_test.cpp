@@ -55,6 +55,8 @@ struct Search {
       for (const Output& output : std::exchange(out, {})) {
         if (const auto* send = std::get_if<Send>(&output)) asked.push_back(to_string(send->to));
         if (std::holds_alternative<LookUp>(output)) lookups.push_back(seconds(now - Time{}));
+        if (const auto* hangup = std::get_if<Hangup>(&output))
+          left.push_back(to_string(hangup->to));
       }
       if (answers && !lookups.empty() && lookups.back() == seconds(now - Time{}))
         seeds.resolved(now, kName, *answers);
@@ -71,7 +73,7 @@ struct Search {
   Seeds seeds;
   std::set<std::string> known;
   std::optional<std::vector<Endpoint>> answers;  // of each look-up, at once
-  std::vector<std::string> asked;
+  std::vector<std::string> asked, left;
   std::vector<double> lookups;
 };
 
@@ -133,6 +135,7 @@ TEST_CASE("An address that a name has no more is not asked") {
   search.run(2s);
   search.answers = {place(1), place(2)};
   search.run(10s);
+  CHECK(search.left == std::vector<std::string>{to_string(place(0))});
   search.run(10s);
   CHECK(std::ranges::count(search.asked, to_string(place(0))) == 0);
   CHECK(std::ranges::count(search.asked, to_string(place(1))) >= 1);
