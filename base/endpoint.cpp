@@ -1,7 +1,11 @@
 #include "base/endpoint.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 
 namespace starling {
 namespace {
@@ -19,24 +23,79 @@ bool is_host_text(std::string_view host, bool bracketed) {
   return std::ranges::all_of(host, [&](char c) { return is_host_character(c, bracketed); });
 }
 
+bool looks_like_v6(std::string_view host) {
+  return host.find(':') != std::string_view::npos;
+}
+
+bool looks_like_v4(std::string_view host) {
+  return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_v4(const std::string& host) {
+  in_addr address;
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
+// The one spelling of an address of IPv6; a zone behind '%' stays as it is.
+std::optional<std::string> spelled_v6(std::string_view host) {
+  const std::size_t zone = std::min(host.find('%'), host.size());
+  const bool has_odd_zone =
+      zone + 1 == host.size() || host.find_first_of(":%", zone + 1) != std::string_view::npos;
+  if (has_odd_zone) return std::nullopt;
+  in6_addr address;
+  if (::inet_pton(AF_INET6, std::string(host.substr(0, zone)).c_str(), &address) != 1)
+    return std::nullopt;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(AF_INET6, &address, text.data(), text.size());
+  return text.data() + std::string(host.substr(zone));
+}
+
+// What is between the brackets; nothing if there are none.
+std::optional<std::string_view> in_brackets(std::string_view host) {
+  if (host.size() < 3 || host.front() != '[' || host.back() != ']') return std::nullopt;
+  return host.substr(1, host.size() - 2);
+}
+
+// The host as it is kept. `is_v6` says how its text stood.
+Result<std::string> checked(std::string_view host, bool is_v6) {
+  if (is_v6) {
+    if (auto spelled = spelled_v6(host)) return *std::move(spelled);
+    return fail("is no address of IPv6");
+  }
+  if (looks_like_v4(host) && !is_v4(std::string(host)))
+    return fail("is no address of IPv4: expected four numbers from 0 to 255");
+  return std::string(host);
+}
+
 }  // namespace
 
 bool is_host(std::string_view host) {
-  const bool bracketed = host.find(':') != std::string_view::npos;
-  return !host.empty() && host.size() <= kHostBytesLimit && is_host_text(host, bracketed);
+  if (host.empty() || host.size() > kHostBytesLimit) return false;
+  const bool is_v6 = looks_like_v6(host);
+  return is_host_text(host, is_v6) && checked(host, is_v6).has_value();
+}
+
+Result<std::string> parse_host(std::string_view text) {
+  const auto inner = in_brackets(text);
+  const std::string_view host = inner.value_or(text);
+  if (!is_host(host) || (inner && !looks_like_v6(host)))
+    return fail("\"{}\" is no host; expected a name, or an address without a port", text);
+  return *checked(host, looks_like_v6(host));
 }
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return fail("\"{}\" has no port; {}", text, kAllowed);
-  std::string_view host = text.substr(0, colon);
-  const std::string_view port = text.substr(colon + 1);
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (bracketed) host = host.substr(1, host.size() - 2);
+  const std::string_view before = text.substr(0, colon), port = text.substr(colon + 1);
+  const auto inner = in_brackets(before);
+  const std::string_view host = inner.value_or(before);
   if (host.empty() || host.size() > kHostBytesLimit)
     return fail("\"{}\" has no usable host; {}", text, kAllowed);
-  if (!is_host_text(host, bracketed)) return fail("\"{}\" is not an address; {}", text, kAllowed);
-  Endpoint endpoint{std::string(host), 0};
+  if (!is_host_text(host, inner.has_value()))
+    return fail("\"{}\" is not an address; {}", text, kAllowed);
+  const auto kept = checked(host, inner.has_value());
+  if (!kept) return fail("\"{}\": \"{}\" {}", text, host, kept.error().text);
+  Endpoint endpoint{*kept, 0};
   const char* end = port.data() + port.size();
   auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);
   if (port.empty() || error != std::errc() || stop != end)
@@ -45,20 +104,22 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
 }
 
 std::string to_string(const Endpoint& endpoint) {
-  const bool bracketed = endpoint.host.find(':') != std::string::npos;
+  const bool bracketed = looks_like_v6(endpoint.host);
   return fmt::format(fmt::runtime(bracketed ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.port);
 }
 
 bool is_numeric(const Endpoint& endpoint) {
-  const std::string& host = endpoint.host;
-  return host.find(':') != std::string::npos ||
-         host.find_first_not_of("0123456789.") == std::string::npos;
+  return looks_like_v6(endpoint.host) || looks_like_v4(endpoint.host);
 }
 
 bool is_loopback(const Endpoint& endpoint) {
   // 127.example.org is a name that may be anywhere; 127.x.y.z is an address of this machine.
   const std::string& host = endpoint.host;
   return host == "localhost" || host == "::1" || (is_numeric(endpoint) && host.starts_with("127."));
+}
+
+bool is_wildcard(const Endpoint& endpoint) {
+  return endpoint.host == "0.0.0.0" || endpoint.host == "::";
 }
 
 }  // namespace starling

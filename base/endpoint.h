@@ -18,12 +18,19 @@ struct Endpoint {
 
 inline constexpr std::size_t kHostBytesLimit = 255;
 
+// An address of IPv6 gets the one spelling that RFC 5952 gives it, so that equal ones are equal
+// texts.
 Result<Endpoint> parse_endpoint(std::string_view text);
 // Whether parse_endpoint could have given an endpoint of this host.
 bool is_host(std::string_view host);
+// A host without a port. An address of IPv6 may stand in brackets, and gets its one spelling.
+// Nothing if the text is none.
+Result<std::string> parse_host(std::string_view text);
 std::string to_string(const Endpoint& endpoint);
 // Whether the host is an address, and no name that has to be looked up.
 bool is_numeric(const Endpoint& endpoint);
 bool is_loopback(const Endpoint& endpoint);
+// Whether the host stands for all addresses of a machine: 0.0.0.0 or ::.
+bool is_wildcard(const Endpoint& endpoint);
 
 }  // namespace starling

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/seed_name.h"
 #include "gossip/checkpoint.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
@@ -36,14 +37,15 @@ struct Refused {
 struct Unanswered {
   Endpoint at;
 };
-// The result of looking up the host name of `at`: its address, or the problem if there is none.
+// The result of looking up a name: of the host name of an Endpoint one address, of a LookUp any
+// number; or the problem if there is none.
 struct Resolved {
-  Endpoint at;
-  Endpoint address;
+  SeedName at;
+  std::vector<Endpoint> addresses;
   std::string problem = {};
 };
 struct JoinCommand {
-  Endpoint seed;
+  SeedName seed;
 };
 struct LeaveCommand {};
 // Begin no more rounds until a ResumeCommand. The round under way ends first. A paused node keeps
@@ -78,6 +80,10 @@ struct Hangup {
 // and with nothing if a connection opens.
 struct ConnectProbe {
   Endpoint at;
+};
+// Find out which addresses the name stands for. The driver answers with one Resolved.
+struct LookUp {
+  SeedName name;
 };
 // The driver does the jobs in order, one at a time, and answers each with a Trained.
 struct Train {
@@ -137,7 +143,7 @@ struct Stopped {
   std::string error = {};
 };
 using Output =
-    std::variant<Send, Hangup, ConnectProbe, Train, Save, Progress, Span, Event, Stopped>;
+    std::variant<Send, Hangup, ConnectProbe, LookUp, Train, Save, Progress, Span, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

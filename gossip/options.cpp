@@ -19,16 +19,19 @@ constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 
 void read_seeds(Reader& reader, Options& options) {
-  for (const std::string& seed : reader.list("cluster.join")) {
-    const auto endpoint = parse_endpoint(seed);
-    if (!endpoint)
-      reader.mistake("cluster.join", endpoint.error().text);
-    else if (endpoint->port == 0)
-      reader.mistake("cluster.join",
-                     fmt::format("\"{}\" has port 0; expected the port of a member", seed));
-    else
-      options.seeds.push_back(*endpoint);
+  std::size_t in_dns = 0;
+  for (const std::string& text : reader.list("cluster.join")) {
+    auto seed = parse_seed_name(text);
+    if (!seed) {
+      reader.mistake("cluster.join", seed.error().text);
+      continue;
+    }
+    in_dns += seed->is_in_dns();
+    options.seeds.push_back(*std::move(seed));
   }
+  if (in_dns > kSeedNamesLimit)
+    reader.mistake("cluster.join", fmt::format("holds {} names of the DNS; expected at most {}",
+                                               in_dns, kSeedNamesLimit));
 }
 
 }  // namespace
@@ -80,11 +83,14 @@ const Bindings<Options>& bindings() {
     Bindings<Options> all;
     all.bind("cluster.id", &Options::cluster, Text{}, own,
              "nodes of different ids ignore each other, whatever their addresses")
-        .add({"cluster.join", "",
-              "HOST:PORT of the control address of any member; may be given several times; one "
-              "that is down is no error",
-              true},
-             read_seeds)
+        .add(
+            {"cluster.join", "",
+             "HOST:PORT of the control address of any member, dns:NAME:PORT for all addresses that "
+             "the name servers know of NAME, or dns:_SERVICE._tcp.NAME for the hosts and ports of "
+             "its SRV records; may be given several times; one that is down, or a name that does "
+             "not exist yet, is no error",
+             true},
+            read_seeds)
         .add({"cluster.preset", "lan",
               "timing of probes and retries: local (one machine), lan, wan; a slower one "
               "raises fewer false alarms and notices a death later"},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "base/seed_name.h"
 #include "base/settings.h"
 #include "base/time.h"
 #include "gossip/checkpoint.h"
@@ -52,15 +53,19 @@ struct Goal {
   bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy; }
 };
 
+// Seeds that are names in the DNS. Larger: a node asks name servers more often.
+inline constexpr std::size_t kSeedNamesLimit = 16;
+
 struct Options {
   // identity
   std::string name;
   Endpoint control, bulk, http;   // as other nodes reach them
+  std::vector<Endpoint> aliases;  // further addresses that lead to `control`, which are no seeds
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::string cluster = "starling";
   std::uint64_t seed = 1;  // of the node's random numbers
   // membership
-  std::vector<Endpoint> seeds;
+  std::vector<SeedName> seeds;
   std::vector<Endpoint> peers;  // known from an earlier run; their silence is not reported
   Timing timing = timing_of("lan");
   std::size_t expect = 0;  // members to wait for before the first round

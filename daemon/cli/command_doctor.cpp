@@ -22,6 +22,7 @@
 #include "daemon/cli/text_width.h"
 #include "daemon/cli/token_file.h"
 #include "daemon/process/host_names.h"
+#include "daemon/process/own_addresses.h"
 #include "daemon/process/port_probe.h"
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_message.h"
@@ -97,7 +98,7 @@ class Looks {
   bool is_of_this_machine() const {
     if (is_loopback(seen_.at)) return true;
     const auto address = resolve(seen_.at);
-    const auto own = own_addresses();
+    const auto own = own_address_texts();
     return address && std::ranges::find(own, address->host) != own.end();
   }
 

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/command_line.h"
+#include "base/seed_name.h"
 #include "daemon/cli/help.h"
 #include "daemon/cli/live_query.h"
 #include "daemon/cli/node_access.h"
@@ -78,8 +79,7 @@ Result<std::string> join_body(const CommandLine& line) {
   if (line.positional.size() != 1)
     return fail("{} addresses; expected one HOST:PORT, the control address of a member",
                 line.positional.size());
-  TRY(const Endpoint seed, parse_endpoint(line.positional.front()));
-  if (seed.port == 0) return fail("{}: expected a port from 1", to_string(seed));
+  TRY(const SeedName seed, parse_seed_name(line.positional.front()));
   return json{{"address", to_string(seed)}}.dump();
 }
 

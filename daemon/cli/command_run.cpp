@@ -15,6 +15,7 @@
 #include <random>
 
 #include "base/command_line.h"
+#include "daemon/cli/advertised.h"
 #include "daemon/cli/config.h"
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/external_run.h"
@@ -26,6 +27,7 @@
 #include "daemon/process/log.h"
 #include "daemon/process/loop.h"
 #include "daemon/process/model_file.h"
+#include "daemon/process/own_addresses.h"
 #include "daemon/process/peer_keeper.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/process/stop_signals.h"
@@ -95,10 +97,6 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
   return *address;
 }
 
-Endpoint advertised(const Endpoint& bound, const std::string& host) {
-  return host.empty() ? bound : Endpoint{host, bound.port};
-}
-
 // Everything of a running node, in the order in which it comes to be.
 struct Daemon {
   std::unique_ptr<Transport> transport;
@@ -144,6 +142,34 @@ bool is_external(const Config& config) {
   return config.learner.model.kind == models::ModelKind::external;
 }
 
+// Where no host is named, that at which the node listens, or one by which it can be reached.
+Result<std::string> advertised_host(const Endpoint& control, const Config& config) {
+  if (!config.advertise.empty()) return config.advertise;
+  if (!is_wildcard(control)) return control.host;
+  const DnsOptions names{.server = config.name_server};
+  TRY(const Reachable found,
+      reachable_host(control, own_addresses(), config.node.seeds,
+                     [&](const SeedName& seed) { return source_towards(seed, names); }));
+  log::info("listens everywhere; others reach this node at {}, {}", found.host, found.reason);
+  return found.host;
+}
+
+// By which addresses the others reach what is bound.
+Result<void> name_addresses(const Daemon& daemon, Config& config) {
+  const Endpoint control = daemon.transport->control(), bulk = daemon.transport->bulk();
+  TRY(const std::string host, advertised_host(control, config));
+  config.node.control = {host, control.port};
+  const bool has_own = config.advertise.empty() && !is_wildcard(bulk);
+  config.node.bulk = {has_own ? bulk.host : host, bulk.port};
+  // Where it listens, and nowhere else.
+  config.node.http = daemon.http->endpoint();
+  if (is_wildcard(config.node.http)) config.node.http.host = host;
+  if (!is_wildcard(control)) config.node.aliases = {control};
+  for (const std::string& own : own_address_texts())
+    if (is_wildcard(control)) config.node.aliases.push_back({own, control.port});
+  return {};
+}
+
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
@@ -161,11 +187,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   http.hosts.push_back(config.listen_http.host);
   if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
   TRY(daemon.http, HttpServer::start(own_http, std::move(handler), http));
-  config.node.control = advertised(daemon.transport->control(), config.advertise);
-  config.node.bulk = advertised(daemon.transport->bulk(), config.advertise);
-  // Where it listens, and nowhere else.
-  config.node.http = daemon.http->endpoint();
-  if (is_wildcard(config.node.http)) config.node.http.host = config.node.control.host;
+  TRY_DO(name_addresses(daemon, config));
   TRY_DO(remember(daemon, config));
   daemon.identity = {node_id(config.node.name),
                      config.node.name,
@@ -236,6 +258,7 @@ std::string run_loop(Daemon& daemon, const Config& config) {
     loop.set_trainer([external = daemon.external.get()] { return external->status(); });
   if (daemon.disk) loop.set_disk(*daemon.disk);
   loop.set_warnings(doubts(config, schema()));
+  loop.set_names(HostNames(DnsOptions{.server = config.name_server}));
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;
@@ -268,7 +291,7 @@ const CommandOption kRunOptions[] = {
     {"config,c", "configuration file", true},
     {"output", "file that gets the model at the end", true},
     {"from", "file of a model to start from", true},
-    {"join", "HOST:PORT of any member; may be given several times", true},
+    {"join", "HOST:PORT of any member, or dns:NAME; may be given several times", true},
     {"trainer", "command that trains a model of your own, which the daemon starts", true},
     {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
     {"json", "print the final status as one JSON document", false},

@@ -100,6 +100,14 @@ void name_sites(const models::DataOptions& data, const Settings& settings, Fleet
   }
 }
 
+// On loopback, by the address of it that listen.control names.
+void place(const Settings& settings, const Config& config, FleetOptions& fleet) {
+  fleet.first_http = config.listen_http;
+  if (!is_loopback(config.listen_control)) return;
+  fleet.host = config.listen_control.host;
+  if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
+}
+
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
@@ -128,7 +136,7 @@ Result<Plan> make_plan(const CommandLine& line) {
   if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   name_sites(plan.config.learner.data, settings, plan.fleet);
-  plan.fleet.first_http = plan.config.listen_http;
+  place(settings, plan.config, plan.fleet);
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;

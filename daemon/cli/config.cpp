@@ -23,11 +23,6 @@ using namespace std::string_view_literals;
 
 constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
 
-// An address of IPv6 has two colons at least; one colon stands before a port.
-bool is_lone_host(const std::string& host) {
-  return is_host(host) && std::ranges::count(host, ':') != 1;
-}
-
 // A missing one keeps what is there.
 struct Address {
   void read(Reader& reader, std::string_view name, Endpoint& value) const {
@@ -39,6 +34,38 @@ struct Address {
   }
   std::string print(const Endpoint& value) const { return to_string(value); }
 };
+
+// The host by which others reach this node.
+void read_advertise(Reader& reader, Config& config) {
+  const std::string& text = reader.text("listen.advertise");
+  if (text.empty()) return;
+  const auto host = parse_host(text);
+  if (!host)
+    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
+  else if (is_wildcard({*host, 0}))
+    reader.mistake("listen.advertise",
+                   "is no address that others could reach; expected a host, "
+                   "such as 10.0.0.1");
+  else if (host->find('%') != std::string::npos)
+    reader.mistake("listen.advertise",
+                   "holds the name of an interface, which means nothing on "
+                   "other machines; expected a host, such as 10.0.0.1");
+  else
+    config.advertise = *host;
+}
+
+// An address, for a name server cannot be asked for its own name.
+void read_name_server(Reader& reader, Config& config) {
+  const std::string& text = reader.text("cluster.name-server");
+  if (text.empty()) return;
+  const auto server = parse_endpoint(text);
+  const bool is_v4 = server && is_numeric(*server) && server->host.find(':') == std::string::npos;
+  if (is_v4 && server->port > 0)
+    config.name_server = *server;
+  else
+    reader.mistake("cluster.name-server",
+                   "expected an address of IPv4 and a port, such as 127.0.0.1:53");
+}
 
 // The port behind that of listen.control, unless it is named.
 void read_bulk(Reader& reader, Config& config) {
@@ -75,8 +102,12 @@ void bind_addresses(Bindings<Config>& all) {
            read_bulk)
       .bind("listen.http", &Config::listen_http, Address{}, own,
             "HOST:PORT of the REST interface; other than loopback needs http.token-file")
-      .bind("listen.advertise", &Config::advertise, Text{}, own,
-            "host by which other nodes reach this one; needed when listening on all addresses")
+      .add({"listen.advertise", "",
+            "host, without a port, by which other nodes reach this one: an address, or a name that "
+            "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
+            "machine's own address, if it has one, or else the one that leads to a seed of "
+            "cluster.join"},
+           read_advertise)
       .bind("http.token-file", &Config::token_file, Text{}, own,
             "file of mode 0600 with the bearer token that changing requests must carry")
       .bind("http.allowed-hosts", &Config::allowed_hosts, Text{}, own,
@@ -135,6 +166,13 @@ void bind_trainer(Bindings<Config>& all) {
             "two to three times the bytes");
 }
 
+void bind_names(Bindings<Config>& all) {
+  all.add({"cluster.name-server", "",
+           "ADDRESS:PORT, of IPv4, of the name server that is asked for the names in the DNS of "
+           "cluster.join; default: those of /etc/resolv.conf"},
+          read_name_server);
+}
+
 const Bindings<Config>& bindings() {
   static const auto kBindings = [] {
     Bindings<Config> all;
@@ -142,6 +180,7 @@ const Bindings<Config>& bindings() {
     bind_addresses(all);
     bind_checkpoint(all);
     bind_trainer(all);
+    bind_names(all);
     return all;
   }();
   return kBindings;
@@ -152,22 +191,14 @@ void check_addresses(const Config& config, Reader& reader) {
   if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
     reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");
   for (const std::string& host : config.allowed_hosts)
-    if (!is_lone_host(host))
+    if (!is_host(host))
       reader.mistake("http.allowed-hosts",
                      "expected host names without a port, such as node.example");
-  if (!config.advertise.empty() && !is_lone_host(config.advertise))
-    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
-  if (is_wildcard(config.listen_control) && config.advertise.empty())
-    reader.mistake("listen.control", "listens everywhere; name one address in listen.advertise");
   if (!is_loopback(config.listen_http) && config.token_file.empty())
     reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
 }
 
 }  // namespace
-
-bool is_wildcard(const Endpoint& endpoint) {
-  return endpoint.host == "0.0.0.0" || endpoint.host == "::" || endpoint.host == "*";
-}
 
 const Schema& schema() {
   static const Schema kSchema = [] {

@@ -19,7 +19,8 @@ struct Config {
   gossip::Options node;
   models::LearnerOptions learner;
   Endpoint listen_control{"127.0.0.1", 7600}, listen_bulk, listen_http{"127.0.0.1", 7680};
-  std::string advertise;  // host; empty: that of the listening address
+  std::string advertise;  // host; empty: that of the listening address, or one that is found
+  std::optional<Endpoint> name_server;  // for seeds in the DNS; nothing: those of the system
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;  // what outlives the process; empty: nothing does
@@ -41,9 +42,6 @@ struct Config {
 // The checked values, edge list included. The error holds every mistake, one a line; `mistakes` are
 // those of gathering the settings.
 Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes);
-
-// Listens on all addresses of the machine.
-bool is_wildcard(const Endpoint& endpoint);
 
 // For a planned cluster of n nodes named node-0 to node-(n-1).
 Result<void> validate_cluster(const Config& config, std::size_t nodes);

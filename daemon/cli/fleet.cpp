@@ -38,8 +38,9 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
     arguments.push_back(fmt::format("--{}={}", key, value));
   };
   set("node.name", fmt::format("node-{}", index));
-  set("listen.control", "127.0.0.1:0");
-  set("listen.bulk", "127.0.0.1:0");
+  set("listen.control", to_string(Endpoint{options.host, 0}));
+  set("listen.bulk", to_string(Endpoint{options.host, 0}));
+  set("listen.advertise", "");
   set("listen.http", to_string(http));
   set("cluster.expect", std::to_string(options.nodes));
   set("stop.stay", "true");
@@ -133,7 +134,7 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
   fleet.has_trainers_ = options.has_trainers;
-  const Endpoint any{"127.0.0.1", 0};
+  const Endpoint any{options.host, 0};
   // It takes the address that `starling status` asks by default, unless somebody has that.
   TRY_DO(fleet.launch(options, 0, options.first_http));
   if (!fleet.await(0) && !options.is_interrupted()) {

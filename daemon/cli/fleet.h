@@ -24,6 +24,7 @@ struct FleetOptions {
   std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
   bool has_trainers = false;                             // of the user's own
   bool parts = false;                                    // node k holds part k of n of the data
+  std::string host = "127.0.0.1";                        // of all its nodes
   std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
   Endpoint first_http;   // of node-0, when it is free; others take any port
   // Somebody wants all to end: nobody is waited for any more.

@@ -41,7 +41,9 @@ constexpr std::array<Topic, 24> kTopics = {{
 Runs one node until its goal is reached, Ctrl-C or SIGTERM; it takes leave of the others first.
 Without any configuration it trains the built-in data alone.
 
-{configuring}  --join HOST:PORT   the control address of any member; may be given several times
+{configuring}  --join HOST:PORT   the control address of any member; may be given several times;
+                     dns:NAME:PORT asks all addresses that the name servers know of NAME,
+                     dns:_SERVICE._tcp.NAME the hosts and ports of its SRV records
   --output FILE      write the model there at the end
   --from MODEL       start from the file of a model, the same on every node
 
@@ -314,7 +316,8 @@ Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, 4 no node answe
      R"(Usage: starling join HOST:PORT [--api URL] [--json]
 
 Tells a running node to join the cluster that HOST:PORT belongs to: the control address of any
-member. Nobody pauses training for it. See starling members for what came of it.
+member, or dns:NAME:PORT or dns:_SERVICE._tcp.NAME, as in cluster.join. Nobody pauses training for
+it. See starling members for what came of it.
 {asking}  --json             print the node's answer, and nothing else
 
 Example: bring the node of the second terminal to the first

@@ -1,67 +1,132 @@
 #include "daemon/process/host_names.h"
 
-#include <ifaddrs.h>
 #include <netdb.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+#include "daemon/process/own_addresses.h"
 #include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
 
-std::string numeric_text(const sockaddr& address, socklen_t size) {
+std::string address_text(const addrinfo& item) {
+  if (item.ai_family == AF_INET)
+    return numeric_text(&reinterpret_cast<const sockaddr_in*>(item.ai_addr)->sin_addr, AF_INET);
+  // A link-local address has a zone, which only getnameinfo writes.
   char host[NI_MAXHOST] = {};
-  const int error = ::getnameinfo(&address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  const int error =
+      ::getnameinfo(item.ai_addr, item.ai_addrlen, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
   return error == 0 ? host : "";
 }
 
 }  // namespace
 
-Result<Endpoint> resolve(const Endpoint& endpoint) {
-  if (is_numeric(endpoint) || endpoint.host == "*") return endpoint;
+Result<std::vector<Endpoint>> resolve_all(const Endpoint& endpoint) {
+  if (is_numeric(endpoint)) return std::vector<Endpoint>{endpoint};
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &found); error != 0)
+  addrinfo* list = nullptr;
+  if (const int error = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list); error != 0)
     return fail("the host \"{}\" is not known: {}", endpoint.host, ::gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  return Endpoint{numeric_text(*found->ai_addr, found->ai_addrlen), endpoint.port};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+  std::vector<Endpoint> found;
+  for (const addrinfo* item = list; item; item = item->ai_next) {
+    const Endpoint at{address_text(*item), endpoint.port};
+    const bool is_new = !at.host.empty() && std::ranges::find(found, at) == found.end();
+    if (is_new && found.size() < kDnsAddressesLimit) found.push_back(at);
+  }
+  if (found.empty()) return fail("the host \"{}\" has no address", endpoint.host);
+  return found;
 }
 
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> addresses;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return addresses;
-  for (const ifaddrs* item = list; item; item = item->ifa_next)
-    if (item->ifa_addr && item->ifa_addr->sa_family == AF_INET)
-      addresses.push_back(numeric_text(*item->ifa_addr, sizeof(sockaddr_in)));
-  ::freeifaddrs(list);
-  return addresses;
+Result<Endpoint> resolve(const Endpoint& endpoint) {
+  TRY(const auto all, resolve_all(endpoint));
+  return all.front();
 }
+
+HostNames::HostNames(LookUp look_up, Periods periods)
+    : look_up_(std::move(look_up)), periods_(periods) {}
+
+HostNames::HostNames(const DnsOptions& options)
+    : HostNames(
+          [options](const SeedName& name) {
+            return name.is_in_dns() ? daemon::look_up(name, options) : resolve_all(name.at);
+          },
+          Periods{}) {}
 
 std::optional<Endpoint> HostNames::find(const Endpoint& endpoint) {
   if (is_numeric(endpoint)) return endpoint;
   if (!entries_.contains(endpoint.host) && entries_.size() >= kNamesLimit) return std::nullopt;
   Entry& entry = entries_[endpoint.host];
+  if (entry.ports.size() < kPortsLimit) entry.ports.insert(endpoint.port);
   if (!entry.is_asked && Clock::now() >= entry.next && lookups_ < kLookupsLimit) {
     entry.is_asked = true;
-    look_up(endpoint);
+    begin(endpoint);
   }
-  if (!entry.address) return std::nullopt;
-  return Endpoint{*entry.address, endpoint.port};
+  if (entry.addresses.empty()) return std::nullopt;
+  return Endpoint{entry.addresses[entry.turn], endpoint.port};
+}
+
+void HostNames::doubt(const Endpoint& endpoint) {
+  const auto found = entries_.find(endpoint.host);
+  if (found == entries_.end() || found->second.addresses.empty()) return;
+  Entry& entry = found->second;
+  entry.next = std::min(entry.next, Clock::now() + periods_.retry);
+  if (entry.addresses.size() < 2) return;
+  const Endpoint before{entry.addresses[entry.turn], endpoint.port};
+  entry.turn = (entry.turn + 1) % entry.addresses.size();
+  for (const std::uint16_t port : entry.ports)
+    ready_.push_back({Endpoint{endpoint.host, port},
+                      std::vector<Endpoint>{{entry.addresses[entry.turn], port}},
+                      Endpoint{before.host, port}});
+  shared_->wake.signal();
+}
+
+void HostNames::look_up(const SeedName& name) {
+  if (lookups_ < kLookupsLimit) return begin(name);
+  ready_.push_back({name, fail("{} names are looked up already", kLookupsLimit)});
+  shared_->wake.signal();
 }
 
 // Detached: at the end nobody waits for a name server.
-void HostNames::look_up(const Endpoint& endpoint) {
+void HostNames::begin(const SeedName& name) {
   ++lookups_;
-  quiet_thread([endpoint, shared = shared_] {
-    Result<Endpoint> address = resolve(endpoint);
+  quiet_thread([name, look_up = look_up_, shared = shared_] {
+    Result<std::vector<Endpoint>> addresses = look_up(name);
     const std::lock_guard lock(shared->mutex);
-    shared->found.push_back({endpoint, std::move(address)});
+    shared->found.push_back({name, std::move(addresses)});
     shared->wake.signal();
   }).detach();
+}
+
+// The address that was taken stays as long as the host has it.
+void HostNames::take_host(Finding finding, std::vector<Finding>& told) {
+  Entry& entry = entries_[finding.at.at.host];
+  entry.is_asked = false;
+  entry.next = Clock::now() + (finding.addresses ? periods_.refresh : periods_.retry);
+  if (!finding.addresses) {
+    for (const std::uint16_t port : entry.ports)
+      told.push_back({Endpoint{finding.at.at.host, port}, finding.addresses});
+    return;
+  }
+  ENSURE(!finding.addresses->empty(), "a host that is known has an address");
+  const std::string before = entry.addresses.empty() ? std::string() : entry.addresses[entry.turn];
+  entry.addresses.clear();
+  for (const Endpoint& at : *finding.addresses) entry.addresses.push_back(at.host);
+  const auto same = std::ranges::find(entry.addresses, before);
+  entry.turn =
+      same == entry.addresses.end() ? 0 : static_cast<std::size_t>(same - entry.addresses.begin());
+  const bool is_moved = !before.empty() && same == entry.addresses.end();
+  for (const std::uint16_t port : entry.ports) {
+    Finding one{Endpoint{finding.at.at.host, port},
+                std::vector<Endpoint>{{entry.addresses[entry.turn], port}}};
+    if (is_moved) one.before = Endpoint{before, port};
+    told.push_back(std::move(one));
+  }
 }
 
 std::vector<HostNames::Finding> HostNames::take_found() {
@@ -71,14 +136,15 @@ std::vector<HostNames::Finding> HostNames::take_found() {
     shared_->wake.clear();
     found = std::exchange(shared_->found, {});
   }
-  for (const Finding& finding : found) {
-    --lookups_;
-    Entry& entry = entries_[finding.at.host];
-    entry.is_asked = false;
-    entry.next = Clock::now() + (finding.address ? kRefreshEvery : kRetryEvery);
-    if (finding.address) entry.address = finding.address->host;
+  std::vector<Finding> told = std::exchange(ready_, {});
+  lookups_ -= found.size();
+  for (Finding& finding : found) {
+    if (finding.at.is_in_dns())
+      told.push_back(std::move(finding));
+    else
+      take_host(std::move(finding), told);
   }
-  return found;
+  return told;
 }
 
 }  // namespace starling::daemon

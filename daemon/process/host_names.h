@@ -3,33 +3,54 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/endpoint.h"
 #include "base/result.h"
+#include "base/seed_name.h"
+#include "daemon/process/dns.h"
 #include "daemon/process/wake.h"
 
 namespace starling::daemon {
 
 // The endpoint with an address for its host. Waits for the name server.
 Result<Endpoint> resolve(const Endpoint& endpoint);
-// Of this machine, for a person who named another one.
-std::vector<std::string> own_addresses();
+// With each address of its host, at most kDnsAddressesLimit.
+Result<std::vector<Endpoint>> resolve_all(const Endpoint& endpoint);
 
 class HostNames {
  public:
+  // What a name stands for. Called in threads of its own, several at once.
+  using LookUp = std::function<Result<std::vector<Endpoint>>(const SeedName&)>;
+  // From one look-up of a host to the next, and of one that is not known, or where nobody answers.
+  // Shorter: more load on the name server. Longer: a host that moved is found later.
+  struct Periods {
+    std::chrono::milliseconds refresh{30'000}, retry{5'000};
+  };
+  HostNames(LookUp look_up, Periods periods);
+  // Asks the system for host names, and for names in the DNS the servers that `options` name.
+  explicit HostNames(const DnsOptions& options = {});
+
   // With an address for its host; nothing as long as none is known. Then a look-up begins, and
   // again from time to time.
   std::optional<Endpoint> find(const Endpoint& endpoint);
+  // Nobody answers at what find() gives. The host is looked up again sooner, and of several
+  // addresses the next is taken.
+  void doubt(const Endpoint& endpoint);
+  // Begins to look up what a name in the DNS stands for; take_found() gives the answer, once.
+  void look_up(const SeedName& name);
 
   struct Finding {
-    Endpoint at;  // as it was asked for
-    Result<Endpoint> address;
+    SeedName at;                              // as it was asked for
+    Result<std::vector<Endpoint>> addresses;  // at least one; of a host the one that find() gives
+    std::optional<Endpoint> before = {};      // the address of a host that is not its any more
   };
   // What look-ups have found since the last call.
   std::vector<Finding> take_found();
@@ -39,8 +60,10 @@ class HostNames {
  private:
   using Clock = std::chrono::steady_clock;
   struct Entry {
-    std::optional<std::string> address = {};
-    bool is_asked = false;  // a look-up is under way
+    std::vector<std::string> addresses = {};
+    std::size_t turn = 0;             // which of them find() gives
+    std::set<std::uint16_t> ports{};  // with which it was asked for
+    bool is_asked = false;            // a look-up is under way
     Clock::time_point next{};
   };
   // Outlives this object where a look-up does.
@@ -50,15 +73,18 @@ class HostNames {
     Wake wake;
   };
 
-  void look_up(const Endpoint& endpoint);
+  void begin(const SeedName& name);
+  void take_host(Finding finding, std::vector<Finding>& told);
 
   static constexpr std::size_t kNamesLimit = 4096;
   static constexpr std::size_t kLookupsLimit = 16;  // at once
-  // From one look-up of a name to the next. Shorter: more load on the name server.
-  static constexpr std::chrono::seconds kRefreshEvery{30}, kRetryEvery{5};
+  static constexpr std::size_t kPortsLimit = 64;    // of one host
 
+  LookUp look_up_;
+  Periods periods_;
   std::map<std::string, Entry> entries_;  // by host
   std::size_t lookups_ = 0;
+  std::vector<Finding> ready_;  // without a look-up
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 

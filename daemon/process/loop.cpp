@@ -94,6 +94,7 @@ void Loop::take_trained() {
 
 void Loop::take_connect_probes() {
   connect_prober_.look([this](const Endpoint& at, ConnectProber::Finding finding) {
+    names_.doubt(at);
     if (finding == ConnectProber::Finding::refused)
       feed(gossip::Refused{at});
     else
@@ -134,10 +135,11 @@ void Loop::act(gossip::ConnectProbe& probe) {
 void Loop::take_names() {
   for (HostNames::Finding& finding : names_.take_found()) {
     if (stopped_) return;
-    if (finding.address)
-      feed(gossip::Resolved{finding.at, *finding.address, {}});
+    if (finding.before) transport_.hang_up(*finding.before);
+    if (finding.addresses)
+      feed(gossip::Resolved{finding.at, *std::move(finding.addresses)});
     else
-      feed(gossip::Resolved{finding.at, finding.at, finding.address.error().text});
+      feed(gossip::Resolved{finding.at, {}, finding.addresses.error().text});
   }
 }
 

@@ -36,6 +36,8 @@ class Loop {
 
   // Where the node's checkpoints go. REQUIRES one where the node keeps any.
   void set_disk(CheckpointDisk& disk) { disk_ = &disk; }
+  // How names are looked up, where it is not as the system does.
+  void set_names(HostNames names) { names_ = std::move(names); }
 
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
@@ -53,6 +55,7 @@ class Loop {
   void act(gossip::Send& send);
   void act(gossip::Hangup& hangup);
   void act(gossip::ConnectProbe& probe);
+  void act(gossip::LookUp& look_up) { names_.look_up(look_up.name); }
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Save& save) { disk_->save(std::move(save.checkpoint)); }
   void act(gossip::Progress& progress) { board_.add(progress); }

@@ -38,7 +38,7 @@ class LookUp {
       pollfd item{names_.descriptor(), POLLIN, 0};
       ::poll(&item, 1, remaining_ms(until));
       for (const HostNames::Finding& found : names_.take_found())
-        if (!found.address) unknown_[found.at.host] = true;
+        if (!found.addresses) unknown_[found.at.at.host] = true;
     }
   }
 

@@ -9,9 +9,9 @@
 #include <zmq.hpp>
 
 #include "base/check.h"
-#include "daemon/process/host_names.h"
 #include "daemon/process/inbound.h"
 #include "daemon/process/outbound.h"
+#include "daemon/process/own_addresses.h"
 
 namespace starling::daemon {
 namespace {
@@ -95,7 +95,7 @@ std::string bind_problem(int error) {
   const std::string what = zmq_strerror(error);
   if (error == EADDRNOTAVAIL || error == ENODEV)
     return fmt::format("no address of this machine; expected one of {}, or 0.0.0.0 for all",
-                       fmt::join(own_addresses(), ", "));
+                       fmt::join(own_address_texts(), ", "));
   if (error == EACCES) return what + "; expected a port from 1024 on, or 0 for any";
   return what + "; expected a free port, or 0 for any";
 }

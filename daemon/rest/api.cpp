@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/seed_name.h"
 #include "base/text.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/model_file.h"
@@ -297,9 +298,8 @@ class Api {
     const auto address = body.is_object() ? body.find("address") : body.end();
     if (address == body.end() || !address->is_string())
       return bad_request("expected {\"address\": \"HOST:PORT\"}");
-    const auto seed = parse_endpoint(address->get_ref<const std::string&>());
+    const auto seed = parse_seed_name(address->get_ref<const std::string&>());
     if (!seed) return bad_request("address: " + seed.error().text);
-    if (seed->port == 0) return bad_request("address: nobody listens on port 0");
     return command(gossip::JoinCommand{*seed});
   }
 

@@ -14,10 +14,11 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-// "[::1]:80" -> "::1", "name:80" -> "name".
+// "[::1]:80" -> "::1", "name:80" -> "name"; an address of IPv6 in its one spelling.
 std::string host_of(std::string_view field) {
-  if (field.starts_with('[')) return small_letters(field.substr(1, field.find(']') - 1));
-  return small_letters(field.substr(0, field.find(':')));
+  if (!field.starts_with('[')) return small_letters(field.substr(0, field.find(':')));
+  const std::string_view inner = field.substr(1, field.find(']') - 1);
+  return parse_host(inner).value_or(small_letters(inner));
 }
 
 bool is_address(const std::string& host) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
@@ -20,7 +21,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "daemon/process/host_names.h"
+#include "daemon/process/own_addresses.h"
 #include "daemon/process/quiet_thread.h"
 #include "daemon/rest/host_list.h"
 
@@ -126,6 +127,9 @@ Result<void> listen(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
     if (!error) step();
   };
   acceptor.open(endpoint.protocol(), error);
+  // [::] takes connections of IPv4 too, whatever the system's default is.
+  if (endpoint.address().is_v6() && endpoint.address().is_unspecified())
+    attempt([&] { acceptor.set_option(asio::ip::v6_only(false), error); });
   // A restart does not wait for the connections of the process before it to fade away.
   attempt([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), error); });
   attempt([&] { acceptor.bind(endpoint, error); });
@@ -462,7 +466,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const Endpoint& bind, Hand
     return fail(
         "listen.http = \"{}\": {}; expected an address of this machine ({}) with a free port, or "
         "port 0 for any",
-        to_string(bind), started.error().text, fmt::join(own_addresses(), ", "));
+        to_string(bind), started.error().text, fmt::join(own_address_texts(), ", "));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

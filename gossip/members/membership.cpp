@@ -43,7 +43,7 @@ Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
       identity_(options),
       roster_(identity_.record()),
-      seeds_(options.control, options.timing.retry),
+      seeds_(options.control, options.aliases, options.timing.retry),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
       extremes_(options.timing.period, now),
@@ -54,7 +54,7 @@ Membership::Membership(const Options& options, Time now)
       strangers_left_(kStrangersAtOnce),
       counted_strangers_(now),
       expected_(now) {
-  for (const Endpoint& seed : options.seeds) seeds_.add(seed, true, now);
+  for (const SeedName& seed : options.seeds) seeds_.add(seed, true, now);
   for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
 }
 
@@ -443,8 +443,9 @@ void Membership::ask_for_the_name(Time now, Outbox& out) {
 // only cut off.
 void Membership::ask_the_lost(Time now, Outbox& out) {
   next_ask_ = now + kAskEvery;
-  seeds_.ask(
-      now, [this](const Endpoint& at) { return roster_.knows_endpoint(at); }, self_record(), out);
+  const Seeds::View view{[this](const Endpoint& at) { return roster_.knows_endpoint(at); },
+                         roster_.present_others().empty()};
+  seeds_.ask(now, view, self_record(), out);
   Entry* longest = nullptr;
   for (auto& [id, entry] : roster_.others()) {
     if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;

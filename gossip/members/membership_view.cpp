@@ -37,8 +37,8 @@ std::string Membership::health() const {
 }
 
 void Membership::resolved(Time now, const Resolved& name) {
-  if (!name.problem.empty()) return seeds_.unresolved(name.at, name.problem);
-  if (!seeds_.resolved(now, name.at, name.address)) return;
+  if (!name.problem.empty()) return seeds_.unresolved(now, name.at, name.problem);
+  if (!seeds_.resolved(now, name.at, name.addresses)) return;
   next_ask_ = now;
 }
 

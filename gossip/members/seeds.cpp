@@ -3,100 +3,204 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "gossip/options.h"
 
 namespace starling::gossip {
 namespace {
 
-// The longest pause between two joins. Longer: a cluster that comes back is found later.
+// The longest pause between two joins, and between two look-ups of a node that is alone. Longer: a
+// cluster that comes back is found later.
 constexpr Duration kPauseLimit = std::chrono::seconds(5);
 // The status reports a named seed that is silent for this long.
 constexpr Duration kPatience = std::chrono::seconds(2);
 constexpr std::size_t kSeedsLimit = 1024;
+// Between two look-ups of a name while other members are known. Longer: parts of a cluster that do
+// not know of each other find each other later. Shorter: more load on the name servers.
+constexpr Duration kLookAgain = std::chrono::seconds(30);
+// Places asked after such a look-up. Larger: members that are known by other addresses than those
+// of the DNS send more tables in vain.
+constexpr std::size_t kAskedInTurn = 4;
+// A look-up that the driver has not answered by then is asked for again.
+constexpr Duration kLookUpPatience = std::chrono::seconds(60);
 
 }  // namespace
 
-void Seeds::add(const Endpoint& seed, bool is_named, Time now) {
-  if (seed == own_) return;
-  const auto known = std::ranges::find(seeds_, seed, &Seed::endpoint);
-  if (known != seeds_.end())
-    known->is_named |= is_named;
-  else if (seeds_.size() < kSeedsLimit)
-    seeds_.push_back({.endpoint = seed,
-                      .address = seed,
-                      .is_named = is_named,
-                      .since = now,
-                      .next = now,
-                      .pause = pause_});
+bool Seeds::is_own(const Endpoint& at) const {
+  return at == own_ || std::ranges::find(aliases_, at) != aliases_.end();
 }
 
-void Seeds::ask(Time now, const Known& is_known, const Member& self, Outbox& out) {
+void Seeds::add(const SeedName& name, bool is_named, Time now) {
+  if (!name.is_in_dns() && is_own(name.at)) return;
+  const auto known = std::ranges::find(seeds_, name, &Seed::name);
+  if (known != seeds_.end()) {
+    known->is_named |= is_named;
+    return;
+  }
+  const auto names =
+      std::ranges::count_if(seeds_, [](const Seed& seed) { return seed.name.is_in_dns(); });
+  const bool is_full = name.is_in_dns() && static_cast<std::size_t>(names) >= kSeedNamesLimit;
+  if (is_full || seeds_.size() >= kSeedsLimit) return;
+  Seed& seed = seeds_.emplace_back(Seed{.name = name, .is_named = is_named, .since = now});
+  seed.search.pause = pause_;
+  if (!name.is_in_dns())
+    seed.places.push_back({.endpoint = name.at, .address = name.at, .next = now, .pause = pause_});
+}
+
+// ---------------------------------------------------------------- asking
+
+void Seeds::look_up(Time now, bool is_alone, Seed& seed, Outbox& out) {
+  Search& search = seed.search;
+  if (search.asked && now - *search.asked < kLookUpPatience) return;
+  if (search.found && now - *search.found < (is_alone ? search.pause : kLookAgain)) return;
+  search.pause = is_alone ? std::min(search.pause * 2, kPauseLimit) : pause_;
+  search.asked = now;
+  out.put(LookUp{seed.name});
+}
+
+void Seeds::hang_up(const Known& is_known, Seed& seed, Outbox& out) {
+  for (const Endpoint& at : std::exchange(seed.search.gone, {}))
+    if (!is_known(at)) out.put(Hangup{at});
+}
+
+bool Seeds::note_met(const Known& is_known, Place& place) {
+  if (!is_known(place.address) && !is_known(place.endpoint)) return false;
+  place.is_met = true;
+  place.finding.clear();
+  return true;
+}
+
+// A few of the places at which no member is known, others after each look-up.
+void Seeds::ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox& out) {
+  Search& search = seed.search;
+  for (std::size_t k = seed.places.size(); k > 0 && search.left > 0; --k) {
+    Place& place = seed.places[search.turn++ % seed.places.size()];
+    if (note_met(view.is_known, place)) continue;
+    --search.left;
+    out.send(place.endpoint, Join{self});
+  }
+  search.left = 0;
+}
+
+void Seeds::ask(Time now, const View& view, const Member& self, Outbox& out) {
   for (Seed& seed : seeds_) {
-    if (is_known(seed.address) || is_known(seed.endpoint)) {
-      seed.is_met = true;
-      seed.finding.clear();
-      continue;
+    if (seed.name.is_in_dns()) {
+      hang_up(view.is_known, seed, out);
+      look_up(now, view.is_alone, seed, out);
+      if (!view.is_alone) {
+        ask_in_turn(view, self, seed, out);
+        continue;
+      }
     }
-    if (now < seed.next) continue;
-    seed.pause = std::min(seed.pause * 2, kPauseLimit);
-    seed.next = now + seed.pause;
-    out.send(seed.endpoint, Join{self});
-    if (seed.is_named && !seed.is_met) out.put(ConnectProbe{seed.endpoint});
+    for (Place& place : seed.places) {
+      if (note_met(view.is_known, place) || now < place.next) continue;
+      place.pause = std::min(place.pause * 2, kPauseLimit);
+      place.next = now + place.pause;
+      out.send(place.endpoint, Join{self});
+      if (seed.is_named && !place.is_met) out.put(ConnectProbe{place.endpoint});
+    }
   }
 }
 
 bool Seeds::is_awaited(const Known& is_known) const {
+  const auto is_settled = [&](const Place& place) {
+    return place.has_told || !place.finding.empty() || is_known(place.address) ||
+           is_known(place.endpoint);
+  };
   return std::ranges::any_of(seeds_, [&](const Seed& seed) {
-    const bool is_settled =
-        seed.has_told || !seed.finding.empty() || is_known(seed.address) || is_known(seed.endpoint);
-    return seed.is_named && !is_settled;
+    const bool is_sought = seed.name.is_in_dns() && !seed.search.found;
+    return seed.is_named && (is_sought || !std::ranges::all_of(seed.places, is_settled));
   });
 }
 
 void Seeds::hurry(Time now) {
-  for (Seed& seed : seeds_) seed.next = now;
+  for (Seed& seed : seeds_)
+    for (Place& place : seed.places) place.next = now;
 }
+
+// ---------------------------------------------------------------- what is found out
 
 template <class Change>
 void Seeds::change(const Endpoint& at, Change change) {
   for (Seed& seed : seeds_)
-    if (seed.endpoint == at || seed.address == at) change(seed);
+    for (Place& place : seed.places)
+      if (place.endpoint == at || place.address == at) change(place);
 }
 
 void Seeds::refused(const Endpoint& at) {
-  change(at, [](Seed& seed) {
-    seed.finding = "nobody listens there";
-    seed.has_told = false;
+  change(at, [](Place& place) {
+    place.finding = "nobody listens there";
+    place.has_told = false;
   });
 }
 
 void Seeds::unanswered(const Endpoint& at) {
-  change(at, [](Seed& seed) { seed.finding = "the host does not answer"; });
+  change(at, [](Place& place) { place.finding = "the host does not answer"; });
 }
 
-bool Seeds::resolved(Time now, const Endpoint& at, const Endpoint& address) {
+// Places that are still there keep what is known of them.
+bool Seeds::take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& addresses) {
+  std::vector<Place> places;
+  seed.search.has_own = false;
+  for (const Endpoint& at : addresses) {
+    seed.search.has_own |= is_own(at);
+    const bool is_twice = std::ranges::find(places, at, &Place::endpoint) != places.end();
+    if (is_own(at) || is_twice || at.port == 0 || places.size() >= kSeedAddressesLimit) continue;
+    const auto known = std::ranges::find(seed.places, at, &Place::endpoint);
+    places.push_back(known != seed.places.end()
+                         ? std::exchange(*known, Place{})
+                         : Place{.endpoint = at, .address = at, .next = now, .pause = pause_});
+  }
+  // Those that were taken over have no endpoint any more.
+  seed.search.gone.clear();
+  for (Place& place : seed.places)
+    if (!place.endpoint.host.empty()) seed.search.gone.push_back(std::move(place.endpoint));
+  seed.places = std::move(places);
+  seed.search.left = kAskedInTurn;
+  return !seed.places.empty();
+}
+
+bool Seeds::resolved(Time now, const SeedName& at, const std::vector<Endpoint>& addresses) {
+  if (at.is_in_dns()) {
+    const auto seed = std::ranges::find(seeds_, at, &Seed::name);
+    if (seed == seeds_.end()) return false;
+    seed->search.asked.reset();
+    seed->search.found = now;
+    seed->search.problem.clear();
+    return take_addresses(now, *seed, addresses);
+  }
   bool is_new = false;
-  change(at, [&](Seed& seed) {
-    if (seed.endpoint != at || seed.address == address) return;
-    seed.address = address;
-    seed.finding.clear();
-    seed.next = now;
+  if (addresses.empty()) return false;
+  change(at.at, [&](Place& place) {
+    if (place.endpoint != at.at || place.address == addresses.front()) return;
+    place.address = addresses.front();
+    place.finding.clear();
+    place.next = now;
     is_new = true;
   });
   return is_new;
 }
 
-void Seeds::unresolved(const Endpoint& at, const std::string& problem) {
-  change(at, [&](Seed& seed) { seed.finding = problem; });
+void Seeds::unresolved(Time now, const SeedName& at, const std::string& problem) {
+  if (!at.is_in_dns()) return change(at.at, [&](Place& place) { place.finding = problem; });
+  const auto seed = std::ranges::find(seeds_, at, &Seed::name);
+  if (seed == seeds_.end()) return;
+  seed->search.asked.reset();
+  seed->search.found = now;
+  seed->search.problem = problem;
 }
 
 void Seeds::has_told(const Endpoint& at) {
-  change(at, [](Seed& seed) { seed.has_told = true; });
+  change(at, [](Place& place) { place.has_told = true; });
 }
 
-// What to say of a silent seed whose host accepts connections.
-std::string Seeds::silence(const Seed& seed) const {
-  if (!is_numeric(seed.address)) return "the host is looked up, and no name server answers";
-  if (is_loopback(own_) && !is_loopback(seed.address))
+// ---------------------------------------------------------------- what a person is told
+
+// What to say of a silent place whose host accepts connections.
+std::string Seeds::silence(const Place& place) const {
+  if (!is_numeric(place.address)) return "the host is looked up, and no name server answers";
+  if (is_loopback(own_) && !is_loopback(place.address))
     return fmt::format(
         "no answer; other machines cannot reach this node at {}: set listen.control, or "
         "listen.advertise, to an address that they reach",
@@ -106,14 +210,42 @@ std::string Seeds::silence(const Seed& seed) const {
       to_string(own_));
 }
 
+// Empty: nothing is to be told.
+std::string Seeds::reason(Time now, const Seed& seed, bool is_connected) const {
+  const Place& place = seed.places.front();
+  if (place.is_met || place.has_told) return {};
+  const bool is_silent = place.finding.empty();
+  if (is_silent && (is_connected || now - seed.since < kPatience)) return {};
+  return is_silent ? silence(place) : place.finding;
+}
+
+// Members may be known by other addresses than those of the DNS: where some are known, only a name
+// that stands for nothing is told of.
+std::string Seeds::reason_of_name(Time now, const Seed& seed, bool is_connected) const {
+  const auto is_fine = [](const Place& place) { return place.is_met || place.has_told; };
+  if (std::ranges::any_of(seed.places, is_fine)) return {};
+  if (seed.places.empty() && !seed.search.problem.empty()) return seed.search.problem;
+  const bool is_early = now - seed.since < kPatience;
+  if (seed.places.empty()) {
+    if (is_early || seed.search.has_own) return {};
+    return seed.search.found ? "the name stands for no address"
+                             : "the name is looked up, and no name server answers";
+  }
+  if (is_connected || is_early) return {};
+  const Place& place = seed.places.front();
+  const std::string what = place.finding.empty() ? silence(place) : place.finding;
+  return fmt::format("no member at its {} address{}; {}: {}", seed.places.size(),
+                     seed.places.size() == 1 ? "" : "es", to_string(place.endpoint), what);
+}
+
 std::vector<std::string> Seeds::reasons(Time now, bool is_connected) const {
   std::vector<std::string> reasons;
   for (const Seed& seed : seeds_) {
-    if (!seed.is_named || seed.is_met || seed.has_told) continue;
-    const bool is_silent = seed.finding.empty();
-    if (is_silent && (is_connected || now - seed.since < kPatience)) continue;
-    reasons.push_back(fmt::format("cluster.join = \"{}\": {}", to_string(seed.endpoint),
-                                  is_silent ? silence(seed) : seed.finding));
+    if (!seed.is_named) continue;
+    const std::string text = seed.name.is_in_dns() ? reason_of_name(now, seed, is_connected)
+                                                   : reason(now, seed, is_connected);
+    if (!text.empty())
+      reasons.push_back(fmt::format("cluster.join = \"{}\": {}", to_string(seed.name), text));
   }
   return reasons;
 }

@@ -1,6 +1,11 @@
-// Seeds: the addresses at which this node looks for members, and what it found there. A seed is
-// asked while no member is known at its address, with pauses that double up to a limit. A seed that
-// is down is no error; reasons() says what is known of it.
+// Seeds: where this node looks for members, and what it found there. A place is an address; a seed
+// is one place, or a name in the DNS that stands for any number of them, which may change. A place
+// is asked while no member is known at its address, with pauses that double up to a limit. A seed
+// that is down, or a name that does not exist yet, is no error; reasons() says what is known of it.
+//
+// A name in the DNS is looked up again with the same pauses while this node knows no other member,
+// and every thirty seconds besides, which heals a cluster that began in several parts. Then only a
+// few of its places are asked, for members may be known by other addresses than those of the DNS.
 #pragma once
 
 #include <functional>
@@ -9,38 +14,50 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "base/seed_name.h"
 #include "base/time.h"
 #include "gossip/outbox.h"
 
 namespace starling::gossip {
 
+// Addresses that one seed may stand for; the others are left out. Larger: a name that grows without
+// bound costs more messages.
+inline constexpr std::size_t kSeedAddressesLimit = 64;
+
 class Seeds {
  public:
-  // `own`: the address of this node, which is never a seed. `pause`: half of the pause after the
-  // first join.
-  Seeds(Endpoint own, Duration pause) : own_(std::move(own)), pause_(pause) {}
+  // `own`: the address of this node, and `aliases`: others that lead to it. None is ever a place.
+  // `pause`: half of the pause after the first join.
+  Seeds(Endpoint own, std::vector<Endpoint> aliases, Duration pause)
+      : own_(std::move(own)), aliases_(std::move(aliases)), pause_(pause) {}
 
   // `is_named`: the user named the seed, so its silence is reported. A seed known from an earlier
   // run is not reported.
-  void add(const Endpoint& seed, bool is_named, Time now);
+  void add(const SeedName& name, bool is_named, Time now);
   bool empty() const { return seeds_.empty(); }
 
   using Known = std::function<bool(const Endpoint&)>;
-  // Sends a Join to each seed that is due and at whose address no member is known.
-  void ask(Time now, const Known& is_known, const Member& self, Outbox& out);
-  // Whether a seed that the user named may still tell of members: no member is known at its
-  // address, and nothing was found out about it.
+  // What this node knows of the members.
+  struct View {
+    Known is_known;  // whether a member is at an address
+    bool is_alone;   // no other member is known
+  };
+  // Sends a Join to each place that is due and at whose address no member is known, and a LookUp
+  // for each name that is due. Hangs up on addresses that a name stands for no more.
+  void ask(Time now, const View& view, const Member& self, Outbox& out);
+  // Whether a seed that the user named may still tell of members: no member is known at one of its
+  // places, and nothing was found out about that.
   bool is_awaited(const Known& is_known) const;
-  // Makes all seeds due now.
+  // Makes all places due now.
   void hurry(Time now);
 
   // ---- what is known about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
-  // The host name of `at` stands for `address` now. Returns whether that is new; the seed is due
-  // then.
-  bool resolved(Time now, const Endpoint& at, const Endpoint& address);
-  void unresolved(const Endpoint& at, const std::string& problem);
+  // The name `at` stands for these addresses now. Returns whether there is somebody new to ask.
+  bool resolved(Time now, const SeedName& at, const std::vector<Endpoint>& addresses);
+  // The addresses that were known before are kept.
+  void unresolved(Time now, const SeedName& at, const std::string& problem);
   // The node that listens there has said itself what is wrong (see Misdirected).
   void has_told(const Endpoint& at);
 
@@ -49,23 +66,48 @@ class Seeds {
   std::vector<std::string> reasons(Time now, bool is_connected) const;
 
  private:
-  struct Seed {
-    Endpoint endpoint;  // as the user or the saved peers name it
+  struct Place {
+    Endpoint endpoint;  // as the user, the saved peers or the DNS name it
     Endpoint address;   // with the host name looked up
-    bool is_named = false;
-    Time since{};  // when the seed was added
     Time next{};
     Duration pause{};
     bool is_met = false;    // a member was known at its address
     bool has_told = false;  // the node there has said itself what is wrong
     std::string finding{};  // what this node found to be wrong; empty: nothing
   };
+  // Of a name in the DNS.
+  struct Search {
+    std::optional<Time> asked{};   // while a look-up is under way: since when
+    std::optional<Time> found{};   // the end of the last look-up
+    Duration pause{};              // from that to the next, while this node is alone
+    std::string problem{};         // of the last look-up; empty: it gave addresses
+    bool has_own = false;          // this node's own address was among them
+    std::size_t turn = 0;          // the place to ask next while other members are known
+    std::size_t left = 0;          // how many may be asked of this look-up
+    std::vector<Endpoint> gone{};  // that the name stood for, until their connections are closed
+  };
+  struct Seed {
+    SeedName name;
+    bool is_named = false;
+    Time since{};  // when the seed was added
+    std::vector<Place> places{};
+    Search search{};
+  };
 
-  std::string silence(const Seed& seed) const;
+  bool is_own(const Endpoint& at) const;
+  void look_up(Time now, bool is_alone, Seed& seed, Outbox& out);
+  void hang_up(const Known& is_known, Seed& seed, Outbox& out);
+  bool note_met(const Known& is_known, Place& place);
+  void ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox& out);
+  bool take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& addresses);
+  std::string silence(const Place& place) const;
+  std::string reason(Time now, const Seed& seed, bool is_connected) const;
+  std::string reason_of_name(Time now, const Seed& seed, bool is_connected) const;
   template <class Change>
   void change(const Endpoint& at, Change change);
 
   Endpoint own_;
+  std::vector<Endpoint> aliases_;
   Duration pause_;
   std::vector<Seed> seeds_;
 };

@@ -225,9 +225,28 @@ const Mistake kMistakes[] = {
     {"run --listen.control=127.0.0.1",
      "starling: command line: listen.control = \"127.0.0.1\": \"127.0.0.1\" has no port; expected "
      "HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
-    {"run --listen.control=0.0.0.0:7600",
-     "starling: command line: listen.control = \"0.0.0.0:7600\": listens everywhere; name one "
-     "address in listen.advertise"},
+    {"run --listen.control=256.0.0.1:7600",
+     "starling: command line: listen.control = \"256.0.0.1:7600\": \"256.0.0.1:7600\": "
+     "\"256.0.0.1\" is no address of IPv4: expected four numbers from 0 to 255"},
+    {"run --listen.control=[::g]:7600",
+     "starling: command line: listen.control = \"[::g]:7600\": \"[::g]:7600\": \"::g\" is no "
+     "address of IPv6"},
+    {"run --listen.advertise=0.0.0.0",
+     "starling: command line: listen.advertise = \"0.0.0.0\": is no address that others could "
+     "reach; expected a host, such as 10.0.0.1"},
+    {"run --listen.advertise=[fe80::1%eth0]",
+     "starling: command line: listen.advertise = \"[fe80::1%eth0]\": holds the name of an "
+     "interface, which means nothing on other machines; expected a host, such as 10.0.0.1"},
+    {"run --join dns:nodes",
+     "starling: command line: cluster.join = \"dns:nodes\": \"dns:nodes\" has no port; expected "
+     "dns:NAME:PORT or dns:_SERVICE._tcp.NAME"},
+    {"run --join dns:_nodes._udp.example",
+     "starling: command line: cluster.join = \"dns:_nodes._udp.example\": "
+     "\"dns:_nodes._udp.example\" is no name of a service; expected dns:NAME:PORT or "
+     "dns:_SERVICE._tcp.NAME"},
+    {"run --cluster.name-server=localhost:53",
+     "starling: command line: cluster.name-server = \"localhost:53\": expected an address of IPv4 "
+     "and a port, such as 127.0.0.1:53"},
     {"run --listen.control=127.0.0.1:80000",
      "starling: command line: listen.control = \"127.0.0.1:80000\": \"127.0.0.1:80000\" has port "
      "\"80000\"; a port is a number from 0 to 65535"},
@@ -328,6 +347,9 @@ const Mistake kMistakes[] = {
     {"join nowhere",
      "starling join: \"nowhere\" has no port; expected HOST:PORT, such as 127.0.0.1:7600 or "
      "[::1]:7600"},
+    {"join dns:10.0.0.1:7600",
+     "starling join: \"dns:10.0.0.1:7600\" holds an address; expected a name behind dns:, or "
+     "10.0.0.1:7600 alone"},
     {"fly", "starling: unknown command \"fly\"; `starling --help` lists them"},
     {"--fly", "starling: unknown command \"--fly\"; `starling --help` lists them"},
     {"config --bogus", "starling: unrecognised option '--bogus'"},
