@@ -148,7 +148,9 @@ class TypedTrainer final : public Trainer {
       begin_at(std::vector<S>(learner_->dimension())), is_founded_ = true;
   }
 
+  // The same shard again leaves the order of the samples as it is.
   void assign(const Shard& shard) {
+    if (std::exchange(shard_, shard) == shard) return;
     data_->assign(shard);
     if (!algorithm_ && data_->survey().empty()) begin_at(std::vector<S>(learner_->dimension()));
   }
@@ -288,6 +290,7 @@ class TypedTrainer final : public Trainer {
   LocalData* data_;
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
+  std::optional<Shard> shard_;  // that was assigned last
   BufferPool saving_;  // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys

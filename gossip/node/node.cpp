@@ -43,7 +43,7 @@ concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::sam
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: their share of the
 // mean may be lost.
-constexpr Duration kLeaveLimit = std::chrono::milliseconds(1200);
+constexpr Duration kLeaveLimit = std::chrono::seconds(1);
 // How long it then waits for its last checkpoint. Longer than a process manager waits before it
 // kills: no use. Smaller: a large model on a slow disk loses what was trained since the last one.
 constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
