@@ -9,6 +9,7 @@
 #include "daemon/cli/command_data.h"
 #include "daemon/cli/command_doctor.h"
 #include "daemon/cli/command_export.h"
+#include "daemon/cli/command_manual.h"
 #include "daemon/cli/command_plan.h"
 #include "daemon/cli/command_predict.h"
 #include "daemon/cli/command_query.h"
@@ -49,6 +50,8 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"export", command_export},
                                  {"config", command_config},
                                  {"doctor", command_doctor},
+                                 {"completion", command_completion},
+                                 {"manual", command_manual},
                                  {"version", command_version},
                                  {"--version", command_version},
                                  {"help", command_help},

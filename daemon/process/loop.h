@@ -15,6 +15,7 @@
 #include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/notices.h"
+#include "daemon/process/service_notice.h"
 #include "daemon/process/training_thread.h"
 #include "daemon/process/transport.h"
 #include "daemon/process/wake.h"
@@ -31,6 +32,8 @@ class Loop {
   void set_warnings(std::vector<std::string> standing) { standing_ = std::move(standing); }
   // Where the model is that of a trainer of the user's own: what is known of it.
   void set_trainer(std::function<TrainerStatus()> trainer) { trainer_ = std::move(trainer); }
+  // Whom every turn is told of; it outlives the loop.
+  void set_service(ServiceNotice& service) { service_ = &service; }
 
   // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
   // out. With `stays` false it leaves by itself a little after its goal is reached.
@@ -57,6 +60,7 @@ class Loop {
   void publish();
   void tell_trainer(Snapshot& snapshot) const;
   void say_warnings();
+  void tell_service();
   void take_trained();
   void take_connect_probes();
   void take_names();
@@ -74,7 +78,8 @@ class Loop {
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
   std::function<TrainerStatus()> trainer_;
-  Time next_look_{};                   // for warnings
+  ServiceNotice* service_ = nullptr;
+  Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;
   std::string error_;  // why it had to stop
