@@ -27,7 +27,8 @@ using namespace starling::daemon;
 
 using Arguments = std::span<const std::string>;
 
-int command_version(Arguments) {
+int command_version(Arguments arguments) {
+  if (!arguments.empty() && arguments[0] == "--help") return print_help("version");
   fmt::print("starling {}\n", kVersion);
   return kExitDone;
 }
