@@ -12,7 +12,8 @@ fail() {
 booted() { [ -d /run/systemd/system ]; }
 install() {
   apt-get -qq install -y --no-install-recommends --reinstall --allow-downgrades \
-    -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "./$1" >apt-log 2>&1 || fail "$(cat apt-log)"
+    -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-confold "./$1" >apt-log 2>&1 ||
+    fail "$(cat apt-log)"
 }
 # Until `$@` succeeds, for 30 s.
 eventually() {
@@ -23,9 +24,11 @@ eventually() {
     sleep 0.1
   done
 }
-files() { find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp \
-  -o -path /root -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log \
-  -o -path /var/tmp -o -path /var/lib/systemd \) -prune -o -print | sort; }
+files() {
+  find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp \
+    -o -path /root -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/lib/systemd \
+    -o -path /var/cache -o -path /var/log -o -path /var/tmp \) -prune -o -print | sort
+}
 main_process() { systemctl show -p MainPID --value "$1"; }
 
 # Packages that it depends on stay after a purge; they are not what is looked for.
@@ -39,7 +42,9 @@ install old.deb
 starling --version
 starling up -n 2 --stop.rounds=20 --cluster.preset=local --output /tmp/model >/tmp/up
 tail -n 1 /tmp/up
-for page in starling starling-run starling.ini; do man -w "$page" >/dev/null || fail "man $page"; done
+for page in starling starling-run starling.ini; do
+  man -w "$page" >/dev/null || fail "man $page"
+done
 man starling.ini | grep -q topology || fail "starling.ini says nothing of topology"
 python3 -c 'import starling; print("python", starling.__version__, starling.__file__)'
 completed=$(bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader starling
