@@ -68,7 +68,7 @@ if booted; then
   printf '[listen]\ncontrol = 127.0.0.1:7610\nhttp = 127.0.0.1:7690\n[cluster]\njoin = %s\n' \
     127.0.0.1:7600 >/etc/starling/b.ini
   systemctl start starling@b
-  eventually sh -c 'test "$(starling members | grep -c alive)" = 2'
+  eventually sh -c 'test "$(starling members | grep -c 127.0.0.1)" = 2'
   systemctl stop starling@b
   rm /etc/starling/b.ini
 
