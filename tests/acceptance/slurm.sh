@@ -61,7 +61,7 @@ OverTimeLimit=0
 KillWait=10
 SlurmctldLogFile=$folder/slurmctld.log
 SlurmdLogFile=$folder/slurmd.log
-NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 Boards=1 SocketsPerBoard=1 CoresPerSocket=4 ThreadsPerCore=1 State=UNKNOWN
+NodeName=localhost NodeAddr=127.0.0.1 CPUs=4 CoresPerSocket=4 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 SlurmdParameters=config_overrides
 CONF
@@ -83,10 +83,10 @@ sinfo
 
 submit() { # NAME LIMIT SIGNAL ARGUMENTS ...
   STARLING=$program STARLING_STATE=$folder/job/$1 STARLING_PORT=$(free_port) sbatch --parsable \
-    --cpus-per-task=1 --time="$2" --signal="$3" --chdir="$folder/job" --output="$folder/job/$1.out" \
-    "$root/deploy/slurm/starling.sbatch" --cluster.preset=local --data.samples=2000 "${@:4}"
+    --cpus-per-task=1 --time="$2" --signal="$3" --chdir="$folder/job" \
+    --output="$folder/job/$1.out" "$root/deploy/slurm/starling.sbatch" --cluster.preset=local --data.samples=2000 "${@:4}"
 }
-has_ended() { scontrol show job "$1" | grep -Eq 'JobState=(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL)'; }
+has_ended() { ! scontrol show job "$1" | grep -Eq 'JobState=(PENDING|RUNNING|COMPLETING)'; }
 
 job=$(submit goal 5 TERM@60 --stop.rounds=200)
 eventually 240 has_ended "$job"
