@@ -84,7 +84,8 @@ sinfo
 submit() { # NAME LIMIT SIGNAL ARGUMENTS ...
   STARLING=$program STARLING_STATE=$folder/job/$1 STARLING_PORT=$(free_port) sbatch --parsable \
     --cpus-per-task=1 --time="$2" --signal="$3" --chdir="$folder/job" \
-    --output="$folder/job/$1.out" "$root/deploy/slurm/starling.sbatch" --cluster.preset=local --data.samples=2000 "${@:4}"
+    --output="$folder/job/$1.out" "$root/deploy/slurm/starling.sbatch" \
+    --cluster.preset=local --data.samples=2000 "${@:4}"
 }
 has_ended() { ! scontrol show job "$1" | grep -Eq 'JobState=(PENDING|RUNNING|COMPLETING)'; }
 
