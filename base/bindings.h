@@ -22,7 +22,7 @@
 namespace starling {
 
 // ---- The values that a key may take. A form reads a value, saying what is wrong with the text,
-// and prints it; two values of one meaning print alike.
+// and prints it; two values of one meaning print alike. Where all values have names, it lists them.
 
 // A number; seconds for a Duration; where it is optional, an empty text for none.
 struct Real {
@@ -68,6 +68,7 @@ struct OneOf {
   std::string print(T value) const {
     return std::string(names[static_cast<std::size_t>(value)]);
   }
+  std::vector<std::string> choices() const { return {names.begin(), names.end()}; }
 };
 
 // A row of a table, by its name or, where its `alias` is not empty, by that; where the table has an
@@ -80,19 +81,30 @@ struct OneRow {
   void read(Reader& reader, std::string_view name, const Row*& value) const {
     std::vector<std::string_view> names;
     std::vector<const Row*> named;
-    const auto add = [&](std::string_view row_name, const Row* row) {
+    for_each([&](std::string_view row_name, const Row* row) {
       names.push_back(row_name);
       named.push_back(row);
-    };
-    if (has_auto) add("auto", nullptr);
-    for (const Row& row : rows) {
-      add(row.name, &row);
-      if constexpr (requires { row.alias; })
-        if (!row.alias.empty()) add(row.alias, &row);
-    }
+    });
     value = named[reader.choice(name, names)];
   }
   std::string print(const Row* value) const { return std::string(value ? value->name : "auto"); }
+  std::vector<std::string> choices() const {
+    std::vector<std::string> names;
+    for_each([&](std::string_view row_name, const Row*) { names.emplace_back(row_name); });
+    return names;
+  }
+
+ private:
+  // Every name with its row.
+  template <class See>
+  void for_each(See see) const {
+    if (has_auto) see("auto", nullptr);
+    for (const Row& row : rows) {
+      see(row.name, &row);
+      if constexpr (requires { row.alias; })
+        if (!row.alias.empty()) see(row.alias, &row);
+    }
+  }
 };
 
 // "HELP, NAME (ITS HELP), NAME or ALIAS (ITS HELP)".
@@ -163,12 +175,15 @@ class Bindings {
   template <class Member, class Form>
   Bindings& bind(std::string name, Member member, Form form, Scope scope, std::string help) {
     using T = std::remove_cvref_t<std::invoke_result_t<Member, Options&>>;
+    std::vector<std::string> choices;
+    if constexpr (requires { form.choices(); }) choices = form.choices();
     return add(
         {.name = name,
          .initial = form.print(std::as_const(std::invoke(member, defaults_))),
          .help = std::move(help),
          .list = std::is_same_v<T, std::vector<std::string>>,
-         .scope = scope},
+         .scope = scope,
+         .choices = std::move(choices)},
         [=](Reader& reader, Options& options) {
           form.read(reader, name, std::invoke(member, options));
         },
@@ -183,6 +198,12 @@ class Bindings {
   // The default of the last key, as a user would write it.
   Bindings& initially(std::string text) {
     bindings_.back().key.initial = std::move(text);
+    return *this;
+  }
+  // The names of all values of the last key, which no form knows.
+  template <class Names>
+  Bindings& among(const Names& names) {
+    bindings_.back().key.choices.assign(std::begin(names), std::end(names));
     return *this;
   }
   // What of the last key nodes must agree on, where that is not the whole value; nothing where the

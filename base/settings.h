@@ -32,6 +32,7 @@ struct Key {
   std::string help;     // formula, unit, and what hurts when larger or smaller
   bool list = false;    // may be given several times, or separated by commas
   Scope scope = Scope::own;
+  std::vector<std::string> choices{};  // all values that it may take, where they have names
 };
 
 class Schema {

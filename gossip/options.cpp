@@ -97,6 +97,7 @@ const Bindings<Options>& bindings() {
              [](Reader& reader, Options& options) {
                options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
              })
+        .among(kPresets)
         .bind("cluster.expect", &Options::expect, Whole{0, kMembersLimit}, own,
               "members to wait for before the first round; 0 starts at once; who does not come "
               "within ten seconds of the one before is not waited for")

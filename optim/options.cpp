@@ -95,6 +95,7 @@ const Bindings<Options>& bindings() {
               help_of("numbers on the wire: auto (those that the model computes in)", formats()),
               false, agreed},
              read_codec, [](const Options& options) { return std::string(options.codec->name); })
+        .among(OneRow<Format>{formats(), true}.choices())
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples an evaluation uses; 0 takes all");
     return all;

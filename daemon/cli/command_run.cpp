@@ -30,6 +30,7 @@
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/peer_keeper.h"
 #include "daemon/process/safetensors.h"
+#include "daemon/process/service_notice.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/api.h"
@@ -99,6 +100,7 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
 
 // Everything of a running node, in the order in which it comes to be.
 struct Daemon {
+  ServiceNotice service;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ExternalRun> external;  // null: the model is one of this program
   std::unique_ptr<TrainingThread> training;
@@ -257,6 +259,7 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   if (daemon.external)
     loop.set_trainer([external = daemon.external.get()] { return external->status(); });
   if (daemon.disk) loop.set_disk(*daemon.disk);
+  loop.set_service(daemon.service);
   loop.set_warnings(doubts(config, schema()));
   loop.set_names(HostNames(DnsOptions{.server = config.name_server}));
   running_loop = &loop;
@@ -343,6 +346,7 @@ int command_run(std::span<const std::string> arguments) {
   Daemon daemon;
   if (auto opened = open(daemon, *config, config_json(settings)); !opened)
     return wrong_usage(opened.error().text);
+  daemon.service.prepares(is_external(*config) ? "waits for its trainer" : "reads its data");
   if (!is_external(*config)) {
     const auto loaded = load_trainer(daemon, *config);
     if (!loaded) return wrong_usage(loaded.error().text);

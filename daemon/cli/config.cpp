@@ -207,7 +207,12 @@ const Schema& schema() {
     gossip::describe(schema);
     topology::describe(schema);
     models::describe_learner(schema);
-    schema.add({"stop.stay", "false", "keep serving after the goal is reached instead of leaving"});
+    schema.add({"stop.stay",
+                "false",
+                "keep serving after the goal is reached instead of leaving",
+                false,
+                Scope::own,
+                {"false", "true"}});
     return schema;
   }();
   return kSchema;

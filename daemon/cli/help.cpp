@@ -34,7 +34,7 @@ constexpr std::string_view kConfiguring = R"(  -c FILE            configuration,
                      starling config lists them all
 )";
 
-constexpr std::array<Topic, 24> kTopics = {{
+constexpr std::array<Topic, 26> kTopics = {{
     {"run", "one node in the foreground",
      R"(Usage: starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]
 
@@ -46,6 +46,9 @@ Without any configuration it trains the built-in data alone.
                      dns:_SERVICE._tcp.NAME the hosts and ports of its SRV records
   --output FILE      write the model there at the end
   --from MODEL       start from the file of a model, the same on every node
+  --trainer COMMAND  what trains a model of your own, which the daemon starts
+  --ready-file FILE  gets the node's addresses as JSON once it listens
+  --json             print the final status as one JSON document
 
 Two nodes on one machine, each in a terminal of its own:
 
@@ -67,6 +70,7 @@ goal is trained for 2,000 rounds, with settings that suit tables, and a line say
   --from MODEL       start from the file of a model
   --resume DIR       go on from the checkpoints and with the settings of an earlier starling up
                      with --node.data-dir=DIR; keys given here count instead
+  --trainer COMMAND  what trains a model of your own, which is started beside each node
   --keep             let the nodes run on after the goal
   --json             print the summary as one JSON document, and nothing else
 
@@ -259,9 +263,11 @@ Exit codes: 0 done, 1 the output cannot be written, 2 wrong usage, or a table th
 Writes what a node remembers of its course, to standard output or a file: the convergence series
 (every round of a run of up to 10,000, an evenly thinned set above) and its last 1,000 events.
 
-  --format FORMAT    csv (the default; RFC 4180, one header), jsonl (one object a line) or
+  --format csv|jsonl|tensorboard
+                     csv (the default; RFC 4180, one header), jsonl (one object a line) or
                      tensorboard (an event file for each node, in a folder of its name)
-  --what WHAT        convergence (the default), events, or all, which is for jsonl
+  --what convergence|events|all
+                     convergence (the default), events, or all, which is for jsonl
   --all              of every member that lives, at the address of its listen.http; the token goes
                      to each of them
   --output PATH      the file, or for tensorboard the folder, that gets it{asking}
@@ -370,6 +376,34 @@ neighbours if they are far ahead.
 {asking}  --all                tell every member that this node knows
   --json               print the nodes' answers, and nothing else
 {exits})"},
+    {"completion", "completion of commands and keys for a shell",
+     R"(Usage: starling completion bash|zsh|fish
+
+Prints a script that completes commands, their options, keys and the values of keys. The Debian
+package installs it for all three shells.
+
+Examples: for this shell of bash, for zsh and for fish
+
+  source <(starling completion bash)
+  starling completion zsh > ~/.zfunc/_starling
+  starling completion fish > ~/.config/fish/completions/starling.fish
+
+Exit codes: 0 done, 2 wrong usage.
+)"},
+    {"manual", "the manual pages",
+     R"(Usage: starling manual [PAGE] [--output DIR]
+
+Prints a manual page in the language of man: starling, starling-COMMAND, or starling.ini on the
+keys of the configuration. Without a page it lists their names.
+
+  --output DIR       write all of them there, as DIR/man1 and DIR/man5
+
+Example:
+
+  starling manual starling.ini | man -l -
+
+Exit codes: 0 done, 1 a file cannot be written, 2 wrong usage.
+)"},
     {"version", "the version of the program",
      R"(Usage: starling version
 
@@ -399,6 +433,12 @@ std::string overview() {
 }
 
 }  // namespace
+
+std::vector<HelpTopic> help_topics() {
+  std::vector<HelpTopic> topics;
+  for (const Topic& topic : kTopics) topics.push_back({topic.command, topic.summary});
+  return topics;
+}
 
 std::string help_for(std::string_view command) {
   if (command.empty() || command == "help") return overview();

@@ -10,6 +10,7 @@
 #include "daemon/cli/command_data.h"
 #include "daemon/cli/command_doctor.h"
 #include "daemon/cli/command_export.h"
+#include "daemon/cli/command_manual.h"
 #include "daemon/cli/command_plan.h"
 #include "daemon/cli/command_predict.h"
 #include "daemon/cli/command_query.h"
@@ -27,7 +28,8 @@ using namespace starling::daemon;
 
 using Arguments = std::span<const std::string>;
 
-int command_version(Arguments) {
+int command_version(Arguments arguments) {
+  if (!arguments.empty() && arguments[0] == "--help") return print_help("version");
   fmt::print("starling {}\n", kVersion);
   return kExitDone;
 }
@@ -51,6 +53,8 @@ constexpr Command kCommands[] = {{"run", command_run},
                                  {"config", command_config},
                                  {"doctor", command_doctor},
                                  {"checkpoint", command_checkpoint},
+                                 {"completion", command_completion},
+                                 {"manual", command_manual},
                                  {"version", command_version},
                                  {"--version", command_version},
                                  {"help", command_help},

@@ -61,6 +61,7 @@ std::string Loop::run(bool stays) {
     say_warnings();
     if (board_.is_wanted()) publish();
     if (board_.is_model_wanted()) training_.want_model();
+    tell_service();
   }
   publish();
   board_.set_wake(nullptr);
@@ -166,6 +167,13 @@ void Loop::say_warnings() {
   next_look_ = at + kWarnEvery;
   for (const std::string& text : notices_.take_new(at, node_.warnings(at)))
     tell({gossip::Event::Kind::problem, text});
+}
+
+void Loop::tell_service() {
+  if (!service_) return;
+  if (stopped_ || stop_asked_) service_->stops();
+  const Time at = now();
+  service_->turned(at, [this, at] { return service_line(node_.status(at)); });
 }
 
 void Loop::publish() {

@@ -17,6 +17,7 @@
 #include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/notices.h"
+#include "daemon/process/service_notice.h"
 #include "daemon/process/training_thread.h"
 #include "daemon/process/transport.h"
 #include "daemon/process/wake.h"
@@ -33,6 +34,8 @@ class Loop {
   void set_warnings(std::vector<std::string> standing) { standing_ = std::move(standing); }
   // Where the model is that of a trainer of the user's own: what is known of it.
   void set_trainer(std::function<TrainerStatus()> trainer) { trainer_ = std::move(trainer); }
+  // Whom every turn is told of; it outlives the loop.
+  void set_service(ServiceNotice& service) { service_ = &service; }
 
   // Where the node's checkpoints go. REQUIRES one where the node keeps any.
   void set_disk(CheckpointDisk& disk) { disk_ = &disk; }
@@ -69,6 +72,7 @@ class Loop {
   // What ends a wait.
   std::array<int, 4> wakes() const;
   void take_all();
+  void tell_service();
   void take_trained();
   void take_connect_probes();
   void take_names();
@@ -88,6 +92,7 @@ class Loop {
   Notices notices_;
   std::vector<std::string> standing_;  // warnings
   std::function<TrainerStatus()> trainer_;
+  ServiceNotice* service_ = nullptr;
   Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
   bool stopped_ = false;

@@ -152,6 +152,7 @@ void bind_table(Bindings<DataOptions>& all) {
             "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
             "line has most of."},
            read_separator)
+      .among(kSeparators)
       .bind("data.header", &DataOptions::has_header, kFlag, own,
             "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
       .bind("data.weight", &DataOptions::weight, OneOf{kWeights}, agreed,

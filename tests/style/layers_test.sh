@@ -55,6 +55,7 @@ heavy=(
   'boost/crc'             '^daemon/cli/event_file\.cpp$'
   'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
   'prometheus/'           '^daemon/rest/metrics_text\.cpp$'
+  'systemd/'              '^daemon/process/service_notice\.cpp$'
   'Eigen/'                '^((optim|models|sim)/|topology/([a-z_]+\.cpp|matrix\.h)$)'
 )
 

@@ -1,0 +1,41 @@
+// ServiceNotice: what the supervisor of the process, such as systemd, is told: that the node is
+// ready, what it does, that its loop turns, and that it stops. A supervisor is there where the
+// environment has NOTIFY_SOCKET (sd_notify(3)); without one nothing is sent. One thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/time.h"
+#include "gossip/status.h"
+
+namespace starling::daemon {
+
+class ServiceNotice {
+ public:
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
+  ServiceNotice();
+
+  // What the process does before its loop runs.
+  void prepares(const std::string& what);
+  // The loop has turned once more. The first turn tells that the node is ready; later ones feed the
+  // watchdog four times in its limit, and tell the line of `describe` every five seconds where it
+  // is another one. A loop that hangs calls this no more, and the supervisor ends the process.
+  void turned(Time now, const std::function<std::string()>& describe);
+  // The node takes leave. Told once.
+  void stops();
+
+ private:
+  void tell_status(Time now, const std::string& line);
+
+  bool is_wanted_ = false;
+  bool is_ready_ = false, is_stopping_ = false;
+  Duration feed_every_{};  // 0: there is no watchdog
+  Time fed_at_{}, described_at_{};
+  std::string line_;  // that was told last
+};
+
+// "training, round 220, loss 0.142, 8 members".
+std::string service_line(const gossip::Status& status);
+
+}  // namespace starling::daemon
