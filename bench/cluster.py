@@ -83,7 +83,8 @@ class Stopped:
 
 
 class Starling(Stopped):
-    """`starling run`, once a node of the network, or on loopback where that is None."""
+    """`starling run`, once a node of the network, or on loopback where that is None. {node} in an argument is
+    its number."""
 
     def __init__(self, nodes, network, arguments):
         self.nodes, self.network = nodes, network
@@ -114,7 +115,8 @@ class Starling(Stopped):
                 [*(self.network.prefix(k) if self.network else []), program(), "run",
                  f"--node.name=node-{k:02}", "--node.log=info", f"--cluster.expect={self.nodes}",
                  f"--listen.control={host}:{ports[0]}", f"--listen.bulk={host}:{ports[1]}",
-                 "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *arguments],
+                 "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join,
+                 *(argument.replace("{node}", str(k)) for argument in arguments)],
                 pass_fds=[writer], stdout=log, stderr=log, cwd=ROOT))
         os.close(writer)
         return os.fdopen(reader)

@@ -344,12 +344,14 @@ void Node::Parts::start_training(Time now) {
   before.reset();
 }
 
-// Far enough ahead for all nodes to hear of it before they are there.
+// Far enough ahead for all nodes to hear of it before they are there. Nodes that have finished have
+// saved their last round.
 void Node::Parts::on(Time now, const CheckpointCommand& command) {
   if (!command.fleet) return saver.want();
   constexpr int kSpreads = 20;
   std::uint64_t furthest = training.run().round;
   for (const Member* member : members.present()) furthest = std::max(furthest, member->round);
+  if (training.finished()) return saver.agree(furthest);
   const double trained = static_cast<double>(training.run().round - startup.round());
   const double speed = training.started() ? trained / seconds(now - started_at) : 0;
   const double rounds = speed * kSpreads * seconds(options.timing.news);

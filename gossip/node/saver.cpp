@@ -21,18 +21,20 @@ void Saver::agree(std::uint64_t round) {
 bool Saver::is_due(Time now, std::uint64_t round, bool rests) const {
   if (!plan_.is_kept || is_busy()) return false;
   if (is_wanted_ || rests || (is_agreed_ && round >= agreed_round())) return true;
-  const Duration waited = now - begun_at_;
-  if (!status_.problem.empty()) {
-    const Duration pause = plan_.every > Duration{} ? plan_.every : kRetryPause;
-    return waited >= std::min(pause, kRetryPause);
-  }
-  if (plan_.every > Duration{} && waited >= plan_.every) return true;
+  if (!status_.problem.empty()) return is_time_to_retry(now);
+  if (plan_.every > Duration{} && now - begun_at_ >= plan_.every) return true;
   return plan_.rounds > 0 && round / plan_.rounds > begun_round_ / plan_.rounds;
 }
 
-bool Saver::is_due_at_rest(std::uint64_t round) const {
+bool Saver::is_due_at_rest(Time now, std::uint64_t round) const {
   if (!plan_.is_kept || is_busy()) return false;
-  return is_wanted_ || is_agreed_ || (!has(round) && begun_round_ != round);
+  if (is_wanted_ || begun_round_ != round) return true;
+  return !status_.problem.empty() && is_time_to_retry(now);
+}
+
+bool Saver::is_time_to_retry(Time now) const {
+  const Duration pause = plan_.every > Duration{} ? plan_.every : kRetryPause;
+  return now - begun_at_ >= std::min(pause, kRetryPause);
 }
 
 void Saver::begin(Time now, Checkpoint checkpoint) {

@@ -36,7 +36,7 @@ class Saver {
   // one for now.
   bool is_due(Time now, std::uint64_t round, bool rests) const;
   // The same of a job of its own, while the training rests after `round`.
-  bool is_due_at_rest(std::uint64_t round) const;
+  bool is_due_at_rest(Time now, std::uint64_t round) const;
   // A job copies the state; `checkpoint` is the rest of it.
   void begin(Time now, Checkpoint checkpoint);
   // The copy is made: it goes to the disk.
@@ -53,6 +53,8 @@ class Saver {
   const CheckpointStatus& status() const { return status_; }
 
  private:
+  bool is_time_to_retry(Time now) const;
+
   CheckpointPlan plan_;
   std::string foundation_;
   std::size_t members_ = 1;

@@ -7,6 +7,7 @@
     checkpoints.py PROGRAM rolling                          sixteen restarted one after the other under load
     checkpoints.py PROGRAM full                             a disk without room, by a small tmpfs (root)
     checkpoints.py PROGRAM broken                           a disk that fails, by strace
+    checkpoints.py PROGRAM trainer [--kills 500]            kill -9 of a node and its trainer at random moments
     checkpoints.py PROGRAM stop                             SIGTERM beside dead peers and clients that hang
 """
 import argparse
@@ -306,6 +307,69 @@ def broken(options, folder):
     return sound
 
 
+# ---- an attached trainer
+
+TRAINER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy, starling
+class Count:
+    value = 0
+    def state_dict(self): return {"value": self.value}
+    def load_state_dict(self, state): self.value = state["value"]
+count, tensors = Count(), {"w": numpy.zeros(1000, numpy.float64)}
+swarm = starling.attach(tensors=tensors, keep=[count])
+w = swarm.tensors["w"]
+said = False
+while True:
+    w += 1
+    count.value += 1
+    if not swarm.step(loss=1.0):
+        break
+    if not said:
+        print(count.value, float(w.min()), float(w.max()), flush=True)
+        said = True
+"""
+
+
+def trainer(options, folder):
+    """Each step adds one to all parameters and to a counter of the trainer's: what comes back must agree."""
+    chance = random.Random(options.seed)
+    script = folder / "trainer.py"
+    script.write_text(TRAINER)
+    command = f"'{sys.executable}' '{script}' '{ROOT / 'clients/python'}'"
+    state, reached, wrong = folder / "state", 0, []
+    for kill in range(options.kills):
+        before = generations_if(state)
+        with open(folder / "log", "w") as log:
+            process = subprocess.Popen(
+                [options.program, "run", "--node.name=alone", "--listen.control=127.0.0.1:0",
+                 "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0", f"--node.data-dir={state}",
+                 "--checkpoint.every=0.1s", "--model.precision=f64", "--optim.algorithm=dpsgd", "--trainer", command],
+                stdout=log, stderr=log, start_new_session=True)
+            deadline = time.monotonic() + 60
+            while not [g for g in generations_if(state) if not before or g > before[-1]]:
+                assert time.monotonic() < deadline and process.poll() is None, (folder / "log").read_text()
+                threading.Event().wait(0.005)
+            threading.Event().wait(chance.uniform(0, 0.25))
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        said = re.search(r"^(\d+) (\S+) (\S+)$", (folder / "log").read_text(), re.M)
+        if not said:
+            wrong.append(f"kill {kill}: the trainer said nothing")
+            continue
+        count, least, most = (float(number) for number in said.groups())
+        if not (count == least == most):
+            wrong.append(f"kill {kill}: a count of {count} and parameters of {least} to {most}")
+        if kill and count < 3:
+            wrong.append(f"kill {kill}: began afresh")
+        reached = count
+    print(f"{options.kills} kills: {len(wrong)} disagree; the count came to {reached:.0f}")
+    for each in wrong[:10]:
+        print(" ", each)
+    return not wrong
+
+
 # ---- the end
 
 def stop(options, folder):
@@ -336,7 +400,7 @@ def stop(options, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("what", choices=["kills", "bits", "powercut", "rolling", "full", "broken", "stop"])
+    parser.add_argument("what", choices=["kills", "bits", "powercut", "rolling", "full", "broken", "trainer", "stop"])
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1, help="seconds until all train after a power cut")

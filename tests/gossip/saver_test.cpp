@@ -55,7 +55,7 @@ TEST_CASE("A node without a place for checkpoints saves none whoever asks") {
   desk.saver.agree(5);
   desk.now += 1h;
   CHECK_FALSE(desk.job(9, "", true));
-  CHECK_FALSE(desk.saver.is_due_at_rest(9));
+  CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 9));
   CHECK_FALSE(desk.saver.status().fleet_round);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("One checkpoint is under way at a time") {
   CHECK(desk.saver.status().is_writing);
   desk.saver.want();
   CHECK_FALSE(desk.saver.is_due(desk.now, 2, false));
-  CHECK_FALSE(desk.saver.is_due_at_rest(2));
+  CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 2));
   desk.answer();
   CHECK_FALSE(desk.saver.is_busy());
   CHECK(desk.saver.is_due(desk.now, 2, false));
@@ -118,11 +118,24 @@ TEST_CASE("After a failure the next try comes soon and a success forgets it") {
 
 TEST_CASE("A node that rests saves its round once") {
   Desk desk({.is_kept = true});
-  CHECK(desk.saver.is_due_at_rest(8));
+  CHECK(desk.saver.is_due_at_rest(desk.now, 8));
   CHECK(desk.job(8, "", true));
-  CHECK_FALSE(desk.saver.is_due_at_rest(8));
+  CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 8));
   desk.saver.want();
-  CHECK(desk.saver.is_due_at_rest(8));
+  CHECK(desk.saver.is_due_at_rest(desk.now, 8));
+}
+
+TEST_CASE(
+    "A node that rests tries again after a failure and saves for the fleet no more than once") {
+  Desk desk({.is_kept = true});
+  desk.saver.agree(100);
+  CHECK(desk.job(8, "no room", true));
+  CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 8));
+  desk.now += 10s;
+  CHECK(desk.saver.is_due_at_rest(desk.now, 8));
+  CHECK(desk.job(8, "", true));
+  desk.now += 1h;
+  CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 8));
 }
 
 TEST_CASE("The round that all save is saved once at it or at the first one behind it") {
