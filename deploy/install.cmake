@@ -51,7 +51,7 @@ set(c_libraries starling_c_shared starling_c_static)
 install(TARGETS ${c_libraries} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES clients/c/starling.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY clients/python/starling DESTINATION ${python_packages}
-        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN __pycache__ EXCLUDE)
 
 install(FILES README.md DESTINATION ${documents})
 install(DIRECTORY docs DESTINATION ${documents})

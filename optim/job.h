@@ -72,8 +72,8 @@ struct Job {
   std::optional<Payload> adopt;
   std::shared_ptr<const SavedState> resume;
   bool absorb = false;
-  // The lives of this node's edges, in any order, as of this round; with `absorb` or `offer`. What
-  // an exact algorithm remembers of an edge ends with its life, at both ends.
+  // The lives of this node's edges as of this round, with `absorb` or `offer`; sums are taken in
+  // this order. What an exact algorithm remembers of an edge ends with its life, at both ends.
   std::vector<std::uint64_t> edges;
   std::vector<MixTerm> mix;
   bool copy = false;

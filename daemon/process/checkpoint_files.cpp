@@ -72,13 +72,11 @@ std::string text_of(double number) {
 
 Result<double> number_of(const Generation& content, const std::string& key) {
   const auto found = content.about.find(key);
-  double number = 0;
-  if (found != content.about.end()) {
-    char* end = nullptr;
-    number = std::strtod(found->second.c_str(), &end);
-    if (end == found->second.c_str() || *end != '\0') number = std::nan("");
-  }
-  if (!std::isfinite(number)) return fail("the manifest's \"{}\" is no number", key);
+  const std::string text = found == content.about.end() ? "" : found->second;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !std::isfinite(number))
+    return fail("the manifest's \"{}\" is no number", key);
   return number;
 }
 
@@ -119,7 +117,8 @@ Result<std::vector<gossip::KeptEdge>> edges_of(const Generation& content) {
         return fail("the manifest's \"edges\" cannot be read");
       at += !is_last;
     }
-    if (at != end && *at++ != ' ') return fail("the manifest's \"edges\" cannot be read");
+    if (at != end && (*at++ != ' ' || at == end))
+      return fail("the manifest's \"edges\" cannot be read");
     edges.push_back(edge);
     if (edges.size() > kEdgesLimit) return fail("the manifest has more than {} edges", kEdgesLimit);
   }

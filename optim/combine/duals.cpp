@@ -17,11 +17,12 @@ void Duals<S>::keep(std::span<const std::uint64_t> edges, std::span<const S> x) 
     z.resize(size_);
     axpy(rho_, x, std::span(z));
   }
+  order_.assign(edges.begin(), edges.end());
 }
 
 template <class S>
 void Duals<S>::add_to(std::span<S> v, S factor) const {
-  for (const auto& [edge, z] : z_) axpy(factor, std::span<const S>(z), v);
+  for (const std::uint64_t edge : order_) axpy(factor, std::span<const S>(z_.at(edge)), v);
 }
 
 template <class S>

@@ -28,7 +28,8 @@ class Duals {
   std::size_t count() const { return z_.size(); }
   // Where they lie, for State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return z_; }
-  // These are the edges from now on; a new one begins with z = rho x.
+  // These are the edges from now on; a new one begins with z = rho x. Sums are taken in their
+  // order, so that they round alike whatever the edges' ids are.
   void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
@@ -44,6 +45,7 @@ class Duals {
   std::size_t size_;
   S rho_, alpha_;
   std::map<std::uint64_t, std::vector<S>> z_;
+  std::vector<std::uint64_t> order_;
 };
 
 }  // namespace starling::optim

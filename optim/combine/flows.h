@@ -30,20 +30,22 @@ class Flows {
   // Each of `size` numbers.
   explicit Flows(std::size_t size) : size_(size) {}
 
-  // These are the edges from now on; a new one starts at zero.
+  // These are the edges from now on; a new one starts at zero. Sums are taken in their order, so
+  // that they round alike whatever the edges' ids are.
   void keep(std::span<const std::uint64_t> edges) {
     std::erase_if(flows_, [&](const auto& item) {
       return std::ranges::find(edges, item.first) == edges.end();
     });
     for (const std::uint64_t edge : edges)
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
+    order_.assign(edges.begin(), edges.end());
   }
   // Where they lie, for State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return flows_; }
   // factor F_ij, one for each edge. Valid until another function is called.
   std::span<const Scaled<S>> scaled(S factor = 1) {
     scaled_.clear();
-    for (const auto& [edge, flow] : flows_) scaled_.push_back({factor, flow});
+    for (const std::uint64_t edge : order_) scaled_.push_back({factor, flows_.at(edge)});
     return scaled_;
   }
 
@@ -73,6 +75,7 @@ class Flows {
  private:
   std::size_t size_;
   std::map<std::uint64_t, std::vector<S>> flows_;
+  std::vector<std::uint64_t> order_;
   std::vector<Scaled<S>> scaled_;
 };
 

@@ -76,8 +76,8 @@ TEST_CASE("A part that was not saved stays as it is") {
 
 TEST_CASE("A field of another type or size or with a bad number is named") {
   BufferPool pool;
-  Remembered remembered;
   const auto refusal = [&](auto spoil) {
+    Remembered remembered;
     SavedState saved = saved_of(remembered, pool);
     spoil(saved);
     const auto loaded = load_state(saved, 3, remembered.state());

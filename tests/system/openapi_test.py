@@ -148,7 +148,9 @@ def document_of(node, repository, program):
 
 def refuses(document, node):
     """What is wrong is refused as the document says."""
-    for path in ("/v1/join", "/v1/leave", "/v1/pause", "/v1/resume", "/v1/predict"):
+    answer = node.ask("post", "/v1/checkpoint", "{}", Content_Type="application/json")
+    assert document.check(node, "post", "/v1/checkpoint", answer) == 409, answer[:3]
+    for path in ("/v1/join", "/v1/leave", "/v1/pause", "/v1/resume", "/v1/checkpoint", "/v1/predict"):
         for answer, expected in (
                 (node.ask("post", path, "[", Content_Type="application/json"), 400),
                 (node.ask("post", path, "x", Content_Type="text/plain"), 415),
@@ -194,6 +196,22 @@ def trains_outside(document, program, repository, folder, nodes):
     document.ask_all(node)
     go.touch()
     eventually(lambda: node.get("/v1/status")["trainer"]["state"] == "lost", "the trainer is lost")
+    document.ask_all(node)
+
+
+def saves(document, program, folder, nodes):
+    """A node that keeps checkpoints, alone and for the fleet, until its disk fails."""
+    state = Path(folder) / "state"
+    node = Node(program, "saving", f"--node.data-dir={state}", "--checkpoint.every=0.1s")
+    nodes.append(node)
+    node.wait_for("training")
+    answer = node.ask("post", "/v1/checkpoint", '{"fleet": true}', Content_Type="application/json")
+    assert document.check(node, "post", "/v1/checkpoint", answer) == 202, answer[:3]
+    eventually(lambda: (node.get("/v1/fleet")["checkpoint"] or {"missing": 1})["missing"] == [], "all have saved")
+    document.ask_all(node)
+    (state / "checkpoints").rename(state / "away")
+    (state / "checkpoints").write_text("in the way")
+    eventually(lambda: "problem" in node.get("/v1/status")["checkpoint"], "no checkpoint can be written")
     document.ask_all(node)
 
 
@@ -248,6 +266,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             every_state(program, document, nodes[0], nodes)
             predicts(document, program, folder, nodes)
+            saves(document, program, folder, nodes)
             trains_outside(document, program, repository, folder, nodes)
         unseen = {field for field in document.fields() if field not in document.seen} - RARE
         unseen = {field for field in unseen if not field.startswith(("Rows.", "Address.", "Nothing."))}

@@ -117,7 +117,9 @@ TEST_CASE("The log of a node that failed is kept and named") {
 }
 
 TEST_CASE("A node that cannot start leaves its reason and no folder") {
-  Up up({"--data.samples=2000", "--node.data-dir=/proc/nowhere"});
+  const std::string file = testing::temporary_file("node-0", "where a folder is to be");
+  const std::string folder = std::filesystem::path(file).parent_path();
+  Up up({"--data.samples=2000", "--node.data-dir=" + folder});
   REQUIRE(up.process->wait(60s));
   CHECK(up.process->exit_code() == 1);
   CAPTURE(up.text());

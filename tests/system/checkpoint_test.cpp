@@ -1,0 +1,142 @@
+// Real processes that save, end and go on.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/system/harness.h"
+
+using namespace starling;
+using nlohmann::json;
+using testing::eventually;
+using testing::run;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  Folder() : path(fs::temp_directory_path() / fmt::format("starling-resume-{}", ::getpid())) {
+    fs::remove_all(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string node(std::size_t k) const { return (path / fmt::format("node-{}", k)).string(); }
+
+  fs::path path;
+};
+
+std::vector<fs::path> generations(const fs::path& node) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(node / "checkpoints"))
+    found.push_back(entry.path());
+  std::ranges::sort(found);
+  return found;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The numbers of the newest model, without the head, which names the round.
+std::string model(const fs::path& node) {
+  const std::string file = text_of(generations(node).back() / "model.safetensors");
+  std::uint64_t length = 0;
+  file.copy(reinterpret_cast<char*>(&length), sizeof(length));
+  return file.substr(sizeof(length) + length);
+}
+
+const std::string kLearning =
+    "--data.source=reference --data.reference.n=3 --model.kind=linear --topology.kind=complete "
+    "--optim.batch-size=4 --optim.learning-rate=0.02 --listen.http=127.0.0.1:0";
+
+}  // namespace
+
+TEST_CASE("Processes that stop and go on end with the bits of those that never stopped") {
+  for (const char* algorithm : {"dpsgd", "ed"}) {
+    CAPTURE(algorithm);
+    Folder whole;
+    const std::string arguments =
+        fmt::format("up -n 3 --optim.algorithm={} {} --output=/dev/null", algorithm, kLearning);
+    const auto trained =
+        run(fmt::format("{} --stop.rounds=40 --node.data-dir={}", arguments, whole.path.string()));
+    REQUIRE(trained.exit_code == 0);
+    std::vector<std::string> expected;
+    for (std::size_t k = 0; k < 3; ++k) expected.push_back(model(whole.node(k)));
+    fs::remove_all(whole.path);
+    Folder& cut = whole;
+    REQUIRE(run(fmt::format("{} --stop.rounds=15 --node.data-dir={}", arguments, cut.path.string()))
+                .exit_code == 0);
+    CHECK(model(cut.node(0)) != expected[0]);
+    const auto resumed =
+        run(fmt::format("up --resume={} --stop.rounds=40 --output=/dev/null", cut.path.string()));
+    CAPTURE(resumed.err);
+    REQUIRE(resumed.exit_code == 0);
+    CHECK(resumed.out.find("all nodes trained 40 rounds") != std::string::npos);
+    for (std::size_t k = 0; k < 3; ++k) CHECK(model(cut.node(k)) == expected[k]);
+  }
+}
+
+TEST_CASE("A node that is killed goes on from its newest checkpoint that is whole") {
+  Folder folder;
+  const std::vector<std::string> arguments = {
+      "--data.source=reference", "--model.kind=linear", "--node.data-dir=" + folder.path.string(),
+      "--checkpoint.every=10 rounds", "--optim.learning-rate=0.001"};
+  {
+    testing::Daemon node("node-0", arguments);
+    REQUIRE(eventually([&] { return generations(folder.path).size() == 3; }));
+    ::kill(node.process().pid(), SIGKILL);
+  }
+  const auto left = generations(folder.path);
+  const auto about = [](const fs::path& generation) {
+    const std::string text = text_of(generation / "manifest.json");
+    const json manifest = json::parse(text.substr(0, text.find('\n')));
+    return std::stoull(manifest["about"]["round"].get<std::string>());
+  };
+  const std::uint64_t before = about(*(left.end() - 2));
+  std::ofstream(left.back() / "state.safetensors", std::ios::app) << "x";
+  testing::Daemon again("node-0", arguments);
+  json status;
+  REQUIRE(eventually([&] {
+    status = again.get("/v1/status");
+    return status.is_object() && status["run"]["round"].get<std::uint64_t>() >= before;
+  }));
+  const json events = again.get("/v1/events?follow=0");
+  CHECK(events.dump().find(fmt::format("training from round {}", before)) != std::string::npos);
+  CHECK(again.post("/v1/checkpoint", "") == 202);
+  CHECK(again.post("/v1/checkpoint", R"({"fleet": 1})") == 400);
+  const auto saved =
+      run(fmt::format("checkpoint --wait --json --api http://{}", to_string(again.http())));
+  CAPTURE(saved.err);
+  CHECK(saved.exit_code == 0);
+  CHECK(json::parse(saved.out)["generation"].get<std::uint64_t>() > left.size());
+  const auto all =
+      run(fmt::format("checkpoint --fleet --wait --api http://{}", to_string(again.http())));
+  CHECK(all.exit_code == 0);
+  CHECK(all.out.starts_with("every node has saved round "));
+}
+
+TEST_CASE("What cannot be saved or gone on from is said with the way out") {
+  Folder folder;
+  {
+    testing::Daemon node("node-0", {"--data.source=reference", "--model.kind=linear"});
+    const auto refused = run(fmt::format("checkpoint --api http://{}", to_string(node.http())));
+    CHECK(refused.exit_code == 1);
+    CHECK(refused.err.find("node.data-dir names no folder") != std::string::npos);
+  }
+  CHECK(run("checkpoint --timeout=0").exit_code == 2);
+  CHECK(run("checkpoint now").exit_code == 2);
+  CHECK(run("checkpoint --api http://127.0.0.1:1").exit_code == 4);
+  const auto nothing = run("up --resume=" + folder.path.string());
+  CHECK(nothing.exit_code == 2);
+  CHECK(nothing.err.find("holds no readable fleet.json") != std::string::npos);
+  const auto mistaken = run("run --checkpoint.every=often");
+  CHECK(mistaken.exit_code == 2);
+  CHECK(mistaken.err.find("500 rounds") != std::string::npos);
+}
