@@ -344,8 +344,8 @@ void Node::Parts::start_training(Time now) {
   before.reset();
 }
 
-// Far enough ahead for all nodes to hear of it before they are there. Nodes that have finished have
-// saved their last round.
+// Far enough ahead for all nodes to hear of it before they are there, and no further than the goal:
+// nodes that finish save their last round.
 void Node::Parts::on(Time now, const CheckpointCommand& command) {
   if (!command.fleet) return saver.want();
   constexpr int kSpreads = 20;
@@ -355,7 +355,9 @@ void Node::Parts::on(Time now, const CheckpointCommand& command) {
   const double trained = static_cast<double>(training.run().round - startup.round());
   const double speed = training.started() ? trained / seconds(now - started_at) : 0;
   const double rounds = speed * kSpreads * seconds(options.timing.news);
-  saver.agree(furthest + 2 + static_cast<std::uint64_t>(rounds));
+  const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
+  const std::uint64_t last = options.goal.rounds;
+  saver.agree(last > 0 ? std::min(target, std::max(last, furthest)) : target);
 }
 
 void Node::Parts::sample(Time now) {

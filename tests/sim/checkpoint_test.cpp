@@ -211,7 +211,7 @@ TEST_CASE("A node alone goes on bit for bit") {
 
 // One round for all, and no goal that would end the run there.
 TEST_CASE("A fleet goes on bit for bit from the round that it agreed to save") {
-  const std::uint64_t end = full_or<std::uint64_t>(400, 120);
+  const std::uint64_t end = full_or<std::uint64_t>(400, 300);
   for (const char* algorithm : all_or_first<const char*>(1, {"ed", "dpsgd", "gt", "admm"})) {
     CAPTURE(algorithm);
     const Case what{optim::algorithm_named(algorithm)};
