@@ -46,12 +46,18 @@ def about(folder):
 
 
 class Fleet:
-    """Nodes that know the first, each with a folder of its own."""
+    """Nodes that know the first, each with a folder of its own. They end with the block."""
 
     def __init__(self, program, folder, count, *arguments):
         self.program, self.folder, self.count, self.arguments = program, folder, count, arguments
         self.nodes = [None] * count
         self.seed = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
 
     def start(self, index, *more):
         seed = ["--cluster.join", self.seed] if self.seed else []
@@ -194,52 +200,61 @@ def bits(options, folder):
 # ---- all at once
 
 def powercut(options, folder):
-    fleet = Fleet(options.program, folder, 16, "--cluster.expect=16", "--checkpoint.every=1s")
-    fleet.start_all()
-    eventually(lambda: min(rounds_of(fleet)) > 50, "all nodes train")
-    eventually(lambda: all(status["checkpoint"].get("generation", 0) > 2 for status in fleet.statuses()), "all save")
-    reached = rounds_of(fleet)
-    fleet.kill()
-    saved = [int(about(fleet.folder_of(index))["round"]) for index in range(16)]
-    fleet.start_all()
-    back = time.monotonic()  # of the last one: its ports are open
-    eventually(lambda: all(now > then for now, then in zip(rounds_of(fleet), saved)), "all train on")
-    took = time.monotonic() - back
-    fleet.kill()
-    print(f"sixteen killed in rounds {min(reached)} to {max(reached)}, saved {min(saved)} to {max(saved)}; all beyond "
-          f"what they had saved {took:.2f} s after the last was back")
-    return took <= options.patience
+    with Fleet(options.program, folder, 16, "--cluster.expect=16", "--checkpoint.every=1s") as fleet:
+        fleet.start_all()
+        eventually(lambda: min(rounds_of(fleet)) > 50, "all nodes train")
+        eventually(lambda: all(status["checkpoint"].get("generation", 0) > 2 for status in fleet.statuses()), "all save")
+        reached = rounds_of(fleet)
+        fleet.kill()
+        saved = [int(about(fleet.folder_of(index))["round"]) for index in range(16)]
+        fleet.start_all()
+        back = time.monotonic()  # of the last one: its ports are open
+        eventually(lambda: all(now > then for now, then in zip(rounds_of(fleet), saved)), "all train on")
+        took = time.monotonic() - back
+        fleet.kill()
+        print(f"sixteen killed in rounds {min(reached)} to {max(reached)}, saved {min(saved)} to {max(saved)}; all beyond "
+              f"what they had saved {took:.2f} s after the last was back")
+        return took <= options.patience
 
 
 # ---- one after the other
 
+def evaluated(fleet):
+    """The statuses, once every node of the fleet has evaluated its model in this life."""
+    def look():
+        statuses = fleet.statuses()
+        return all("eval" in status["run"] for status in statuses) and statuses
+    return eventually(look, "all have evaluated")
+
+
 def rolling(options, folder):
-    fleet = Fleet(options.program, folder, 16, "--cluster.expect=16", "--checkpoint.every=2s", "--eval.every=20")
-    fleet.start_all()
-    eventually(lambda: min(rounds_of(fleet)) > 100, "all nodes train")
-    first = fleet.statuses()
-    slowest, codes, went_back, longest = 0, set(), [], 0
-    for index in range(16):
-        before = rounds_of(fleet)
-        node = fleet.nodes[index]
-        began = time.monotonic()
-        node.process.terminate()
-        codes.add(node.process.wait(timeout=20))
-        slowest = max(slowest, time.monotonic() - began)
-        if fleet.seed == node.addresses["control"]:
-            fleet.seed = fleet.nodes[(index + 1) % 16].addresses["control"]
-        again = fleet.start(index, "--cluster.expect=1")
-        eventually(lambda: again.get("/v1/status")["run"]["round"] > before[index], f"node-{index} trains again")
-        longest = max(longest, time.monotonic() - began)
-        after = rounds_of(fleet)
-        went_back += [k for k in range(16) if after[k] < before[k]]
-    last = fleet.statuses()
-    accuracy = [[status["run"]["eval"]["accuracy"] for status in statuses] for statuses in (first, last)]
-    fleet.kill()
-    print(f"sixteen restarts: exit codes {sorted(codes)}, an end took at most {slowest:.2f} s, a node was away at most "
-          f"{longest:.2f} s; went back in a round: {went_back or 'nobody'}; least accuracy {min(accuracy[0]):.3f} before, "
-          f"{min(accuracy[1]):.3f} after")
-    return codes == {0} and slowest <= 2 and not went_back and min(accuracy[1]) >= min(accuracy[0]) - 0.005
+    with Fleet(options.program, folder, 16, "--cluster.expect=16", "--checkpoint.every=2s", "--eval.every=20") as fleet:
+        fleet.start_all()
+        eventually(lambda: min(rounds_of(fleet)) > options.after, "all nodes train")
+        first = evaluated(fleet)
+        slowest, codes, went_back, longest = 0, set(), [], 0
+        for index in range(16):
+            before = rounds_of(fleet)
+            node = fleet.nodes[index]
+            began = time.monotonic()
+            node.process.terminate()
+            codes.add(node.process.wait(timeout=20))
+            slowest = max(slowest, time.monotonic() - began)
+            if fleet.seed == node.addresses["control"]:
+                fleet.seed = fleet.nodes[(index + 1) % 16].addresses["control"]
+            again = fleet.start(index, "--cluster.expect=1")
+            eventually(lambda: again.get("/v1/status")["run"]["round"] > before[index], f"node-{index} trains again")
+            longest = max(longest, time.monotonic() - began)
+            after = rounds_of(fleet)
+            print(f"node-{index} was away {time.monotonic() - began:.2f} s", file=sys.stderr, flush=True)
+            went_back += [k for k in range(16) if after[k] < before[k]]
+        last = evaluated(fleet)
+        accuracy = [[status["run"]["eval"]["accuracy"] for status in statuses] for statuses in (first, last)]
+        fleet.kill()
+        print(f"sixteen restarts: exit codes {sorted(codes)}, an end took at most {slowest:.2f} s, a node was away at most "
+              f"{longest:.2f} s; went back in a round: {went_back or 'nobody'}; least accuracy {min(accuracy[0]):.3f} before, "
+              f"{min(accuracy[1]):.3f} after")
+        return codes == {0} and slowest <= 2 and not went_back and min(accuracy[1]) >= min(accuracy[0]) - 0.005
 
 
 # ---- disks
@@ -373,28 +388,28 @@ def trainer(options, folder):
 # ---- the end
 
 def stop(options, folder):
-    fleet = Fleet(options.program, folder, 4, "--cluster.expect=4")
-    fleet.start_all()
-    eventually(lambda: min(rounds_of(fleet)) > 20, "all nodes train")
-    host, port = fleet.nodes[0].addresses["http"].rsplit(":", 1)
-    clients = [socket.create_connection((host, int(port))) for _ in range(20)]
-    for client in clients[:10]:
-        client.sendall(b"GET /v1/status HTTP/1.1\r\n")  # and no more
-    events = [socket.create_connection((host, int(port))) for _ in range(10)]
-    for client in events:
-        client.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    for node in fleet.nodes[1:3]:
-        node.process.kill()
-    fleet.nodes[3].process.send_signal(signal.SIGSTOP)
-    began = time.monotonic()
-    fleet.nodes[0].process.terminate()
-    code = fleet.nodes[0].process.wait(timeout=30)
-    took = time.monotonic() - began
-    print(f"SIGTERM beside two dead neighbours, one that stands still and 30 clients: exit code {code} after {took:.2f} s, "
-          f"saved round {about(fleet.folder_of(0))['round']}")
-    fleet.nodes[3].process.send_signal(signal.SIGCONT)
-    fleet.kill()
-    return code == 0 and took <= 2
+    with Fleet(options.program, folder, 4, "--cluster.expect=4") as fleet:
+        fleet.start_all()
+        eventually(lambda: min(rounds_of(fleet)) > 20, "all nodes train")
+        host, port = fleet.nodes[0].addresses["http"].rsplit(":", 1)
+        clients = [socket.create_connection((host, int(port))) for _ in range(20)]
+        for client in clients[:10]:
+            client.sendall(b"GET /v1/status HTTP/1.1\r\n")  # and no more
+        events = [socket.create_connection((host, int(port))) for _ in range(10)]
+        for client in events:
+            client.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for node in fleet.nodes[1:3]:
+            node.process.kill()
+        fleet.nodes[3].process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        fleet.nodes[0].process.terminate()
+        code = fleet.nodes[0].process.wait(timeout=30)
+        took = time.monotonic() - began
+        print(f"SIGTERM beside two dead neighbours, one that stands still and 30 clients: exit code {code} after {took:.2f} s, "
+              f"saved round {about(fleet.folder_of(0))['round']}")
+        fleet.nodes[3].process.send_signal(signal.SIGCONT)
+        fleet.kill()
+        return code == 0 and took <= 2
 
 
 def main():
@@ -404,6 +419,7 @@ def main():
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1, help="seconds until all train after a power cut")
+    parser.add_argument("--after", type=int, default=600, help="rounds before the first restart")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="starling-checkpoints-") as folder:
         return 0 if globals()[options.what](options, Path(folder)) else 1
