@@ -30,7 +30,7 @@ struct Checkpoint {
   std::string foundation;   // the survey to found on; empty when none is needed
   std::shared_ptr<const optim::SavedState> state;
   std::vector<KeptEdge> edges;
-  double path = 0, partner_path = 0;  // see Exchange::Path
+  double path = 0, partner_path = 0;  // sums of learning rates; see EdgeMemory
   std::uint64_t steps = 0, samples = 0;
   double trained_s = 0;  // in all lives
 };
