@@ -126,14 +126,16 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
 void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
   // The sender speaks as an earlier incarnation than the one known here: the rumor that it gets
   // back tells it what to outdo.
-  const auto sender = roster_.others().find(from.sender);
-  if (sender != roster_.others().end() && from.incarnation < sender->second.member.incarnation) {
-    const Entry& entry = sender->second;
+  const auto known = roster_.others().find(from.sender);
+  if (known != roster_.others().end() && from.incarnation < known->second.member.incarnation) {
+    const Entry& entry = known->second;
     out.send(entry.member.control, Gossip{{{entry.member, entry.liveness, roster_.self()}}});
     return;
   }
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   extremes_.receive(now, probe.ranges);
+  // The sender may have made room for a member of which it told.
+  const auto sender = roster_.others().find(from.sender);
   if (sender != roster_.others().end() && probe.kind == Probe::Kind::ack &&
       probe.subject == from.sender)
     sender->second.is_reached = true;

@@ -23,10 +23,12 @@ namespace {
 // A message as it comes from outside; keeps the bytes.
 struct Mail {
   Mail(const std::string& sender, Body body, const std::string& cluster = "starling",
-       std::uint64_t sequence = 1)
+       std::uint64_t sequence = 1, std::uint64_t incarnation = 1)
       : plane(kind_of(body).plane),
         frame(Cutter()
-                  .cut({{stable_hash(cluster), node_id(sender), 1, sequence}, std::move(body), {}})
+                  .cut({{stable_hash(cluster), node_id(sender), incarnation, sequence},
+                        std::move(body),
+                        {}})
                   .next()) {}
   Received received() const { return {plane, std::as_bytes(std::span(frame.header)), frame.body}; }
 
@@ -247,6 +249,28 @@ TEST_CASE("A vector of a node that is no neighbour is not averaged") {
                    .received());
   CHECK(outputs.empty());
   CHECK(one.node.status(one.now).edges.empty());
+}
+
+// The ack comes from the first member to make room, and its rumor is of a member that needs room.
+TEST_CASE("A member may make room for another one of which it tells") {
+  One one;
+  Gossip crowd;
+  for (std::size_t k = 0; k + 1 < kMembersLimit; ++k)
+    crowd.rumors.push_back({sample_member(fmt::format("invented-{}", k)), Liveness::alive, {}});
+  crowd.rumors.front().liveness = Liveness::dead;
+  for (Rumor& rumor : crowd.rumors) rumor.member.incarnation = 1;
+  one.step(Mail("node-2", crowd).received());
+  REQUIRE(one.node.status(one.now).members.size() == kMembersLimit);
+  const std::string& first = crowd.rumors.front().member.name;
+  const Probe ack{Probe::Kind::ack, 1, node_id(first), {{neighbor(), Liveness::alive, {}}}, {}};
+  one.step(Mail(first, ack, "starling", 1, 2).received());
+  const auto members = one.node.status(one.now).members;
+  CHECK(members.size() == kMembersLimit);
+  const auto is_listed = [&](const std::string& name) {
+    return std::ranges::any_of(members, [&](const auto& item) { return item.member.name == name; });
+  };
+  CHECK_FALSE(is_listed(first));
+  CHECK(is_listed("node-2"));
 }
 
 TEST_CASE("A node of another version of the protocol is refused by name") {
