@@ -62,6 +62,7 @@ struct Options {
   Endpoint control, bulk, http;   // as other nodes reach them
   std::vector<Endpoint> aliases;  // further addresses that lead to `control`, which are no seeds
   std::uint64_t incarnation = 1;  // above those of all earlier starts
+  std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()
   std::string cluster = "starling";
   std::uint64_t seed = 1;  // of the node's random numbers
   // membership

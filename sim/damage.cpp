@@ -17,8 +17,8 @@ using gossip::Header;
 // text, bytes or an address stays.
 class Forger {
  public:
-  void number(std::uint64_t& x, std::uint64_t) {
-    changes_.emplace_back([&x](Prng& prng) { x = another(prng, x); });
+  void number(std::uint64_t& x, std::uint64_t most) {
+    changes_.emplace_back([&x, most](Prng& prng) { x = another(prng, x, most); });
   }
   void id(NodeId& x) { number(x.value, gossip::kAnyNumber); }
   void flag(bool& x) {
@@ -55,8 +55,9 @@ class Forger {
   void change_one(Prng& prng) { changes_[prng.below(changes_.size())](prng); }
 
  private:
-  // A flipped bit, or a number of any size.
-  static std::uint64_t another(Prng& prng, std::uint64_t value) {
+  // A flipped bit, a number of any size, or one of the largest that are read.
+  static std::uint64_t another(Prng& prng, std::uint64_t value, std::uint64_t most) {
+    if (prng.chance(0.25)) return most - prng.below(2);
     if (prng.chance(0.5)) return value ^ std::uint64_t{1} << prng.below(64);
     return prng.next() >> prng.below(64);
   }
@@ -66,7 +67,7 @@ class Forger {
 
 void change_one_field(Prng& prng, gossip::Header& header) {
   Forger forger;
-  forger.number(header.envelope.incarnation, gossip::kAnyNumber);
+  forger.number(header.envelope.incarnation, gossip::kIncarnationLimit - 1);
   forger.number(header.envelope.sequence, gossip::kAnyNumber);
   forger.number(header.chunk.transfer, gossip::kAnyNumber);
   std::visit([&forger](auto& body) { forger.record(body); }, header.body);

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
+#include "gossip/wire/wire.h"
 
 namespace starling::sim {
 
@@ -18,10 +19,11 @@ enum class DiskState { whole, lost, old };
 class Disk {
  public:
   // A life takes the larger of the clock and one above what was saved, and saves it before it says
-  // anything. So neither a clock that went back nor a lost file alone makes the incarnation go
-  // back.
+  // anything; one that no member believes does not count. So neither a clock that went back nor a
+  // lost file alone makes the incarnation go back.
   std::uint64_t next_incarnation(std::uint64_t clock) const {
-    return std::max(saved_.value_or(0) + 1, clock);
+    const std::uint64_t saved = saved_.value_or(0);
+    return std::max(saved <= gossip::latest_incarnation(clock) ? saved + 1 : 0, clock);
   }
   void save(std::uint64_t incarnation) {
     before_ = saved_;

@@ -69,6 +69,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   counts_.disk_lost += self.disk.state() == DiskState::lost;
   counts_.disk_old += self.disk.state() == DiskState::old;
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
+  born.clock = clock();
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
   self.disk.save(born.incarnation);
   const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;

@@ -127,7 +127,7 @@ Result<void> find_checkpoint(Daemon& daemon, Config& config) {
 
 // What the lives before left: name and incarnation go on, and whom they met is asked first.
 Result<void> remember(Daemon& daemon, Config& config) {
-  config.node.incarnation = clock_incarnation();
+  config.node.clock = config.node.incarnation = clock_incarnation();
   const bool has_name = !config.node.name.empty();
   if (!has_name) config.node.name = default_name(daemon.transport->control());
   if (config.data_dir.empty()) return {};

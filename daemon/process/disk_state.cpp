@@ -15,13 +15,13 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "daemon/process/whole_file.h"
+#include "gossip/wire/wire.h"
 
 namespace starling::daemon {
 namespace {
 
 constexpr std::size_t kFileBytesLimit = 256 * 1024;
 // Beyond it a number was not made by counting milliseconds, and leaves no room to count on.
-constexpr std::uint64_t kIncarnationLimit = UINT64_C(1) << 62;
 
 std::string system_error() {
   return std::strerror(errno);
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value < kIncarnationLimit ? std::optional(value) : std::nullopt;
+  return value < gossip::kIncarnationLimit ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace
@@ -139,7 +139,11 @@ Result<void> DiskState::replace(const std::string& name,
 }
 
 Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
-  const std::uint64_t next = std::max(incarnation_, clock) + 1;
+  const bool is_credible = incarnation_ <= gossip::latest_incarnation(clock);
+  if (!is_credible)
+    warnings_.push_back(fmt::format("{}: no member believes {}; going on from the clock",
+                                    path("incarnation"), incarnation_));
+  const std::uint64_t next = std::max(is_credible ? incarnation_ : 0, clock) + 1;
   const auto saved = replace("incarnation", {std::to_string(next)});
   if (!saved && incarnation_ == 0) return tl::unexpected(saved.error());
   if (!saved) warnings_.push_back(saved.error().text + "; going on without");

@@ -27,7 +27,8 @@ class DiskState {
   DiskState& operator=(DiskState&&) = delete;
   ~DiskState();
 
-  // The incarnation of this life: above `clock` and above the one before. It is on the disk when
+  // The incarnation of this life: above `clock` and above the one before, unless that is one which
+  // no member believes at this time (gossip::latest_incarnation). It is on the disk when
   // this returns. When it cannot be, that is a warning where that of an earlier life is there,
   // which shows that the folder was right, and an error where it is not.
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/planted.h"
 #include "gossip/members/terms.h"
 #include "gossip/wire/wire.h"
@@ -72,6 +73,7 @@ bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
 
 void Identity::outdo(std::uint64_t incarnation, Outbox& out) {
   self_.incarnation = std::max(self_.incarnation, incarnation) + 1;
+  ENSURE(self_.incarnation < kIncarnationLimit, "only what can be outdone is believed");
   self_.version = 0;
   out.set_incarnation(self_.incarnation);
 }
@@ -99,7 +101,6 @@ void Identity::meet(Time now, const Join& join, Outbox& out) {
 }
 
 void Identity::meet(Time now, const Table& table, Outbox& out) {
-  if (table.rumors.empty()) return;
   const Member& other = table.rumors.front().member;
   if (other.id != self_.id || other.control == self_.control) return;
   if (is_accepted_ && is_before(other)) return meet(now, Join{other}, out);

@@ -26,10 +26,13 @@ class Identity {
   // The reference stays valid; the record changes.
   const Member& record() const { return self_; }
 
-  // Handles a rumor of this node's name. Returns whether the record changed, which is news.
+  // Handles a rumor of this node's name. REQUIRES an incarnation that can be outdone, as meet() and
+  // all records of others; see latest_incarnation(). Returns whether the record changed, which is
+  // news.
   bool hear(Time now, const Rumor& rumor, Outbox& out);
   // Handles a message that another node of this name sent itself.
   void meet(Time now, const Join& join, Outbox& out);
+  // REQUIRES a table with a rumor.
   void meet(Time now, const Table& table, Outbox& out);
   // A member answered and named no namesake: this node may use its name.
   void accepted();

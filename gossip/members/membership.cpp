@@ -41,6 +41,8 @@ bool contradicts(const Member& a, const Member& b) {
 
 Membership::Membership(const Options& options, Time now)
     : timing_(options.timing),
+      clock_(options.clock),
+      started_(now),
       identity_(options),
       roster_(identity_.record()),
       seeds_(options.control, options.aliases, options.timing.retry),
@@ -155,8 +157,17 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
 }
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
-  if (const auto* join = std::get_if<Join>(&body)) identity_.meet(now, *join, out);
-  if (const auto* table = std::get_if<Table>(&body)) identity_.meet(now, *table, out);
+  const auto* join = std::get_if<Join>(&body);
+  if (join && is_credible(now, join->self)) identity_.meet(now, *join, out);
+  const auto* table = std::get_if<Table>(&body);
+  if (table && !table->rumors.empty() && is_credible(now, table->rumors.front().member))
+    identity_.meet(now, *table, out);
+}
+
+// The last incarnation of all could not be outdone: its member would be lost for good.
+bool Membership::is_credible(Time now, const Member& member) const {
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - started_).count();
+  return member.incarnation <= latest_incarnation(clock_ + static_cast<std::uint64_t>(age));
 }
 
 void Membership::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
@@ -207,7 +218,7 @@ void Membership::doubt(Time now, NodeId id) {
 // ---------------------------------------------------------------- the law of rumors
 
 void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
-  if (rumor.member.id != node_id(rumor.member.name)) return;
+  if (rumor.member.id != node_id(rumor.member.name) || !is_credible(now, rumor.member)) return;
   if (rumor.member.id == roster_.self()) return about_self(now, rumor, out);
   const auto found = roster_.others().find(rumor.member.id);
   if (found == roster_.others().end()) return meet(now, rumor, out);

@@ -104,6 +104,7 @@ class Membership {
   void exchange_tables(Time now, Outbox& out);
   void add_news(const Rumor& rumor);
   bool welcomes(Time now, const Join& join);
+  bool is_credible(Time now, const Member& member) const;
   void forget_one(Outbox& out);
   void list(const Entry& entry);
   Prober::View view();
@@ -112,6 +113,8 @@ class Membership {
   const Member& self_record() const { return identity_.record(); }
 
   Timing timing_;
+  std::uint64_t clock_;  // in ms, at started_
+  Time started_;
   Identity identity_;
   Roster roster_;
   Seeds seeds_;

@@ -4,6 +4,7 @@
 // lists the fields.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,10 +32,18 @@ inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running est
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 // The largest Round::share: no end moves by more than half of a pair's difference.
 inline constexpr double kShareLimit = 0.5;
-// Incarnations and versions are below these limits. Neither a millisecond clock that is wrong by
-// years nor counting reaches them, and a node can still go above a false value below them.
+// Incarnations and versions are below these limits, which counting does not reach.
 inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;
 inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;
+// How far ahead of a node's clock, in ms, the node believes an incarnation to be. Larger: false
+// values leave less room above them. Smaller: a node whose clock is wrong is not believed, or
+// believes nobody. This is 1,100 years.
+inline constexpr std::uint64_t kIncarnationLead = 1ULL << 45;
+// The latest incarnation that a node believes at that time, in ms. The one after it is within the
+// limit, and is believed a millisecond later: so what is believed can be outdone.
+constexpr std::uint64_t latest_incarnation(std::uint64_t clock) {
+  return std::min(clock, kIncarnationLimit - 2 - kIncarnationLead) + kIncarnationLead;
+}
 
 // The part of a payload that comes with a header. Every chunk repeats the whole header.
 struct Chunk {

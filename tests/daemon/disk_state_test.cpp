@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "daemon/process/peer_keeper.h"
+#include "gossip/wire/wire.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -179,6 +180,21 @@ TEST_CASE("An incarnation that was raised while running is exceeded by the next 
   auto state = DiskState::open(folder.path);
   REQUIRE(state.has_value());
   CHECK(state->next_incarnation(1000) == 5001);
+}
+
+TEST_CASE("A saved incarnation that no member believes is a warning and the clock counts") {
+  const Folder folder;
+  {
+    auto state = DiskState::open(folder.path);
+    REQUIRE(state.has_value());
+    REQUIRE(state->next_incarnation(1000) == 1001);
+    REQUIRE(state->save_incarnation(gossip::kIncarnationLimit - 1));
+  }
+  auto state = DiskState::open(folder.path);
+  REQUIRE(state.has_value());
+  CHECK(state->next_incarnation(2000) == 2001);
+  REQUIRE(state->warnings().size() == 1);
+  CHECK(state->warnings().front().find("going on from the clock") != std::string::npos);
 }
 
 TEST_CASE("A folder has one owner at a time and must be one") {

@@ -72,7 +72,7 @@ TEST_CASE("A node restarted with an older clock outdoes its earlier incarnation"
 
 TEST_CASE("A living node refutes every accusation") {
   for (const Liveness said : {Liveness::suspect, Liveness::dead, Liveness::left})
-    for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2), UINT64_C(1) << 50})
+    for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2), UINT64_C(1) << 44})
       for (const std::uint64_t version : {UINT64_C(0), UINT64_C(9), kVersionLimit - 1}) {
         CAPTURE(said);
         CAPTURE(incarnation);
@@ -88,6 +88,45 @@ TEST_CASE("A living node refutes every accusation") {
         expect_all_alive(table);
         CHECK(record(*table.parties[2]).version < kVersionLimit / 2 + 1);
       }
+}
+
+// The law of rumors orders incarnations, so that nothing could outdo the last one.
+TEST_CASE("An incarnation that no clock gives is not believed") {
+  for (const Liveness said : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::left})
+    for (const bool is_elsewhere : {false, true}) {
+      CAPTURE(said);
+      CAPTURE(is_elsewhere);
+      Cluster table(4);
+      table.run(1s);
+      Member forged = *table.parties[0]->membership.roster().find(node_id("node-2"));
+      forged.incarnation = kIncarnationLimit - 1;
+      if (is_elsewhere) forged.control = {"10.9.9.9", 7600};
+      for (std::size_t k = 0; k < 4; ++k) tell(table, k, {forged, said, node_id("node-1")});
+      Party& victim = *table.parties[2];
+      victim.membership.receive(table.now, {.sender = forged.id}, Join{forged}, victim.outbox);
+      victim.membership.receive(table.now, {.sender = forged.id}, Table{false, {{forged}}},
+                                victim.outbox);
+      table.run(20s);
+      expect_all_alive(table);
+      CHECK(record(victim).incarnation < 1ULL << 46);
+      CHECK(victim.outbox.unsendable().empty());
+      restart(table, 2, 2);
+      table.run(1s);
+      expect_all_alive(table);
+    }
+}
+
+TEST_CASE("The latest incarnation that is believed is outdone too") {
+  Cluster table(4);
+  table.run(1s);
+  const std::uint64_t clock = 1'000;  // of this time, in ms
+  Member forged = *table.parties[0]->membership.roster().find(node_id("node-2"));
+  forged.incarnation = latest_incarnation(clock);
+  for (std::size_t k = 0; k < 4; ++k) tell(table, k, {forged, Liveness::dead, node_id("node-1")});
+  table.run(1s);
+  expect_all_alive(table);
+  CHECK(record(*table.parties[2]).incarnation == latest_incarnation(clock) + 1);
+  CHECK(latest_incarnation(~0ULL) < kIncarnationLimit - 1);
 }
 
 TEST_CASE("The member itself resolves two different records of one version") {
@@ -119,7 +158,7 @@ TEST_CASE("A node that has left does not refute it") {
 }
 
 TEST_CASE("The first of two nodes with one name stays and the second ends") {
-  for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2), UINT64_C(1) << 50}) {
+  for (const std::uint64_t incarnation : {UINT64_C(1), UINT64_C(2), UINT64_C(1) << 44}) {
     CAPTURE(incarnation);
     Cluster table;
     table.refuses = true;
@@ -203,7 +242,7 @@ TEST_CASE("A node outdoes a namesake that others believe in and that does not ex
     table.run(1s);
     Member forged = *table.parties[0]->membership.roster().find(node_id("node-1"));
     forged.control = {"10.9.9.9", 7600};
-    forged.incarnation = 1ULL << 50;
+    forged.incarnation = 1ULL << 44;
     tell(table, 1, {forged});
     CHECK(table.parties[1]->membership.identity().namesake() == forged.control);
     table.run(5s);
