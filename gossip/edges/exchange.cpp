@@ -79,9 +79,13 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   next_tell_ = std::min(next_tell_, now + options_.timing.period);
   means_.update();
   probe_ = mixing_.begin(offered_round_);
+  // A peer that asks learns that this node is beyond its round, and does not wait in vain.
+  if (scheduler_->rules().by_partner) sessions_.skip(offered_round_);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
-    neighbors_.at(peer).offered = now;
+    Neighbor& neighbor = neighbors_.at(peer);
+    neighbor.offered = now;
+    if (neighbor.round >= offered_round_) neighbor.patience.answered({});
   }
 }
 

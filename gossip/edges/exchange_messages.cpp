@@ -51,8 +51,10 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
 bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor,
                           const Payload& payload, Round& message) {
   const Timing& timing = options_.timing;
+  // An interval between vectors of one partner holds rounds with others, and all their losses.
+  const bool by_partner = scheduler_->rules().by_partner;
   const Sessions::Waits waits{
-      neighbor.patience.usual(),
+      by_partner ? neighbor.patience.answer() : neighbor.patience.usual(),
       2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
   // An edge that opened after the job began has no vector to send.
   const bool skips = (link.wanted.out && payload.empty()) ||
@@ -177,9 +179,12 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 
 // The peer was heard in a newer round than before.
 void Exchange::hear_round(Time now, Neighbor& neighbor, const Round& message) {
+  const bool by_partner = scheduler_->rules().by_partner;
+  neighbor.patience.arrived(now, by_partner ? message.round - neighbor.round : 1);
+  if (by_partner && neighbor.offered_edge != 0 && message.round >= offered_round_)
+    neighbor.patience.answered(now - neighbor.offered);
   neighbor.round = message.round;
   neighbor.heard = now;
-  neighbor.patience.arrived(now);
   neighbor.rests = false;
   if (!PLANTED(never_waits_again)) neighbor.late = false;
 }

@@ -32,6 +32,7 @@ StreamView Exchange::view_of(const Link& link) const {
   const Sessions::PairState pairs = sessions_.pairs(link.wanted.peer);
   view.has_news = !pairs.is_waiting;
   view.has_gap = pairs.has_gap;
+  view.is_owed = pairs.is_owed;
   view.is_waiting = pairs.is_waiting;
   view.is_asked = pairs.is_asked;
   view.next_pair_round = pairs.next_round;

@@ -1,4 +1,6 @@
-// Patience: how long a round waits for one neighbour, from the neighbour's own arrivals:
+// Patience: how long a round waits for one neighbour, from the neighbour's own arrivals. An
+// interval is the time between two vectors of the neighbour over the rounds between them; with one
+// partner a round several rounds lie between them.
 //   doubt     4 * median interval + 4 * mean absolute deviation, over the last 16; then the
 //             neighbour is probed
 //   patience  the same, but never less than TCP may need after lost packets, or than it takes to
@@ -13,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "base/time.h"
@@ -56,9 +59,10 @@ class Recent {
 
 class Patience {
  public:
-  void arrived(Time now) {
+  // The neighbour was heard so many rounds after the time before. REQUIRES rounds > 0.
+  void arrived(Time now, std::uint64_t rounds = 1) {
     if (last_) {
-      intervals_.add(now - *last_);
+      intervals_.add((now - *last_) / static_cast<Duration::rep>(rounds));
       measured_ = 4 * intervals_.median() + 4 * intervals_.deviation();
       usual_ = intervals_.least();
       longest_ = intervals_.most();
@@ -77,12 +81,19 @@ class Patience {
   }
   // The shortest recent interval: no vector is taken for lost earlier than that.
   Duration usual() const { return usual_; }
+  // The neighbour's vector of a round came so long after this node's offer.
+  void answered(Duration wait) {
+    answers_.add(wait);
+    answer_ = answers_.least();
+  }
+  // The shortest recent time to an answer.
+  Duration answer() const { return answer_; }
 
  private:
   static constexpr Duration kLimit = std::chrono::minutes(10);
 
-  Recent intervals_;
-  Duration measured_{}, usual_{}, longest_{};
+  Recent intervals_, answers_;
+  Duration measured_{}, usual_{}, longest_{}, answer_{};
   std::optional<Time> last_;
 };
 

@@ -23,6 +23,7 @@ struct StreamView {
   std::uint64_t round = 0;            // the newest round that the peer was heard in; 0: not heard
   bool has_news = false;              // the peer's vector came, and was not averaged with before
   bool has_gap = false;               // a vector of the peer was lost or overtaken
+  bool is_owed = false;               // a vector that the peer has offered has not come
   bool is_waiting = false;            // this end's half of a pair waits for the peer's half
   bool is_asked = false;              // the peer's half of a pair waits for this end's half
   std::uint64_t next_pair_round = 0;  // the least round that the peer's half of the next pair has

@@ -40,6 +40,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
   session.bulk = link.bulk;
+  session.skipped_round = skipped_round_;
   session.stream.set_pause(kPauseInitial);
   session.least_pause = 2 * kPauseLeast;
   // A session with this edge id is closing already, so the edge must begin anew.
@@ -101,6 +102,14 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   return takes_part;
 }
 
+void Sessions::skip(std::uint64_t round) {
+  skipped_round_ = round;
+  for (auto& [peer, session] : open_) {
+    session.current = 0;
+    session.skipped_round = round;
+  }
+}
+
 void Sessions::go_on(Time now) {
   for (auto& [peer, session] : open_) {
     Stream& stream = session.stream;
@@ -128,6 +137,7 @@ Sessions::PairState Sessions::pairs(NodeId peer) const {
   const EdgeLedger& ledger = found->second.ledger;
   const bool is_open = !ledger.is_closed();
   return {.has_gap = is_open && ledger.received().has_gap(),
+          .is_owed = is_open && ledger.lacks(),
           .is_waiting = ledger.is_waiting(),
           .is_asked = is_open && ledger.is_asked(),
           .next_round = ledger.round_of_next()};

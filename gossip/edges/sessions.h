@@ -43,11 +43,14 @@ class Sessions {
   // the vector is to be sent.
   bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
              Round& message);
+  // This end skips the round on all edges, but for those on which it offers after that.
+  void skip(std::uint64_t round);
   // The round is over and waits for no peer any more.
   void go_on(Time now);
   // The state of the pairs with `peer` in the open session; all zero if there is none.
   struct PairState {
     bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one came
+    bool is_owed = false;          // a vector that the peer has offered has not come
     bool is_waiting = false;       // this end's half of a pair waits for the peer's half
     bool is_asked = false;         // the peer's half of a pair waits for this end's half
     std::uint64_t next_round = 0;  // EdgeLedger::round_of_next()
@@ -126,7 +129,8 @@ class Sessions {
   void for_each(Visit visit);
 
   std::map<NodeId, Session> open_;
-  std::deque<Session> closing_;  // includes settled sessions, which still answer
+  std::deque<Session> closing_;      // includes settled sessions, which still answer
+  std::uint64_t skipped_round_ = 0;  // by skip(); of sessions that open after it
   std::uint64_t abandoned_ = 0;
   std::vector<NodeId> broken_;
 };

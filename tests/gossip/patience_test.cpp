@@ -53,3 +53,22 @@ TEST_CASE("Patience remembers the longest silence that ended") {
   CHECK(patience.value(kLeast, kInitial) == 30s);
   CHECK(patience.doubt(kLeast, kInitial) < 15s);
 }
+
+TEST_CASE("An interval with several rounds in it counts for one round") {
+  gossip::Patience patience;
+  Time now{};
+  patience.arrived(now);
+  for (const std::uint64_t rounds : {3U, 5U, 2U, 11U})
+    patience.arrived(now += 1s * static_cast<int>(rounds), rounds);
+  CHECK(patience.value(kLeast, kInitial) == 4s);
+  CHECK(patience.usual() == 1s);
+}
+
+TEST_CASE("The shortest recent wait for an answer is what an answer takes") {
+  gossip::Patience patience;
+  CHECK(patience.answer() == 0s);
+  for (const Duration wait : std::vector<Duration>{30ms, 20ms, 5s}) patience.answered(wait);
+  CHECK(patience.answer() == 20ms);
+  for (int k = 0; k < 16; ++k) patience.answered(2s);
+  CHECK(patience.answer() == 2s);
+}

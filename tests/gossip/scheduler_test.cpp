@@ -125,6 +125,11 @@ TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   CHECK(ssp->skips_round(peer, 11));
 }
 
+TEST_CASE("Pairs of different rounds are left out where nodes exchange by partners") {
+  CHECK(scheduler_of("matching")->rules().same_round_pairs);
+  CHECK(scheduler_of("matching", 1, true)->rules().same_round_pairs);
+}
+
 TEST_CASE("A round of matching is that of rounds with the partner alone") {
   const auto matching = scheduler_of("matching", 1, true);
   std::vector<StreamView> streams = {stream(1, 3), stream(2, 9), stream(3, 9)};
@@ -138,8 +143,9 @@ TEST_CASE("A round of matching is that of rounds with the partner alone") {
   streams[1].round = 10;
   CHECK(matching->may_finish(Time(3s), kTurn, streams));
   CHECK(matching->share(15) == 0.5);
-  CHECK(matching->rules().same_round_pairs);
-  CHECK_FALSE(scheduler_of("matching")->rules().same_round_pairs);
+  // The peer has offered in the round or before, and is beyond it.
+  streams[1].is_owed = true;
+  CHECK_FALSE(matching->may_finish(Time(3s), kTurn, streams));
   // A vector of a round in which the peer had another partner takes the peer's next one.
   CHECK_FALSE(matching->skips_round(streams[1], 10));
   streams[1].is_waiting = true;

@@ -144,6 +144,19 @@ TEST_CASE("A node that skips a round names the round and sends no vector") {
   CHECK(vectors(sends) == 0);
 }
 
+TEST_CASE("A node that is beyond a round says so to a peer that waits in it") {
+  Edge edge;
+  REQUIRE(edge.a.offer(4, edge.now));
+  edge.b.sessions.skip(6);
+  edge.pass();
+  edge.now += kWaits.usual * 3 / 2 + 1s;
+  edge.a.sessions.tick(edge.now, edge.a.outbox);  // asks
+  edge.b.take(edge.now, edge.a.said());
+  const std::vector<Send> answers = edge.b.said();
+  REQUIRE(answers.size() == 1);
+  CHECK(std::get<Round>(answers.front().message.body).round == 6);
+}
+
 TEST_CASE("At most one pair waits for the peer when the next vector is offered") {
   Edge edge;
   std::uint64_t round = 0, sent = 0;

@@ -207,3 +207,46 @@ TEST_CASE("A straggler costs the others little where nobody waits for it") {
   CHECK(slowdown(pairwise) < 1.15);
   CHECK(slowdown(pairwise_ed) < 1.5);
 }
+
+namespace {
+
+Cluster partners_of(double loss, const char* schedule = "matching",
+                    topology::Kind kind = topology::Kind::complete) {
+  const optim::Options training = reference_training(0.05);
+  sim::Options options = reference_world(12, kind, training);
+  options.base.schedule = gossip::schedule_named(schedule);
+  options.base.expect = 12;
+  options.network.loss = loss;
+  return {options, training};
+}
+
+}  // namespace
+
+// However rarely two nodes are partners, what is lost between them is asked for after the time that
+// an answer takes.
+TEST_CASE("Rounds by partners keep the pace of rounds with all neighbours under loss") {
+  Cluster by_partners = partners_of(0.3);
+  Cluster with_all = partners_of(0.3, "rounds", topology::Kind::grid);
+  for (Cluster* cluster : {&by_partners, &with_all}) {
+    cluster->start_all();
+    cluster->world.run_until(Time(full_or(20s, 1s)));
+  }
+  CAPTURE(by_partners.round(0));
+  CAPTURE(with_all.round(0));
+  if (tries_full()) CHECK(by_partners.round(0) > with_all.round(0) / 2);
+}
+
+// Each node waits once for it, 8 s, one after the other at worst. That patience is for one round of
+// the partner's, and not for the ten rounds between two of its vectors.
+TEST_CASE("A partner that hangs costs each node the patience of one round") {
+  Cluster cluster = partners_of(0);
+  for (std::size_t node = 0; node < 12; ++node) cluster.world.machine(node).slowness = 50;
+  cluster.start_all();
+  cluster.world.run_until(Time(30s));
+  cluster.world.machine(11).slowness = 1e5;
+  if (!tries_full()) return cluster.world.run_until(Time(35s));
+  cluster.world.run_until(Time(30s + 11 * 8s));
+  const std::uint64_t round = cluster.round(0);
+  cluster.world.run_until(cluster.world.now() + 20s);
+  CHECK(cluster.round(0) - round >= 38);  // of half a second each
+}

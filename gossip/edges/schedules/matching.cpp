@@ -15,12 +15,11 @@ constexpr double kThePartner = 1;
 class Matching : public WaitingScheduler {
  public:
   explicit Matching(const Options& options)
-      : WaitingScheduler(
-            {.rounds_in_step = kMatchedRoundsInStep,
-             .by_round = true,
-             .same_round_pairs = options.needs.delivery == optim::Delivery::exactly_once,
-             .by_partner = true},
-            kThePartner, pull_of(options)) {}
+      : WaitingScheduler({.rounds_in_step = kMatchedRoundsInStep,
+                          .by_round = true,
+                          .same_round_pairs = true,
+                          .by_partner = true},
+                         kThePartner, pull_of(options)) {}
 
   double share(std::size_t) const override { return 0.5; }
 
@@ -31,14 +30,15 @@ class Matching : public WaitingScheduler {
   }
 
   // Where only this end took the two for partners in an earlier round, its vector of then is still
-  // without its pair. It makes one with the peer's next vector, and from then on both ends have
-  // offered equally many.
+  // without its pair. It makes one with the peer's next vector, which both ends leave out, and from
+  // then on both ends have offered equally many.
   bool skips_round(const StreamView& stream, std::uint64_t round) const override {
     return stream.is_waiting || std::max(stream.round, stream.next_pair_round) > round;
   }
 
+  // A peer whose round is known from its answer to a question may have offered before that.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.has_gap;
+    return stream.round < round || stream.has_gap || stream.is_owed;
   }
 };
 
