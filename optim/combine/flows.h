@@ -2,7 +2,7 @@
 //   F_ij = sum over the pairs (s_i, s_j) averaged on it of c w_ij (s_j - s_i) ,
 // c being the algorithm's share times its gain for the pair. Both ends compute the same numbers but
 // for the sign, which floating point keeps, so the flows of a network always add up to nothing.
-// When an edge ends, both ends forget its flow: whoever crashed leaves nothing behind with the
+// When an edge ends, both ends forget its flow: a node that crashed leaves nothing behind with the
 // others.
 #pragma once
 
@@ -54,18 +54,16 @@ class Flows {
     double share = 1;                          // of w_ij: W~ = (1 - share) I + share W
     double (*gain)(const MixTerm&) = nullptr;  // the unit of the flows; null: 1
   };
-  // Averages s with the terms of edges that are kept, and counts what came over each, of the last
-  // `size` numbers of s.
+  // Averages s with the terms, and counts what came over each edge that is kept, of the last `size`
+  // numbers of s. The pair of an edge that has ended is averaged too, for its other end may have
+  // done so before the edge ended; neither end has a flow of it any more.
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
-    std::vector<MixTerm> kept;
-    for (const MixTerm& term : terms) {
-      if (!flows_.contains(term.edge)) continue;
-      kept.push_back(term);
-      kept.back().weight *= shares.share;
-    }
-    MixResult result = s.absorb(kept);
+    std::vector<MixTerm> shared(terms.begin(), terms.end());
+    for (MixTerm& term : shared) term.weight *= shares.share;
+    MixResult result = s.absorb(shared);
     for (const std::size_t place : result.mixed) {
-      MixTerm& term = kept[place];
+      MixTerm& term = shared[place];
+      if (!flows_.contains(term.edge)) continue;
       if (shares.gain) term.weight *= shares.gain(term);
       accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.format());
     }

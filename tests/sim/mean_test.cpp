@@ -1,5 +1,5 @@
 // The mean of all parameters while nothing is learned: it stays, whatever is lost, comes twice or
-// out of order, and whoever joins or leaves brings or takes exactly a share. TEST_SEEDS in the
+// out of order, and a node that joins or leaves brings or takes exactly a share. TEST_SEEDS in the
 // environment is how many seeds to try.
 #include <doctest/doctest.h>
 
@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t kFounders = 16, kAll = 26;
+constexpr std::size_t kWhole = 8;
 
 // Every node begins elsewhere, and no gradient moves it.
 class Still final : public optim::Objective<float> {
@@ -47,18 +48,40 @@ class Still final : public optim::Objective<float> {
   std::size_t node_;
 };
 
+optim::Options training_with(const optim::AlgorithmRow* algorithm, std::string_view format) {
+  optim::Options options;
+  options.algorithm = algorithm;
+  options.codec = optim::format_named(format);
+  options.learning_rate = 0;
+  options.batch_size = 0;
+  return options;
+}
+
+// A network on which much is lost.
+sim::Options world_of(std::size_t nodes, const optim::Options& training, std::uint64_t seed) {
+  sim::Options options = test::reference_world(nodes, topology::Kind::random, training);
+  options.seed = seed;
+  options.compute = 50ms;
+  options.network = {.delay = 2ms, .jitter = 10ms, .loss = 0.3};
+  return options;
+}
+
 // What the models of all that run add up to, kept by what joins and leaves.
 class Mass {
  public:
-  Mass(std::uint64_t seed, const optim::Format& format)
-      : world_(options(seed), trainers(format)), checker_(world_), sum_(8), chance_(mix64(seed)) {
+  // `founders` nodes run from the beginning.
+  Mass(const sim::Options& options, const optim::Options& training, std::size_t founders)
+      : world_(options, trainers(training)),
+        checker_(world_),
+        sum_(8),
+        chance_(mix64(options.seed)) {
     world_.observe([this](std::size_t node, const gossip::Output& output) {
       const auto* event = std::get_if<gossip::Event>(&output);
       if (event && event->kind == gossip::Event::Kind::started) add(node, 1), began_[node] = true;
       // One that leaves while it still waits for the others takes nothing with it.
       if (std::holds_alternative<gossip::Stopped>(output) && began_[node]) add(node, -1);
     });
-    for (std::size_t node = 0; node < kFounders; ++node) world_.start(node);
+    for (std::size_t node = 0; node < founders; ++node) world_.start(node);
   }
 
   // Ten nodes join and ten leave, at random, in a minute of a bad network; then it is sound again.
@@ -71,8 +94,17 @@ class Mass {
       else
         world_.leave(leaves++);
     }
-    world_.network().options() = {.delay = 2ms};
-    world_.run_until(world_.now() + test::full_or(30s, 10s));
+    settle(test::full_or(30s, 10s));
+  }
+  // Three are cut off until the others take them for dead, and come back.
+  void part() {
+    world_.run_until(Time(2s));
+    const std::vector<std::size_t> group = {0, 1, 2};
+    world_.network().partition(group, kWhole);
+    world_.run_until(world_.now() + 15s);
+    world_.network().heal();
+    world_.run_until(world_.now() + 8s);
+    settle(4s);
   }
   // Relative to the mean that it should be, the largest of all parameters.
   double drift() {
@@ -91,28 +123,15 @@ class Mass {
   sim::World& world() { return world_; }
 
  private:
-  static sim::Options options(std::uint64_t seed) {
-    sim::Options options =
-        test::reference_world(kAll, topology::Kind::random, training(*optim::format_named("f32")));
-    options.seed = seed;
-    options.base.expect = kFounders;
-    options.base.seeds = {sim::control_of(12), sim::control_of(13)};
-    options.compute = 50ms;
-    options.network = {.delay = 2ms, .jitter = 10ms, .loss = 0.3, .duplicate = 0.2, .reorder = 0.2};
-    return options;
-  }
-  static optim::Options training(const optim::Format& format) {
-    optim::Options options;
-    options.codec = &format;
-    options.learning_rate = 0;
-    options.batch_size = 0;
-    return options;
-  }
-  static sim::TrainerFactory trainers(const optim::Format& format) {
-    return [&format](std::size_t node) {
-      return optim::make_trainer<float>(training(format), std::make_unique<Still>(node), node,
+  static sim::TrainerFactory trainers(const optim::Options& training) {
+    return [=](std::size_t node) {
+      return optim::make_trainer<float>(training, std::make_unique<Still>(node), node,
                                         [] { return Time{}; });
     };
+  }
+  void settle(Duration time) {
+    world_.network().options() = {.delay = 2ms};
+    world_.run_until(world_.now() + time);
   }
   void add(std::size_t node, double sign) {
     const std::vector<double> x = world_.trainer(node).parameters();
@@ -142,7 +161,12 @@ void expect_mean_stays(const Wire& wire) {
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
     CAPTURE(wire.format);
     CAPTURE(seed);
-    Mass mass(seed, *optim::format_named(wire.format));
+    const optim::Options training = training_with(optim::algorithm_named("dpsgd"), wire.format);
+    sim::Options options = world_of(kAll, training, seed);
+    options.base.expect = kFounders;
+    options.base.seeds = {sim::control_of(12), sim::control_of(13)};
+    options.network.duplicate = options.network.reorder = 0.2;
+    Mass mass(options, training, kFounders);
     mass.play();
     CHECK(mass.world().running().size() == kFounders);
     CHECK(mass.drift() < 1e-6);
@@ -163,4 +187,27 @@ TEST_CASE("The mean stays under loss and repetition while nodes join and leave")
 TEST_CASE("The mean stays though the wire rounds to two bytes") {
   if (test::tries_full()) expect_mean_stays({"f16", 5e-4});
   expect_mean_stays({"bf16", 4e-3});
+}
+
+// What such an algorithm remembers of an edge ends with the edge, and what both ends have offered
+// over it must still be averaged at both.
+TEST_CASE("The mean stays through a partition under loss with algorithms that keep flows") {
+  for (const optim::AlgorithmRow& row : optim::algorithms()) {
+    if (row.needs.delivery != optim::Delivery::exactly_once) continue;
+    for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+      if (row.needs.is_pairwise != schedule.is_pairwise || schedule.is_loose) continue;
+      CAPTURE(std::string(row.name));
+      CAPTURE(std::string(schedule.name));
+      const optim::Options training = training_with(&row, "f32");
+      sim::Options options = world_of(kWhole, training, 1);
+      options.base.expect = kWhole;
+      options.base.schedule = &schedule;
+      Mass mass(options, training, kWhole);
+      mass.part();
+      CHECK(mass.world().running().size() == kWhole);
+      CHECK(mass.drift() < 1e-6);
+      for (const sim::Violation& violation : mass.checker().violations())
+        FAIL_CHECK(sim::to_text(violation, 1));
+    }
+  }
 }
