@@ -1,22 +1,27 @@
 # The front door. Every target installs the Debian packages it needs and builds first.
 #   make up       train on 8 local nodes and watch them
-#   make test     build for the long laws and with sanitizers, and run every test
+#   make test     build the tests, once more with sanitizers, and run all of them
+#   make check    after an edit: the short tests of the layers that differ from the last commit
 #   make bench    measure Starling beside its peers
 #   make curves   draw docs/curves from the simulator
 #   make install  install what `make` built: PREFIX=/usr/local, DESTDIR for a staging folder
 #   make deb      build the Debian package, build/deb/starling_VERSION_ARCHITECTURE.deb
 #   make format   format every source file
-.PHONY: up test bench curves install deb format release deps
+.PHONY: up test check bench curves install deb format release deps
 .DEFAULT_GOAL := release
 
 deps:
 	@deploy/install-packages build
 
+# A build that is there already takes what a change costs.
 release: deps
+	@[ -x build/release/daemon/starling ] || \
+	  echo "Building Starling in build/release: two to four minutes on two cores, the first time"
 	@cmake --preset release --log-level=WARNING
 	@cmake --build build/release
 
 up: release
+	@echo "Training on 8 local nodes: some seconds"
 	@build/release/daemon/starling up -n 8 -c configs/ring.ini
 
 PREFIX ?= /usr/local
@@ -33,9 +38,18 @@ deb: deps
 
 test: deps
 	@deploy/install-packages test
-	@for preset in laws sanitized; do \
-	  cmake --preset $$preset --log-level=WARNING && cmake --build build/$$preset || exit 1; done
+	@echo "1 of 3: the tests of build/release"
+	@cmake --preset release --log-level=WARNING
+	@cmake --build build/release --target all tests/all
+	@echo "2 of 3: build/sanitized, the layers and their tests once more"
+	@cmake --preset sanitized --log-level=WARNING
+	@cmake --build build/sanitized --target all tests/all
+	@echo "3 of 3: the tests of both"
 	@tests/budget build
+
+check: deps
+	@deploy/install-packages test
+	@tests/check $(LAYER)
 
 bench:
 	@deploy/install-packages build bench

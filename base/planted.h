@@ -1,10 +1,9 @@
-// Planted bugs: mistakes that the simulator must find. PLANTED(name) is false in every program; in
-// the variant of some sources that only tests/planted links, it asks a switch. So the laws that the
-// checkers watch are known to bite.
+// Planted bugs: mistakes that the simulator must find, so that the laws that the checkers watch are
+// known to bite. PLANTED(name) asks a switch that only tests/planted sets, in builds with
+// STARLING_PLANTED; in every other build it is false when the program is compiled.
 //
 // To plant another: add its name to the list; put `if (PLANTED(name))` where the mistake is made,
-// in a .cpp file and never in a header; name that file in the list of tests/CMakeLists.txt. The
-// test takes the names from the list.
+// in a .cpp file and never in a header. The test takes the names from the list.
 #pragma once
 
 #ifdef STARLING_PLANTED

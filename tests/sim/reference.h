@@ -3,6 +3,7 @@
 // all numbers drawn from mix64, full gradients, start at zero, known optimum of the mean.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,6 +18,8 @@ struct ReferenceShape {
   std::size_t n = 16, d = 10, m = 20;
   double h = 1.0, noise = 0.1;
   std::uint64_t seed = 1000;
+
+  auto operator<=>(const ReferenceShape&) const = default;
 };
 
 // What node `i` minimises.

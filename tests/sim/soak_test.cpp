@@ -25,6 +25,33 @@ TEST_CASE("All laws hold for many seeds and every class of fault hits") {
   }
 }
 
+TEST_CASE("All laws hold for many seeds beside a node that is slow") {
+  const sim::SoakOptions options{.trial = straggler_trial(),
+                                 .first_seed = 1,
+                                 .last_seed = full_or(20U, 1U),
+                                 .threads = 2};
+  for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
+TEST_CASE("All laws hold for many seeds of forged headers") {
+  for (std::uint64_t seed = 1; seed <= full_or(20U, 2U); ++seed) {
+    const sim::Verdict verdict =
+        sim::try_scenario(quick_trial(), quick_trainers(), written_scenario(seed, kForged));
+    if (!verdict.passed()) FAIL_CHECK(sim::to_text(verdict));
+  }
+}
+
+TEST_CASE("Rounds go on for many seeds beside a node that hangs") {
+  // The node itself is far behind when it comes back; that is another law.
+  for (std::uint64_t seed = 1; seed <= full_or(20U, 2U); ++seed) {
+    const sim::Verdict verdict =
+        sim::try_scenario(quick_trial(), quick_trainers(), written_scenario(seed, kHung));
+    for (const sim::Violation& violation : verdict.violations)
+      CHECK(violation.law != "rounds go on");
+  }
+}
+
 TEST_CASE("A seed of chaos gives the same history every time and on every thread") {
   for (std::uint64_t seed = 1; seed <= full_or(10U, 1U); ++seed) {
     CAPTURE(seed);

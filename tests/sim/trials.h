@@ -1,6 +1,9 @@
 // Trials that are quick: few nodes, the reference problem, steps that take long.
 #pragma once
 
+#include <fmt/format.h>
+
+#include "sim/scenario.h"
 #include "sim/soak.h"
 #include "tests/sim/reference.h"
 
@@ -34,5 +37,14 @@ inline sim::TrialOptions straggler_trial() {
 inline sim::TrainerFactory quick_trainers() {
   return reference_trainers(fading_training(), {.n = 8});
 }
+
+// Eight nodes under one fault for fifty seconds, for those faults that chaos draws in few seeds.
+inline sim::Scenario written_scenario(std::uint64_t seed, std::string_view fault) {
+  return *sim::parse_scenario(
+      fmt::format("seed {}\nnodes 8\nchaos 60 s\nat 5 s: {}\n", seed, fault));
+}
+inline constexpr std::string_view kForged = "forge 0.01 for 50 s";
+// Its neighbours have heard it, and it lives: only their patience ends their rounds.
+inline constexpr std::string_view kHung = "slow node-3 80 for 50 s";
 
 }  // namespace starling::test
