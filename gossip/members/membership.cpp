@@ -467,7 +467,7 @@ void Membership::ask_the_lost(Time now, Outbox& out) {
   if (longest) {
     longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
     longest->next_ask = now + longest->pause;
-    out.send(longest->member.control, Join{self_record()});
+    ask(longest->member, out);
   }
   std::erase_if(roster_.others(), [&](const auto& item) {
     return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;

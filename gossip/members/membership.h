@@ -13,6 +13,7 @@
 // so that nodes that heard the same rumors, in any order and any number, agree.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -99,6 +100,7 @@ class Membership {
   void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
   void judge(Time now, Outbox& out);
   void ask_the_lost(Time now, Outbox& out);
+  void ask(const Member& lost, Outbox& out);
   void ask_for_the_name(Time now, Outbox& out);
   void tell_news(Time now, Outbox& out);
   void exchange_tables(Time now, Outbox& out);
@@ -128,6 +130,7 @@ class Membership {
   Time next_exchange_;
   Duration exchange_pause_;  // from next_exchange_ to the exchange after it
   Time next_ask_;            // of seeds and the dead, or of a member about the namesake
+  std::deque<std::pair<Endpoint, Endpoint>> asked_;  // of the dead asked last, control and bulk
   Time next_judgement_ = kNever;
   double strangers_left_;  // joins that may be answered now
   Time counted_strangers_;

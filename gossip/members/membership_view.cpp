@@ -15,6 +15,9 @@ constexpr Duration kLately = std::chrono::seconds(8);
 // How long the status warns that a newcomer found no room. Such a newcomer asks more often.
 constexpr Duration kFullMemory = std::chrono::minutes(1);
 
+// Connections to dead members that stay open for their answer. More: a node needs more sockets.
+// Fewer: over a path of long round trips a connection is closed before it is established.
+constexpr std::size_t kLostAtOnce = 4;
 }  // namespace
 
 Prober::View Membership::view() {
@@ -62,6 +65,19 @@ std::vector<std::string> Membership::warnings(Time now) const {
         entry.member.name, entry.refused ? "nobody listens at" : "no host answers at", at));
   }
   return warnings;
+}
+
+// The connections to the members asked before are closed.
+void Membership::ask(const Member& lost, Outbox& out) {
+  out.send(lost.control, Join{self_record()});
+  asked_.emplace_back(lost.control, lost.bulk);
+  if (asked_.size() <= kLostAtOnce) return;
+  const auto before = std::move(asked_.front());
+  asked_.pop_front();
+  const bool is_asked = std::ranges::find(asked_, before) != asked_.end();
+  if (is_asked || roster_.knows_endpoint(before.first)) return;
+  out.put(Hangup{before.first});
+  out.put(Hangup{before.second});
 }
 
 // Members that never sent this node a message make room first, because any peer can invent them;

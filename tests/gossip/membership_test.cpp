@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+
 #include "tests/gossip/crowd.h"
 
 using namespace starling;
@@ -254,6 +257,31 @@ TEST_CASE("Invented members make room for a member that sends messages") {
   table.parties[3]->tick(table.now);
   table.deliver();
   CHECK(table.seen(0, "node-3") == Liveness::alive);
+}
+
+TEST_CASE("Connections to the dead are few however many have died") {
+  Party node(party_options(0));
+  Time now{};
+  for (int k = 0; k < 40; ++k) {
+    node.membership.receive(now, {}, Gossip{{{invented(k)}}}, node.outbox);
+    node.membership.receive(now, {}, Gossip{{{invented(k), Liveness::dead}}}, node.outbox);
+  }
+  std::set<std::string> open;
+  std::size_t asked = 0, most = 0;
+  const auto run = [&](Duration duration) {
+    for (const Time end = now + duration; now < end; now += 50ms) {
+      node.tick(now);
+      for (const Output& output : std::exchange(node.out, {})) {
+        if (const auto* send = std::get_if<Send>(&output))
+          open.insert(to_string(send->to)), ++asked;
+        if (const auto* hangup = std::get_if<Hangup>(&output)) open.erase(to_string(hangup->to));
+      }
+      most = std::max(most, open.size());
+    }
+  };
+  run(60s);
+  CHECK(asked >= 100);
+  CHECK(most <= 5);
 }
 
 TEST_CASE("A node without room for another member warns of it") {
