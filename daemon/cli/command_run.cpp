@@ -23,6 +23,7 @@
 #include "daemon/cli/sites.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
+#include "daemon/process/descriptors.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/log.h"
 #include "daemon/process/loop.h"
@@ -176,7 +177,8 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
-  TRY(daemon.transport, Transport::bind(control, bulk));
+  const DescriptorShares shares = share_out(descriptors_allowed());
+  TRY(daemon.transport, Transport::bind(control, bulk, shares));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;
@@ -185,6 +187,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   Handler handler = make_api(
       daemon.board, [config_text] { return config_text; }, api);
   HttpOptions http;
+  http.connections_limit = std::max<std::size_t>(shares.http, 1);
   http.hosts = config.allowed_hosts;
   http.hosts.push_back(config.listen_http.host);
   if (!config.advertise.empty()) http.hosts.push_back(config.advertise);
@@ -331,6 +334,7 @@ int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
 int command_run(std::span<const std::string> arguments) {
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
   auto line = parse_command_line(arguments, kRunOptions);
   if (!line) return wrong_usage(line.error().text);
   if (line->has("help")) return print_help("run");

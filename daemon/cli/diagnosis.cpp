@@ -373,6 +373,19 @@ void look_at_memory(const SeenNode& seen, Findings& findings) {
                       is_low ? "the system may end processes: run fewer nodes here" : ""});
 }
 
+// A node of an earlier version does not say.
+void look_at_descriptors(const SeenNode& seen, Findings& findings) {
+  const json& descriptors = member_of(seen.status.document, "descriptors");
+  const double used = number_of(descriptors, "used"), allowed = number_of(descriptors, "allowed");
+  if (allowed <= 0) return;
+  const bool are_few = allowed - used < kDescriptorsLow * allowed;
+  findings.push_back({are_few ? Severity::warn : Severity::ok, "files",
+                      fmt::format("{:.0f} descriptors of {:.0f}", used, allowed),
+                      are_few ? "raise the hard limit of the process (ulimit -Hn, LimitNOFILE=): "
+                                "without any it takes no connection and writes no checkpoint"
+                              : ""});
+}
+
 }  // namespace
 
 std::string_view name(Severity severity) {
@@ -405,6 +418,7 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   look_at_rejected(seen, findings);
   look_at_folder(seen, findings);
   look_at_memory(seen, findings);
+  look_at_descriptors(seen, findings);
   return findings;
 }
 

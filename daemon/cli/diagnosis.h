@@ -88,5 +88,7 @@ inline constexpr double kClockApart_s = 5;
 inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
 // The share of the memory below which the system may end processes.
 inline constexpr double kMemoryLow = 0.05;
+// The share of the descriptors below which a node may soon have none.
+inline constexpr double kDescriptorsLow = 0.1;
 
 }  // namespace starling::daemon

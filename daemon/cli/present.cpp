@@ -123,7 +123,7 @@ std::string network_lines(const json& status) {
 }
 
 std::string traffic_lines(const json& status) {
-  Phrase traffic, time, rejected;
+  Phrase traffic, time, descriptors, rejected;
   traffic.add("sent ", number(part(status, "traffic"), "sent_bytes"), human_bytes);
   traffic.add("received ", number(part(status, "traffic"), "received_bytes"), human_bytes);
   double whole = 0;
@@ -132,10 +132,12 @@ std::string traffic_lines(const json& status) {
        {std::pair{"compute_s", "computing "}, {"wait_s", "waiting "}, {"mix_s", "mixing "}})
     if (const auto share = number(part(status, "time"), name); share && whole > 0)
       time.add(title, *share / whole, human_fraction);
+  const json& files = part(status, "descriptors");
+  descriptors.add("", number(files, "used"), count, " of " + cell(files, "allowed", count));
   for (const auto& [reason, how_many] : part(status, "rejected").items())
     rejected.add(rejection(status, reason, how_many.get<double>()));
   return line("traffic", traffic.text()) + line("time", time.text()) +
-         line("rejected", rejected.text());
+         line("files", descriptors.text()) + line("rejected", rejected.text());
 }
 
 std::string sentence_lines(const json& status) {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/process/descriptors.h"
 #include "daemon/process/event_log.h"
 #include "daemon/process/history.h"
 #include "daemon/process/on_demand.h"
@@ -38,6 +39,7 @@ struct Snapshot {
   Time now{};  // since the process started
   gossip::Status status;
   std::optional<TrainerStatus> trainer = {};  // where the model is a trainer's of the user's own
+  Descriptors descriptors = {};
 };
 
 // Parameters as they were between two jobs of the trainer.

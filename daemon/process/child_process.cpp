@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/process/descriptors.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -21,6 +23,7 @@ constexpr std::chrono::milliseconds kExitPollEvery{50};
 // In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* arguments, int ready, int log) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  restore_descriptor_limit();
   ::setpgid(0, 0);  // Ctrl-C is for the parent, which tells its children
   ::dup2(log, STDERR_FILENO);
   ::dup2(log, STDOUT_FILENO);

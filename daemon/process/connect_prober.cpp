@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/process/descriptors.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -40,12 +42,16 @@ void close_all(std::vector<int>& descriptors) {
 
 }  // namespace
 
+ConnectProber::ConnectProber()
+    : attempts_limit_(std::clamp<std::size_t>(descriptors_allowed() / 16 / kAttemptDescriptors, 1,
+                                              kAttemptsLimit)) {}
+
 ConnectProber::~ConnectProber() {
   for (Attempt& attempt : attempts_) close_all(attempt.descriptors);
 }
 
 void ConnectProber::probe(const Endpoint& at, const Endpoint& where) {
-  if (attempts_.size() >= kAttemptsLimit ||
+  if (attempts_.size() >= attempts_limit_ ||
       std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
     return;
   if (!numeric_address(where)) return;

@@ -14,6 +14,7 @@ namespace starling::daemon {
 
 class ConnectProber {
  public:
+  ConnectProber();
   ~ConnectProber();
   // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
   // may wait.
@@ -40,9 +41,12 @@ class ConnectProber {
   static Outcome outcome_of(Attempt& attempt);
 
   static constexpr std::size_t kAttemptsLimit = 32;
+  // What an attempt takes, while they take a sixteenth of all that the process may have.
+  static constexpr std::size_t kAttemptDescriptors = 3;
   static constexpr std::chrono::milliseconds kTryEvery{500};
   static constexpr std::chrono::milliseconds kPatience{1500};
 
+  const std::size_t attempts_limit_;
   std::vector<Attempt> attempts_;
   std::vector<std::pair<Endpoint, Finding>> found_;
 };

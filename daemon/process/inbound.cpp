@@ -4,8 +4,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
@@ -25,8 +28,11 @@ std::int64_t bytes_from_network(int descriptor) {
 
 }  // namespace
 
-Inbound::Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name)
-    : receiver_(receiver), events_(context, zmq::socket_type::pair) {
+Inbound::Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name,
+                 std::size_t connections_limit)
+    : receiver_(receiver),
+      events_(context, zmq::socket_type::pair),
+      connections_limit_(connections_limit) {
   const std::string address = "inproc://" + name;
   zmq_socket_monitor(receiver.handle(), address.c_str(),
                      ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED);
@@ -42,7 +48,9 @@ void Inbound::received(zmq::message_t& part) {
   const int descriptor = zmq_msg_get(part.handle(), ZMQ_SRCFD);
   if (descriptor < 0) return;
   const auto size = static_cast<std::int64_t>(part.size());
-  received_bytes_[descriptor] += size + (size > kShortPart ? kLongHead : kShortHead);
+  Connection& connection = connections_[descriptor];
+  connection.received_bytes += size + (size > kShortPart ? kLongHead : kShortHead);
+  connection.last_use = ++uses_;
 }
 
 // An event is two parts: a number of 16 bits and a value of 32, and the address.
@@ -56,8 +64,8 @@ void Inbound::read_events() {
     std::memcpy(&descriptor, event.data<char>() + sizeof(kind), sizeof(descriptor));
     // Parts may have been received before the word of the connection is.
     if (kind == ZMQ_EVENT_ACCEPTED)
-      received_bytes_.try_emplace(descriptor, 0);
-    else if (received_bytes_.erase(descriptor) > 0 && std::exchange(closed_one_, false))
+      connections_.try_emplace(descriptor, Connection{.last_use = ++uses_});
+    else if (connections_.erase(descriptor) > 0 && std::exchange(closed_one_, false))
       give_back();
   }
 }
@@ -65,16 +73,30 @@ void Inbound::read_events() {
 std::size_t Inbound::look() {
   read_events();
   std::size_t closed = 0;
-  for (const auto& [descriptor, received] : received_bytes_) {
-    const std::int64_t held = bytes_from_network(descriptor) - received;
+  for (auto& [descriptor, connection] : connections_) {
+    const std::int64_t held = bytes_from_network(descriptor) - connection.received_bytes;
     if (held <= kHeldBytesLimit) continue;
     // ZeroMQ finds the end of the connection, and frees what it held.
     if (::shutdown(descriptor, SHUT_RDWR) != 0) continue;
     ++closed;
-    closed_one_ = true;
+    closed_one_ = connection.is_closed = true;
     log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);
   }
+  close_unused();
   return closed;
+}
+
+void Inbound::close_unused() {
+  std::vector<std::pair<std::uint64_t, int>> open;
+  for (const auto& [descriptor, connection] : connections_)
+    if (!connection.is_closed) open.emplace_back(connection.last_use, descriptor);
+  if (open.size() <= connections_limit_) return;
+  const std::size_t beyond = open.size() - connections_limit_;
+  std::ranges::sort(open);
+  for (const auto& [use, descriptor] : std::span(open).first(beyond)) {
+    ::shutdown(descriptor, SHUT_RDWR);
+    connections_[descriptor].is_closed = true;
+  }
 }
 
 }  // namespace starling::daemon

@@ -2,7 +2,7 @@
 // whole messages only, and keeps the parts of one that is not finished without any limit; its
 // limits are of one part, and of whole messages. So what the system received on a connection is
 // compared with what came out of the socket, and a connection that holds more than a limit is
-// closed.
+// closed. Of too many connections those are closed that were heard longest ago.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,33 @@ class Inbound {
 
   // REQUIRES a socket that is not bound yet and outlives it; `name` is of no other one in the
   // context.
-  Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name);
+  Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name,
+          std::size_t connections_limit);
   Inbound(const Inbound&) = delete;
   Inbound& operator=(const Inbound&) = delete;
   ~Inbound();
 
   // One part of a message came out of the socket.
   void received(zmq::message_t& part);
-  // Closes the connections that hold too much; returns how many.
+  // Closes the connections that hold too much, and returns how many; then those beyond the limit.
   std::size_t look();
 
  private:
+  struct Connection {
+    std::int64_t received_bytes = 0;
+    std::uint64_t last_use = 0;
+    bool is_closed = false;  // here, and not yet by ZeroMQ
+  };
+
   void read_events();
+  void close_unused();
 
   zmq::socket_t& receiver_;
   zmq::socket_t events_;
-  bool closed_one_ = false;                     // whose memory is not given back yet
-  std::map<int, std::int64_t> received_bytes_;  // by the descriptor of the connection
+  std::size_t connections_limit_;
+  bool closed_one_ = false;  // whose memory is not given back yet
+  std::uint64_t uses_ = 0;
+  std::map<int, Connection> connections_;  // by descriptor
 };
 
 }  // namespace starling::daemon

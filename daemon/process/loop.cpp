@@ -182,6 +182,7 @@ void Loop::publish() {
   snapshot->identity = identity_;
   snapshot->now = at;
   snapshot->status = node_.status(at);
+  snapshot->descriptors = count_descriptors();
   if (trainer_) tell_trainer(*snapshot);
   std::ranges::copy(standing_, std::back_inserter(snapshot->status.reasons));
   std::ranges::copy(standing_, std::back_inserter(snapshot->status.warnings));

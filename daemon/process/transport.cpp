@@ -53,6 +53,10 @@ void set_rules(zmq::socket_t& socket, Plane plane) {
   }
 }
 
+std::size_t descriptors_of(Plane plane) {
+  return plane == Plane::bulk ? Transport::kBulkDescriptors : Transport::kControlDescriptors;
+}
+
 std::string url(const Endpoint& endpoint) {
   return fmt::format(
       "tcp://{}:{}",
@@ -122,15 +126,18 @@ struct Transport::Peer {
   std::optional<Outbound> outbound;  // of the bulk plane
   Plane plane;
   std::deque<Outgoing> queue;  // of the bulk plane
-  std::uint64_t last_use = 0;
+  std::uint64_t last_use = 0;  // when a message was given to it, or a frame left it
 };
 
 struct Transport::Sockets {
+  explicit Sockets(std::size_t connections_limit)
+      : control_inbound(context, control, "control", connections_limit),
+        bulk_inbound(context, bulk, "bulk", connections_limit) {}
+
   zmq::context_t context{1};
   zmq::socket_t control{context, zmq::socket_type::pull};
   zmq::socket_t bulk{context, zmq::socket_type::pull};
-  Inbound control_inbound{context, control, "control"};
-  Inbound bulk_inbound{context, bulk, "bulk"};
+  Inbound control_inbound, bulk_inbound;
   Endpoint control_endpoint, bulk_endpoint;
   std::map<std::pair<Plane, std::string>, std::unique_ptr<Peer>> peers;
 
@@ -138,11 +145,18 @@ struct Transport::Sockets {
   auto bulk_peers() {
     return std::ranges::subrange(peers.lower_bound({Plane::bulk, {}}), peers.end());
   }
+  // Of all that send.
+  std::size_t descriptors() {
+    const auto of_bulk = static_cast<std::size_t>(std::ranges::distance(bulk_peers()));
+    return of_bulk * kBulkDescriptors + (peers.size() - of_bulk) * kControlDescriptors;
+  }
 };
 
-Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, const Endpoint& bulk) {
-  auto sockets = std::make_unique<Sockets>();
-  sockets->context.set(zmq::ctxopt::max_sockets, static_cast<int>(4 * kPeersLimit + 16));
+Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, const Endpoint& bulk,
+                                                   const DescriptorShares& shares) {
+  auto sockets = std::make_unique<Sockets>(shares.receiving);
+  // None has less than a descriptor. Those that are closed count until they are gone.
+  sockets->context.set(zmq::ctxopt::max_sockets, static_cast<int>(2 * shares.sending + 64));
   const auto bind_one = [](zmq::socket_t& socket, Plane plane, const Endpoint& to,
                            std::string_view key) -> Result<Endpoint> {
     try {
@@ -156,7 +170,9 @@ Result<std::unique_ptr<Transport>> Transport::bind(const Endpoint& control, cons
   TRY(sockets->control_endpoint,
       bind_one(sockets->control, Plane::control, control, "listen.control"));
   TRY(sockets->bulk_endpoint, bind_one(sockets->bulk, Plane::bulk, bulk, "listen.bulk"));
-  return std::unique_ptr<Transport>(new Transport(std::move(sockets)));
+  auto transport = std::unique_ptr<Transport>(new Transport(std::move(sockets)));
+  transport->sending_share_ = shares.sending;
+  return transport;
 }
 
 Transport::Transport(std::unique_ptr<Sockets> sockets) : sockets_(std::move(sockets)) {}
@@ -173,7 +189,7 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   auto& peers = sockets_->peers;
   const auto key = std::pair(plane, to_string(to));
   if (const auto found = peers.find(key); found != peers.end()) return found->second.get();
-  if (peers.size() >= kPeersLimit) close_oldest();
+  make_room(plane);
   try {
     return (peers[key] = std::make_unique<Peer>(sockets_->context, to, plane, ++peers_made_)).get();
   } catch (const zmq::error_t&) {  // too many sockets, or an address that cannot be
@@ -182,13 +198,15 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   }
 }
 
-// Of those that have nothing to send, where there are such.
-void Transport::close_oldest() {
+// What a closed one holds goes with it: sockets that linger take descriptors too.
+void Transport::make_room(Plane plane) {
   auto& peers = sockets_->peers;
-  const auto oldest = std::ranges::min_element(peers, {}, [](const auto& item) {
-    return std::pair(!item.second->queue.empty(), item.second->last_use);
-  });
-  if (oldest != peers.end()) peers.erase(oldest);
+  while (!peers.empty() && sockets_->descriptors() + descriptors_of(plane) > sending_share_) {
+    const auto oldest =
+        std::ranges::min_element(peers, {}, [](const auto& item) { return item.second->last_use; });
+    oldest->second->socket.set(zmq::sockopt::linger, 0);
+    peers.erase(oldest);
+  }
 }
 
 void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
@@ -241,6 +259,7 @@ void Transport::push(Peer& peer) {
           if (!peer.socket.send(header, flags | zmq::send_flags::dontwait)) return;
           outgoing.header_sent = has_body;
           outgoing.begun = true;
+          peer.last_use = ++uses_;
         }
         if (has_body) {
           zmq::message_t body = body_frame(frame.body);

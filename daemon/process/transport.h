@@ -19,6 +19,7 @@
 #include "base/payload.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "daemon/process/descriptors.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
@@ -30,8 +31,10 @@ using FrameHandler =
 
 class Transport {
  public:
-  // Binds both planes; a port of 0 takes a free one.
-  static Result<std::unique_ptr<Transport>> bind(const Endpoint& control, const Endpoint& bulk);
+  // Binds both planes; a port of 0 takes a free one. Connections keep to the shares: beyond them
+  // the one that was used longest ago is closed, and opens again when it is needed.
+  static Result<std::unique_ptr<Transport>> bind(const Endpoint& control, const Endpoint& bulk,
+                                                 const DescriptorShares& shares = {});
   ~Transport();
 
   Endpoint control() const;
@@ -58,21 +61,22 @@ class Transport {
   static constexpr std::size_t kBatch = 64;
   // Between two looks at what connections hold. Longer: an unfinished message grows further.
   static constexpr std::chrono::milliseconds kWatchEvery{200};
-  // Beyond it the connection that was used longest ago is closed; it opens again when needed.
-  static constexpr std::size_t kPeersLimit = 1024;
+  // Descriptors of a connection of each plane, its mailbox and watch included.
+  static constexpr std::size_t kControlDescriptors = 2, kBulkDescriptors = 4;
 
  private:
   struct Sockets;
   struct Peer;
   explicit Transport(std::unique_ptr<Sockets> sockets);
   Peer* peer(const Endpoint& to, gossip::Plane plane);
-  void close_oldest();
+  void make_room(gossip::Plane plane);
   void push(Peer& peer);
   void give_up_begun(Peer& peer);
   void watch_inbound(const FrameHandler& handler);
 
   std::unique_ptr<Sockets> sockets_;
   std::uint64_t dropped_ = 0;
+  std::size_t sending_share_ = 0;
   std::uint64_t uses_ = 0, peers_made_ = 0;
   std::chrono::steady_clock::time_point next_watch_{};
 };

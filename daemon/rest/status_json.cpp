@@ -168,6 +168,8 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
         {"wait_s", seconds(status.wait)},
         {"network_wait_s", seconds(status.network_wait)},
         {"mix_s", seconds(status.mix)}}},
+      {"descriptors",
+       {{"used", snapshot.descriptors.used}, {"allowed", snapshot.descriptors.allowed}}},
       {"checkpoint", checkpoint_json(status.checkpoint, snapshot.now)},
       {"rejected", status.rejected},
       {"rejected_messages", rejected_json(status)}};

@@ -31,6 +31,7 @@ json status_of(const std::string& state, std::uint64_t round) {
             {"warnings", json::array()}}},
           {"run", {{"round", round}, {"steps", round}}},
           {"time", {{"compute_s", 1.0}, {"wait_s", 1.0}}},
+          {"descriptors", {{"used", 37}, {"allowed", 1024}}},
           {"rejected", json::object()},
           {"rejected_messages", json::object()}};
 }
@@ -105,7 +106,7 @@ TEST_CASE("A node that is well gives no finding that asks for anything") {
     CHECK(finding.severity == Severity::ok);
     CHECK(finding.advice.empty());
   }
-  CHECK(diagnose(well()).size() == 10);
+  CHECK(diagnose(well()).size() == 11);
 }
 
 TEST_CASE("A node that cannot be asked gives that finding and no other") {
@@ -242,7 +243,7 @@ TEST_CASE("Messages that were refused are warned of unless that is normal") {
   finds(diagnose(seen), Severity::warn, "refused", "3 messages as \"cluster\": a node of another");
 }
 
-TEST_CASE("Clock and disk and memory are held against their limits") {
+TEST_CASE("Clock and disk and memory and descriptors are held against their limits") {
   SeenNode seen = well();
   seen.clock_ahead_s = 90;
   finds(diagnose(seen), Severity::warn, "clock", "1 min 30 s ahead of");
@@ -258,6 +259,9 @@ TEST_CASE("Clock and disk and memory are held against their limits") {
   seen = well();
   seen.memory = Space{1e8, 8e9};
   finds(diagnose(seen), Severity::warn, "memory", "100 MB of 8.00 GB free");
+  seen = well();
+  seen.status.document["descriptors"]["used"] = 1000;
+  finds(diagnose(seen), Severity::warn, "files", "1000 descriptors of 1024");
 }
 
 TEST_CASE("Documents of another shape make a diagnosis and no crash") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "daemon/process/descriptors.h"
 #include "daemon/process/inbound.h"
 #include "tests/daemon/raw_client.h"
 
@@ -18,8 +19,9 @@ using gossip::Plane;
 
 namespace {
 
-std::unique_ptr<Transport> transport() {
-  auto bound = Transport::bind({"127.0.0.1", 0}, {"127.0.0.1", 0});
+std::unique_ptr<Transport> transport(const daemon::DescriptorShares& shares = {},
+                                     const std::string& host = "127.0.0.1") {
+  auto bound = Transport::bind({host, 0}, {host, 0}, shares);
   REQUIRE(bound.has_value());
   return std::move(*bound);
 }
@@ -125,6 +127,66 @@ TEST_CASE("Every socket keeps the rules") {
     CHECK(value("tcp_maxrt") == (control ? 6000 : 15000));
     CHECK(value("tcp_keepalive") == (control ? 1 : -1));
   }
+}
+
+TEST_CASE("Connections to many peers keep to their share and those in use stay open") {
+  const daemon::DescriptorShares few{.sending = 40};
+  const auto a = transport(few), b = transport({}, "0.0.0.0");
+  const std::size_t before = daemon::count_descriptors().used;
+  std::size_t heard = 0;
+  const auto count = [&](Plane, std::span<const std::byte> header, const Payload&) {
+    heard += header.size() == 4;
+  };
+  const auto look_until = [&](const auto& is_done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_done() && std::chrono::steady_clock::now() < until)
+      b->poll(std::chrono::milliseconds(5), {}, count);
+  };
+  std::size_t sent = 0;
+  for (int k = 2; k < 62; ++k) {
+    const std::string host = "127.0.0." + std::to_string(k);
+    a->send({host, b->control().port}, Plane::control, gossip::Frames(gossip::Frame{"other", {}}));
+    a->send({host, b->bulk().port}, Plane::bulk, gossip::Frames(gossip::Frame{"other", {}}));
+    a->send({"127.0.0.1", b->control().port}, Plane::control,
+            gossip::Frames(gossip::Frame{"kept", {}}));
+    ++sent;
+  }
+  look_until([&] { return heard == sent; });
+  CHECK(heard == sent);
+  // One more for the other end of each connection, which takes at least two.
+  const auto taken = [&] { return daemon::count_descriptors().used - before; };
+  look_until([&] { return taken() <= few.sending + few.sending / 2; });
+  CHECK(taken() <= few.sending + few.sending / 2);
+}
+
+TEST_CASE("Of too many connections from others those heard longest ago are closed") {
+  constexpr std::size_t kOthers = 30;
+  const daemon::DescriptorShares few{.receiving = 8};
+  const auto a = transport(), b = transport(few);
+  std::size_t heard = 0, sent = 0;
+  const auto look_until = [&](const auto& is_done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_done() && std::chrono::steady_clock::now() < until)
+      b->poll(std::chrono::milliseconds(5), {},
+              [&](Plane, std::span<const std::byte>, const Payload&) { ++heard; });
+  };
+  const auto say = [&] {
+    a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
+    ++sent;
+    look_until([&] { return heard == sent; });
+  };
+  say();
+  const std::size_t before = daemon::count_descriptors().used;
+  std::vector<daemon::RawClient> others;
+  for (std::size_t k = 0; k < kOthers; ++k) {
+    others.push_back(sender(b->control()));
+    say();
+  }
+  const auto taken = [&] { return daemon::count_descriptors().used - before; };
+  look_until([&] { return taken() < kOthers + few.receiving; });
+  CHECK(taken() < kOthers + few.receiving);
+  say();
+  CHECK(heard == sent);
 }
 
 TEST_CASE("A vector of many chunks arrives whole and unchanged") {
