@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "daemon/process/safetensors.h"
+#include "daemon/process/whole_file.h"
 #include "optim/saved_state.h"
 
 namespace starling::daemon {
@@ -24,18 +25,8 @@ using nlohmann::json;
 constexpr char kModelFile[] = "model.safetensors", kStateFile[] = "state.safetensors";
 constexpr char kTrainerFile[] = "trainer.state", kFoundationFile[] = "foundation";
 constexpr std::size_t kEdgesLimit = 4096;
-constexpr std::uint64_t kRoundLimit = UINT64_C(1) << 53;
-
-Payload bytes_of(std::string text) {
-  const auto owner = std::make_shared<const std::string>(std::move(text));
-  return Payload(owner, std::as_bytes(std::span(*owner)));
-}
-
-std::string copied_text(const Payload& bytes) {
-  std::string text(bytes.size(), '\0');
-  bytes.copy_to(0, std::as_writable_bytes(std::span(text)));
-  return text;
-}
+// Thirty years at a thousand rounds a second; members refuse rounds that are much larger.
+constexpr std::uint64_t kSavedRoundLimit = UINT64_C(1) << 40;
 
 Payload file_named(const Generation& content, const char* name) {
   const auto found = content.files.find(name);
@@ -48,7 +39,7 @@ Payload tensor_file(const std::vector<optim::SavedField>& fields,
   std::vector<FileTensor> tensors;
   for (const optim::SavedField& field : fields)
     tensors.push_back({field.name, field.type, field.extents, field.bytes.size()});
-  std::vector<Payload::Piece> pieces = bytes_of(safetensors_head(tensors, metadata)).pieces();
+  std::vector<Payload::Piece> pieces = as_payload(safetensors_head(tensors, metadata)).pieces();
   for (const optim::SavedField& field : fields)
     std::ranges::copy(field.bytes.pieces(), std::back_inserter(pieces));
   return Payload(std::move(pieces));
@@ -145,13 +136,13 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
   content.files[kStateFile] = tensor_file(state.state, origin);
   if (!state.opaque.empty()) content.files[kTrainerFile] = state.opaque;
   if (!checkpoint.foundation.empty())
-    content.files[kFoundationFile] = bytes_of(checkpoint.foundation);
+    content.files[kFoundationFile] = as_payload(checkpoint.foundation);
   return content;
 }
 
 Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   gossip::Checkpoint checkpoint;
-  TRY(checkpoint.round, count_of(content, "round", kRoundLimit));
+  TRY(checkpoint.round, count_of(content, "round", kSavedRoundLimit));
   TRY(checkpoint.members, count_of(content, "members", kMembersLimit));
   TRY(checkpoint.steps, count_of(content, "steps", UINT64_MAX));
   TRY(checkpoint.samples, count_of(content, "samples", UINT64_MAX));
@@ -169,7 +160,7 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(state->parameters, read_tensors(content, kModelFile));
   TRY(state->state, read_tensors(content, kStateFile));
   state->opaque = file_named(content, kTrainerFile);
-  checkpoint.foundation = copied_text(file_named(content, kFoundationFile));
+  checkpoint.foundation = as_text(file_named(content, kFoundationFile));
   checkpoint.state = std::move(state);
   return checkpoint;
 }

@@ -1,9 +1,7 @@
 #include "daemon/process/checkpoint_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "daemon/process/whole_file.h"
 
 namespace starling::daemon {
 namespace {
@@ -28,25 +27,6 @@ constexpr int kCheckpointFormat = 1;
 constexpr char kManifest[] = "manifest.json";
 constexpr char kUnfinished[] = ".new";
 constexpr std::size_t kNameDigits = 12;
-
-// Closed at the end; errno as it was.
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags)
-      : number_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-  ~OpenFile() {
-    const int error = errno;
-    if (number_ >= 0) ::close(number_);
-    errno = error;
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 class Hash {
  public:
@@ -72,56 +52,10 @@ std::string hash_of(std::string_view text) {
   return hash.text();
 }
 
-tl::unexpected<Error> cannot(const char* what, const std::string& path) {
-  return fail("cannot {} {}: {}", what, path, std::strerror(errno));
-}
-
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-// The checksum of what was written, which is on the disk.
-Result<std::string> write_synced(const std::string& path, const Payload& bytes) {
-  const OpenFile file(path, O_WRONLY | O_CREAT | O_EXCL);
-  if (!file) return cannot("create", path);
+std::string hash_of(const Payload& bytes) {
   Hash hash;
-  for (const Payload::Piece& piece : bytes.pieces()) {
-    if (!write_all(file.number(), piece.bytes)) return cannot("write", path);
-    hash.add(piece.bytes);
-  }
-  if (::fsync(file.number()) != 0) return cannot("sync", path);
+  for (const Payload::Piece& piece : bytes.pieces()) hash.add(piece.bytes);
   return hash.text();
-}
-
-// A name in a folder lasts once the folder is synced.
-Result<void> sync_names(const std::string& path) {
-  const OpenFile folder(path, O_RDONLY | O_DIRECTORY);
-  if (!folder || ::fsync(folder.number()) != 0) return cannot("sync", path);
-  return {};
-}
-
-Result<Payload> read_whole(const std::string& path, std::size_t limit) {
-  const OpenFile file(path, O_RDONLY);
-  struct stat info {};
-  if (!file || ::fstat(file.number(), &info) != 0) return cannot("read", path);
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (!S_ISREG(info.st_mode) || size > limit)
-    return fail("{} has {} bytes; expected at most {}", path, size, limit);
-  const auto bytes = std::shared_ptr<std::byte[]>(new std::byte[size]);
-  for (std::size_t have = 0; have < size;) {
-    const ssize_t count = ::read(file.number(), bytes.get() + have, size - have);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return cannot("read", path);
-    if (count == 0) return fail("{} ends at byte {} of {}", path, have, size);
-    have += static_cast<std::size_t>(count);
-  }
-  return Payload(bytes, std::span<const std::byte>(bytes.get(), size));
 }
 
 bool is_plain_name(std::string_view name) {
@@ -130,20 +64,16 @@ bool is_plain_name(std::string_view name) {
   return is_clean && !name.empty() && name.front() != '.' && name != kManifest;
 }
 
-Payload text_payload(std::string_view text) {
-  return Payload::copy_of(std::as_bytes(std::span(text)));
-}
-
-std::string text_of(const Payload& bytes) {
-  std::string text(bytes.size(), '\0');
-  bytes.copy_to(0, std::as_writable_bytes(std::span(text)));
-  return text;
+Result<Payload> read_existing(const std::string& path, std::size_t limit) {
+  TRY(const auto bytes, read_file(path, limit));
+  if (!bytes) return fail("{} is not there", path);
+  return *bytes;
 }
 
 // The manifest's JSON is the first line, its checksum the second.
 Result<json> read_manifest(const std::string& path) {
-  TRY(const Payload bytes, read_whole(path, CheckpointFolder::kManifestBytesLimit));
-  const std::string text = text_of(bytes);
+  TRY(const Payload bytes, read_existing(path, CheckpointFolder::kManifestBytesLimit));
+  const std::string text = as_text(bytes);
   const std::size_t end = text.find('\n');
   if (end == std::string::npos || text.substr(end + 1) != hash_of(text.substr(0, end)) + "\n")
     return fail("{} is damaged: its checksum is not that of its text", path);
@@ -162,13 +92,12 @@ Result<Payload> read_checked(const std::string& path, const json& entry) {
   if (size == entry.end() || !size->is_number_unsigned())
     return fail("the manifest beside {} does not say its size", path);
   const auto expected = size->get<std::size_t>();
-  TRY(Payload bytes, read_whole(path, expected));
+  TRY(Payload bytes, read_existing(path, expected));
   if (bytes.size() != expected)
     return fail("{} has {} bytes; expected {}", path, bytes.size(), expected);
-  Hash hash;
-  for (const Payload::Piece& piece : bytes.pieces()) hash.add(piece.bytes);
-  if (entry.value("xxh3", "") != hash.text())
-    return fail("{} is damaged: its checksum is {}; expected {}", path, hash.text(),
+  const std::string hash = hash_of(bytes);
+  if (entry.value("xxh3", "") != hash)
+    return fail("{} is damaged: its checksum is {}; expected {}", path, hash,
                 entry.value("xxh3", ""));
   return bytes;
 }
@@ -214,33 +143,35 @@ Result<void> CheckpointFolder::save(const Generation& content, std::size_t keep)
   auto written = write(unfinished, content);
   const std::string finished = folder_of(newest_ + 1);
   if (written && std::rename(unfinished.c_str(), finished.c_str()) != 0)
-    written = cannot("rename", unfinished);
+    written = fail("cannot rename {}: {}", unfinished, std::strerror(errno));
+  if (written) written = sync_folder(path_);
   if (!written) {
     fs::remove_all(unfinished, error);
+    fs::remove_all(finished, error);
     return written;
   }
   generation_ = ++newest_;
   bytes_ = 0;
   for (const auto& [name, bytes] : content.files) bytes_ += bytes.size();
-  TRY_DO(sync_names(path_));
   remove_old(keep);
   return {};
 }
 
 Result<void> CheckpointFolder::write(const std::string& folder, const Generation& content) const {
   ENSURE(content.files.size() <= kFilesLimit, "a checkpoint keeps to its limit");
-  if (::mkdir(folder.c_str(), 0700) != 0) return cannot("make", folder);
+  if (::mkdir(folder.c_str(), 0700) != 0)
+    return fail("cannot make {}: {}", folder, std::strerror(errno));
   json files = json::object();
   for (const auto& [name, bytes] : content.files) {
     ENSURE(is_plain_name(name), "the name of a checkpoint's file is plain");
-    TRY(const std::string hash, write_synced(folder + "/" + name, bytes));
-    files[name] = {{"bytes", bytes.size()}, {"xxh3", hash}};
+    TRY_DO(write_file(folder + "/" + name, bytes));
+    files[name] = {{"bytes", bytes.size()}, {"xxh3", hash_of(bytes)}};
   }
   const json manifest = {{"format", kCheckpointFormat}, {"about", content.about}, {"files", files}};
   const std::string text = manifest.dump(-1, ' ', false, json::error_handler_t::replace);
-  TRY_DO(write_synced(folder + "/" + kManifest,
-                      text_payload(fmt::format("{}\n{}\n", text, hash_of(text)))));
-  return sync_names(folder);
+  TRY_DO(write_file(folder + "/" + kManifest,
+                    as_payload(fmt::format("{}\n{}\n", text, hash_of(text)))));
+  return sync_folder(folder);
 }
 
 // What cannot be removed stays, and is tried again with the next.

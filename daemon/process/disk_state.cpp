@@ -35,24 +35,6 @@ std::string first_line(const std::string& name) {
   return fmt::format("starling {} 1", name);
 }
 
-// The file's bytes; nothing when there is no such file, or none of a size that we write.
-Result<std::optional<std::string>> read_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) return std::nullopt;
-  if (file < 0) return fail("{}", system_error());
-  std::string text(kFileBytesLimit + 1, '\0');
-  std::size_t size = 0;
-  ssize_t got = 0;
-  while (size < text.size() && (got = ::read(file, text.data() + size, text.size() - size)) > 0)
-    size += static_cast<std::size_t>(got);
-  const int error = got < 0 ? errno : 0;
-  ::close(file);
-  if (error != 0) return fail("{}", std::strerror(error));
-  if (size > kFileBytesLimit) return fail("has more than {} bytes", kFileBytesLimit);
-  text.resize(size);
-  return text;
-}
-
 std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -98,16 +80,20 @@ std::vector<std::string> DiskState::lines_of(const std::string& name) {
     warnings_.push_back(fmt::format("{}: {}; going on without it", path(name), problem));
     return std::vector<std::string>();
   };
-  const auto text = read_file(path(name));
-  if (!text) return complain(text.error().text);
-  if (!*text) return {};
-  const std::vector<std::string> lines = split(**text, '\n');
+  const auto bytes = read_file(path(name), kFileBytesLimit);
+  if (!bytes) {
+    warnings_.push_back(bytes.error().text + "; going on without it");
+    return {};
+  }
+  if (!*bytes) return {};
+  const std::string text = as_text(**bytes);
+  const std::vector<std::string> lines = split(text, '\n');
   if (lines.empty() || lines.front() != first_line(name))
     return complain("is not a file of this program");
-  if (lines.size() < 2 || !(*text)->ends_with('\n')) return complain("is cut short");
+  if (lines.size() < 2 || !text.ends_with('\n')) return complain("is cut short");
   const std::string sum = lines.back() + "\n";
-  if (!(*text)->ends_with(sum) ||
-      sum != checksum(std::string_view(**text).substr(0, (*text)->size() - sum.size())) + "\n")
+  if (!text.ends_with(sum) ||
+      sum != checksum(std::string_view(text).substr(0, text.size() - sum.size())) + "\n")
     return complain("does not match its checksum");
   return {lines.begin() + 1, lines.end() - 1};
 }

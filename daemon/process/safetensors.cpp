@@ -1,5 +1,6 @@
 #include "daemon/process/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -49,30 +50,86 @@ std::optional<std::vector<std::size_t>> sizes_of(const json& list) {
   return sizes;
 }
 
-Result<Tensor> read_tensor(const std::string& name, const json& entry, std::string_view numbers) {
-  Tensor tensor;
-  const json type = entry.value("dtype", json());
-  const std::size_t width = type == "F64" ? sizeof(double) : type == "F32" ? sizeof(float) : 0;
-  if (width == 0) return fail("tensor {} has dtype {}, expected F32 or F64", name, type.dump());
-  const json shape = entry.value("shape", json());
-  const json offsets = entry.value("data_offsets", json());
-  const auto extents = sizes_of(shape), range = sizes_of(offsets);
-  if (!extents || !range || range->size() != 2)
-    return fail("tensor {} has no shape or no offsets", name);
+// The product of the extents; beyond the limit 0.
+std::size_t numbers_in(const std::vector<std::size_t>& extents, std::size_t limit) {
+  if (std::ranges::find(extents, std::size_t{0}) != extents.end()) return 0;
   std::size_t count = 1;
-  for (const std::size_t extent : *extents) {
-    if (extent > 0 && count > numbers.size() / extent)
-      return fail("tensor {} has shape {}, which the file cannot hold", name, shape.dump());
+  for (const std::size_t extent : extents) {
+    if (count > limit / extent) return 0;
     count *= extent;
   }
-  tensor.extents = *extents;
+  return count;
+}
+
+// Offsets in the header count from the end of the header on.
+Result<PlacedTensor> read_place(const std::string& name, const json& entry, std::size_t first,
+                                std::size_t file_bytes) {
+  if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
+  const json shape = entry.value("shape", json()), type = entry.value("dtype", json());
+  const auto extents = sizes_of(shape), range = sizes_of(entry.value("data_offsets", json()));
+  if (!extents || !range || range->size() != 2 || !type.is_string())
+    return fail("tensor {} has no shape, no offsets or no dtype", name);
   const std::size_t begin = range->front(), end = range->back();
-  if (begin > end || end > numbers.size() || end - begin != count * width)
-    return fail("tensor {} lies at bytes {} to {} of {}, expected {} of them", name, begin, end,
-                numbers.size(), count * width);
-  const std::string_view bytes = numbers.substr(begin, end - begin);
-  tensor.numbers = width == sizeof(double) ? numbers_of<double>(bytes) : numbers_of<float>(bytes);
-  return tensor;
+  if (begin > end || end > file_bytes - first)
+    return fail("tensor {} lies at bytes {} to {} of {}", name, begin, end, file_bytes - first);
+  const std::size_t count = numbers_in(*extents, end - begin);
+  if (count == 0 ? begin != end : (end - begin) % count != 0)
+    return fail("tensor {} has shape {}, which is not that of {} bytes", name, shape.dump(),
+                end - begin);
+  return PlacedTensor{name, type.get<std::string>(), *extents, first + begin, end - begin};
+}
+
+Result<void> check_apart(const std::vector<PlacedTensor>& tensors) {
+  std::vector<const PlacedTensor*> ordered;
+  for (const PlacedTensor& tensor : tensors)
+    if (tensor.bytes > 0) ordered.push_back(&tensor);
+  std::ranges::sort(ordered, {}, &PlacedTensor::begin);
+  for (std::size_t k = 1; k < ordered.size(); ++k)
+    if (ordered[k - 1]->begin + ordered[k - 1]->bytes > ordered[k]->begin)
+      return fail("tensors {} and {} overlap", ordered[k - 1]->name, ordered[k]->name);
+  return {};
+}
+
+struct Head {
+  std::map<std::string, std::string> metadata;
+  std::vector<PlacedTensor> tensors;
+};
+
+Result<Head> read_head(const Payload& file) {
+  std::uint64_t length = 0;
+  if (file.size() < sizeof(length)) return fail("is no safetensors file: it has no header");
+  file.copy_to(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > std::min<std::uint64_t>(kSafetensorsHeaderLimit, file.size() - sizeof(length)))
+    return fail("is no safetensors file: its header would have {} bytes", length);
+  std::string text(length, '\0');
+  file.copy_to(sizeof(length), std::as_writable_bytes(std::span(text)));
+  const json header = json::parse(text, nullptr, false);
+  if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
+  Head head;
+  for (const auto& [name, entry] : header.items()) {
+    if (name != "__metadata__") {
+      TRY(head.tensors.emplace_back(),
+          read_place(name, entry, sizeof(length) + length, file.size()));
+      continue;
+    }
+    if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
+    for (const auto& [key, value] : entry.items())
+      if (value.is_string()) head.metadata[key] = value.get<std::string>();
+  }
+  TRY_DO(check_apart(head.tensors));
+  return head;
+}
+
+Result<Tensor> read_tensor(const PlacedTensor& place, std::string_view file) {
+  const bool is_double = place.type == "F64";
+  if (!is_double && place.type != "F32")
+    return fail("tensor {} has dtype {}, expected F32 or F64", place.name, place.type);
+  const std::size_t width = is_double ? sizeof(double) : sizeof(float);
+  const std::size_t count = numbers_in(place.extents, place.bytes);
+  if (place.bytes != count * width)
+    return fail("tensor {} has {} bytes, expected {}", place.name, place.bytes, count * width);
+  const std::string_view bytes = file.substr(place.begin, place.bytes);
+  return Tensor{place.extents, is_double ? numbers_of<double>(bytes) : numbers_of<float>(bytes)};
 }
 
 }  // namespace
@@ -114,55 +171,17 @@ std::string safetensors(std::span<const optim::ParameterBlock> places,
 }
 
 Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file) {
-  std::uint64_t length = 0;
-  if (file.size() < sizeof(length)) return fail("is no safetensors file: it has no header");
-  file.copy_to(0, std::as_writable_bytes(std::span(&length, 1)));
-  const std::size_t behind = file.size() - sizeof(length);
-  if (length > std::min<std::uint64_t>(kSafetensorsHeaderLimit, behind))
-    return fail("is no safetensors file: its header would have {} bytes", length);
-  std::string text(length, '\0');
-  file.copy_to(sizeof(length), std::as_writable_bytes(std::span(text)));
-  const json header = json::parse(text, nullptr, false);
-  if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
-  const std::size_t first = sizeof(length) + length;
-  std::vector<PlacedTensor> tensors;
-  for (const auto& [name, entry] : header.items()) {
-    if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
-    if (name == "__metadata__") continue;
-    const auto extents = sizes_of(entry.value("shape", json()));
-    const auto range = sizes_of(entry.value("data_offsets", json()));
-    const json type = entry.value("dtype", json());
-    if (!extents || !range || range->size() != 2 || !type.is_string())
-      return fail("tensor {} has no shape, no offsets or no dtype", name);
-    if (range->front() > range->back() || range->back() > file.size() - first)
-      return fail("tensor {} lies at bytes {} to {} of {}", name, range->front(), range->back(),
-                  file.size() - first);
-    tensors.push_back({name, type.get<std::string>(), *extents, first + range->front(),
-                       range->back() - range->front()});
-  }
-  return tensors;
+  TRY(Head head, read_head(file));
+  return std::move(head.tensors);
 }
 
 Result<Safetensors> read_safetensors(std::string_view bytes) {
-  std::uint64_t length = 0;
-  if (bytes.size() < sizeof(length)) return fail("is no safetensors file: it has no header");
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  bytes.remove_prefix(sizeof(length));
-  if (length > std::min<std::uint64_t>(kSafetensorsHeaderLimit, bytes.size()))
-    return fail("is no safetensors file: its header would have {} bytes", length);
-  const json header = json::parse(bytes.substr(0, length), nullptr, false);
-  if (!header.is_object()) return fail("is no safetensors file: its header is not JSON");
+  TRY(Head head, read_head(Payload(nullptr, std::as_bytes(std::span(bytes)))));
   Safetensors file;
-  for (const auto& [name, entry] : header.items()) {
-    if (!entry.is_object()) return fail("the entry {} of the header is no object", name);
-    if (name == "__metadata__") {
-      for (const auto& [key, value] : entry.items())
-        if (value.is_string()) file.metadata[key] = value.get<std::string>();
-      continue;
-    }
-    TRY(Tensor tensor, read_tensor(name, entry, bytes.substr(length)));
-    if (entry.value("dtype", "") == "F64") file.precision = models::Precision::f64;
-    file.tensors.emplace(name, std::move(tensor));
+  file.metadata = std::move(head.metadata);
+  for (const PlacedTensor& place : head.tensors) {
+    TRY(file.tensors[place.name], read_tensor(place, bytes));
+    if (place.type == "F64") file.precision = models::Precision::f64;
   }
   return file;
 }

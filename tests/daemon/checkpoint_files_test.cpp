@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "base/prng.h"
@@ -11,6 +14,7 @@
 
 using namespace starling;
 using namespace starling::daemon;
+using nlohmann::json;
 
 namespace {
 
@@ -106,8 +110,37 @@ TEST_CASE("A manifest with something missing or wrong is refused by name") {
       CHECK(refusal(key, value).find(key) != std::string::npos);
     }
   CHECK(refusal("members", "5000").find("4096") != std::string::npos);
+  CHECK(refusal("round", "140737488355328").find("1099511627776") != std::string::npos);
   for (const char* edges : {"1:2", "1:2:", "1:2:3x", "1:2:3 ", ":::", "1:2:11112222333344445"})
     CHECK(refusal("edges", edges).find("edges") != std::string::npos);
+}
+
+TEST_CASE("Tensors that overlap or have another shape than their bytes are refused") {
+  const auto refusal = [](const json& header) {
+    std::string file(8, '\0');
+    const std::string head = header.dump();
+    const std::uint64_t length = head.size();
+    std::memcpy(file.data(), &length, sizeof(length));
+    file += head + std::string(16, '\0');
+    const auto whole = read_safetensors(file);
+    const auto placed =
+        read_safetensors_head(Payload::copy_of(std::as_bytes(std::span(std::string_view(file)))));
+    CHECK(whole.has_value() == placed.has_value());
+    return placed ? std::string() : placed.error().text;
+  };
+  const auto tensor = [](const json& shape, std::size_t begin, std::size_t end) {
+    return json{{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
+  };
+  const json left = tensor({2}, 0, 8), none = json::array({5, 0});
+  CHECK(refusal({{"a", left}, {"b", tensor({2}, 8, 16)}}).empty());
+  CHECK(refusal({{"a", left}, {"b", tensor(none, 4, 4)}}).empty());
+  CHECK(refusal({{"a", left}, {"b", left}}) == "tensors a and b overlap");
+  CHECK(refusal({{"a", left}, {"b", tensor({2}, 4, 12)}}) == "tensors a and b overlap");
+  for (const json& shape : {json{3}, json{0}, json{1ULL << 40, 1ULL << 40}, json{UINT64_MAX, 2},
+                            json{1ULL << 32, 1ULL << 32}}) {
+    CAPTURE(shape.dump());
+    CHECK(refusal({{"a", tensor(shape, 0, 8)}}).starts_with("tensor a has shape"));
+  }
 }
 
 TEST_CASE("Spoilt heads of tensors are refused or read within the file") {

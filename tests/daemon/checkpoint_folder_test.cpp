@@ -1,6 +1,8 @@
 #include "daemon/process/checkpoint_folder.h"
 
 #include <doctest/doctest.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -159,6 +161,36 @@ TEST_CASE_FIXTURE(Fixture, "What a process left half written does not count and 
   CHECK(fs::exists(path / "notes.txt"));
   CheckpointFolder again = open();
   CHECK(again.save(generation_of(2), 2).has_value());
+  CHECK(round_found() == "2");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A named pipe in a checkpoint is passed over and nobody waits for it") {
+  CheckpointFolder folder = open();
+  REQUIRE(folder.save(generation_of(1), 2).has_value());
+  REQUIRE(folder.save(generation_of(2), 2).has_value());
+  for (const fs::path& file : newest_files()) {
+    const std::string whole = read_text(file);
+    fs::remove(file);
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+    CHECK(round_found() == "1");
+    fs::remove(file);
+    write_text(file, whole);
+  }
+  CHECK(round_found() == "2");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A generation whose name may not last is an error and leaves the rest") {
+  CheckpointFolder folder = open();
+  REQUIRE(folder.save(generation_of(1), 1).has_value());
+  // A folder that may be written to and not be opened cannot be synced. Root opens any.
+  REQUIRE(::chmod(path.c_str(), 0333) == 0);
+  const auto before = static_cast<uid_t>(::setfsuid(65534));
+  for (int k = 0; k < 3; ++k) CHECK_FALSE(folder.save(generation_of(2), 1).has_value());
+  ::setfsuid(before);
+  ::chmod(path.c_str(), 0755);
+  CHECK(std::distance(fs::directory_iterator(path), {}) == 1);
+  CHECK(round_found() == "1");
+  CHECK(folder.save(generation_of(2), 1).has_value());
   CHECK(round_found() == "2");
 }
 

@@ -1,16 +1,12 @@
 #include "daemon/process/model_file.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "base/prng.h"
 #include "daemon/cli/scores_text.h"
 #include "daemon/process/safetensors.h"
-#include "daemon/process/whole_file.h"
 #include "daemon/rest/predict_json.h"
 
 using namespace starling;
@@ -197,23 +193,4 @@ TEST_CASE("Scores of amounts are those of the errors") {
   CHECK(scores.rmse == doctest::Approx(std::sqrt(5.0 / 3)));
   CHECK(scores.mean_absolute_error == 1);
   CHECK(*scores.r_squared == doctest::Approx(1 - 5.0 / 2));
-}
-
-TEST_CASE("A file is replaced whole or stays as it was") {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("starling-whole-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const std::string path = (folder / "file").string();
-  const auto content = [&] {
-    std::ifstream stream(path);
-    return std::string(std::istreambuf_iterator<char>(stream), {});
-  };
-  CHECK(replace_file(path, "one"));
-  CHECK(replace_file(path, "two"));
-  CHECK(content() == "two");
-  CHECK_FALSE(replace_file((folder / "none" / "file").string(), "three"));
-  CHECK(replace_file("/dev/null", "gone"));
-  CHECK_FALSE(std::filesystem::is_regular_file("/dev/null"));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
-  std::filesystem::remove_all(folder);
 }
