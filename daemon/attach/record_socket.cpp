@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "daemon/attach/records.h"
 
@@ -41,8 +42,8 @@ bool bind_at(int socket, const sockaddr_un& address) {
 }
 
 // Closes all but the first.
-int first_descriptor(const msghdr& message) {
-  int first = -1;
+OpenFile first_file(const msghdr& message) {
+  OpenFile first;
   for (const cmsghdr* part = CMSG_FIRSTHDR(&message); part;
        part = CMSG_NXTHDR(const_cast<msghdr*>(&message), const_cast<cmsghdr*>(part))) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -50,10 +51,8 @@ int first_descriptor(const msghdr& message) {
     for (std::size_t k = 0; k < count; ++k) {
       int descriptor = -1;
       std::memcpy(&descriptor, CMSG_DATA(part) + k * sizeof(int), sizeof(int));
-      if (first < 0)
-        first = descriptor;
-      else
-        ::close(descriptor);
+      OpenFile file(descriptor);
+      if (!first) first = std::move(file);
     }
   }
   return first;
@@ -111,7 +110,7 @@ HeardRecord hear_record(int socket) {
   heard.ended = count == 0 || (count < 0 && !heard.nothing);
   heard.text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   if (count < 0) return heard;
-  heard.descriptor = first_descriptor(message);
+  heard.file = first_file(message);
   heard.too_long = (message.msg_flags & MSG_TRUNC) != 0;
   return heard;
 }

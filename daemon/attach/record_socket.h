@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
@@ -21,7 +22,7 @@ std::optional<pid_t> process_behind(int socket);
 // A record as it came. Nothing: there is none yet; `ended`: there will be none.
 struct HeardRecord {
   std::string text = {};
-  int descriptor = -1;  // of the file that came with it, for the caller to close; -1: none
+  OpenFile file = OpenFile();  // that came with it, if one did
   bool ended = false, nothing = false, too_long = false;
 };
 // Does not wait.

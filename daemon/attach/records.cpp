@@ -11,13 +11,18 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kTextLimit = 400;
+// Of one job, and what a trainer holds or used for one job: sums over a run stay below 2^64.
+constexpr std::uint64_t kStepsLimit = UINT64_C(1) << 32, kSamplesLimit = UINT64_C(1) << 40;
 
-// Whole numbers from 0; a number below 0 or with a fraction is an error, and none is `otherwise`.
-Result<std::uint64_t> count_at(const json& object, const char* key, std::uint64_t otherwise) {
+// Whole numbers up to the limit; a number below 0 or with a fraction is an error, and none is
+// `otherwise`.
+Result<std::uint64_t> count_at(const json& object, const char* key, std::uint64_t otherwise,
+                               std::uint64_t limit = UINT64_MAX) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return otherwise;
-  if (const auto* const number = found->get_ptr<const json::number_unsigned_t*>()) return *number;
-  return fail("\"{}\" is not a whole number from 0", key);
+  const auto* const number = found->get_ptr<const json::number_unsigned_t*>();
+  if (number && *number <= limit) return *number;
+  return fail("\"{}\" is not a whole number from 0 to {}", key, limit);
 }
 
 std::optional<double> real_at(const json& object, const char* key) {
@@ -68,7 +73,7 @@ Result<FromTrainer> read_hello(const json& object) {
   Hello hello;
   hello.client = line_at(object, "client");
   TRY(hello.mode, mode_at(object));
-  TRY(hello.samples, count_at(object, "samples", 0));
+  TRY(hello.samples, count_at(object, "samples", 0, kSamplesLimit));
   hello.corrects = flag_at(object, "corrects");
   hello.evaluates = flag_at(object, "evaluates");
   hello.saves = flag_at(object, "saves");
@@ -84,8 +89,8 @@ Result<FromTrainer> read_hello(const json& object) {
 Result<FromTrainer> read_answer(const json& object) {
   TrainerAnswer answer;
   TRY(answer.job, count_at(object, "job", 0));
-  TRY(answer.steps, count_at(object, "steps", 0));
-  TRY(answer.samples, count_at(object, "samples", 0));
+  TRY(answer.steps, count_at(object, "steps", 0, kStepsLimit));
+  TRY(answer.samples, count_at(object, "samples", 0, kSamplesLimit));
   answer.loss = real_at(object, "loss");
   answer.gradient_norm = real_at(object, "gradient_norm");
   answer.learning_rate = real_at(object, "learning_rate");

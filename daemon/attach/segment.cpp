@@ -17,24 +17,9 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x3152524154535453;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 }  // namespace
 
-Result<Segment> Segment::map(int descriptor, std::size_t bytes) {
-  const Descriptor file(descriptor);
+Result<Segment> Segment::map(const OpenFile& file, std::size_t bytes) {
   if (bytes < kSegmentHeaderBytes || bytes > kSegmentBytesLimit)
     return fail("the segment has {} bytes; expected {} to {}", bytes, kSegmentHeaderBytes,
                 kSegmentBytesLimit);

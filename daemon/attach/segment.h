@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
@@ -22,9 +23,9 @@ struct Region {
 
 class Segment {
  public:
-  // Takes the descriptor and closes it. The error says what is wrong: no memory file, not sealed,
-  // of another size, without the magic number.
-  static Result<Segment> map(int descriptor, std::size_t bytes);
+  // The error says what is wrong: no memory file, not sealed, of another size, without the magic
+  // number.
+  static Result<Segment> map(const OpenFile& file, std::size_t bytes);
   Segment(Segment&& other) noexcept;
   Segment& operator=(Segment&&) = delete;
   ~Segment();

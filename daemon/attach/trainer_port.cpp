@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "daemon/attach/record_socket.h"
@@ -19,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// Of those who have not said hello; one more takes the place of the first.
 constexpr std::size_t kVisitorsLimit = 8;
 // For the first record of whoever connects.
 constexpr std::chrono::seconds kHelloPatience{5};
@@ -44,6 +46,26 @@ std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer
     bytes->insert(bytes->end(), tensor.begin(), tensor.end());
   });
   return bytes;
+}
+
+void turn_away(int socket, const std::string& reason) {
+  send_record(socket, write_refusal(reason));
+  ::close(socket);
+}
+
+// Bytes that are two things would change behind the check of one.
+Result<void> check_apart(const Hello& hello) {
+  std::vector<std::pair<std::string_view, Region>> regions = {{"table", hello.table},
+                                                              {"values", hello.values},
+                                                              {"correction", hello.correction},
+                                                              {"gradient", hello.gradient},
+                                                              {"batch", hello.batch}};
+  std::erase_if(regions, [](const auto& item) { return item.second.bytes == 0; });
+  std::ranges::sort(regions, {}, [](const auto& item) { return item.second.offset; });
+  for (std::size_t k = 1; k < regions.size(); ++k)
+    if (regions[k].second.offset - regions[k - 1].second.offset < regions[k - 1].second.bytes)
+      return fail("regions \"{}\" and \"{}\" overlap", regions[k - 1].first, regions[k].first);
+  return {};
 }
 
 }  // namespace
@@ -189,11 +211,12 @@ void TrainerPort::accept_one() {
   const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (socket < 0) return;
   const auto process = process_behind(socket);
-  if (process && visitors_.size() < kVisitorsLimit)
-    return visitors_.push_back({socket, *process, steady_clock::now() + kHelloPatience});
-  send_record(socket, write_refusal(process ? "too many processes try to attach at once"
-                                            : "the trainer runs as another user than the daemon"));
-  ::close(socket);
+  if (!process) return turn_away(socket, "the trainer runs as another user than the daemon");
+  if (visitors_.size() >= kVisitorsLimit) {
+    turn_away(visitors_.front().socket, "too many processes try to attach at once");
+    visitors_.erase(visitors_.begin());
+  }
+  visitors_.push_back({socket, *process, steady_clock::now() + kHelloPatience});
 }
 
 void TrainerPort::look_at_steps() {
@@ -205,8 +228,7 @@ void TrainerPort::drop_late_visitors() {
   const auto at = steady_clock::now();
   std::erase_if(visitors_, [&](const Visitor& visitor) {
     if (at < visitor.until) return false;
-    send_record(visitor.socket, write_refusal("no hello came within 5 s"));
-    ::close(visitor.socket);
+    turn_away(visitor.socket, "no hello came within 5 s");
     return true;
   });
 }
@@ -245,10 +267,9 @@ Result<void> TrainerPort::check_terms(const Hello& hello) const {
   return {};
 }
 
-// The descriptor is the segment's from here on.
 Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
-                                                                   int descriptor) const {
-  TRY(Segment segment, Segment::map(descriptor, hello.segment_bytes));
+                                                                   const OpenFile& file) const {
+  TRY(Segment segment, Segment::map(file, hello.segment_bytes));
   if (hello.table.bytes > kTableBytesLimit)
     return fail("the table has {} bytes; expected at most {}", hello.table.bytes, kTableBytesLimit);
   TRY_DO(segment.check("table", hello.table));
@@ -262,6 +283,7 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
   if (hello.corrects) TRY_DO(check_like_values("correction", hello.correction));
   if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
   if (serves) TRY_DO(segment.check("batch", hello.batch));
+  TRY_DO(check_apart(hello));
   // A copy: what is checked must not change behind the check.
   const std::span<const std::byte> bytes = segment.at(hello.table);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -271,26 +293,20 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
 }
 
 Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
-  int descriptor = heard.descriptor;
-  const auto refuse = [&](std::string reason) {
-    if (descriptor >= 0) ::close(descriptor);
-    return tl::unexpected(Error{std::move(reason)});
-  };
-  if (heard.too_long) return refuse("a record has more than 65536 bytes");
-  auto record = read_record(heard.text);
-  if (!record) return refuse(record.error().text);
-  auto* const hello = std::get_if<Hello>(&*record);
-  if (!hello) return refuse("the first record is not of kind hello");
-  if (descriptor < 0) return refuse("no segment came with hello");
+  if (heard.too_long) return fail("a record has more than 65536 bytes");
+  TRY(FromTrainer record, read_record(heard.text));
+  auto* const hello = std::get_if<Hello>(&record);
+  if (!hello) return fail("the first record is not of kind hello");
+  if (!heard.file) return fail("no segment came with hello");
   {
     const std::lock_guard lock(mutex_);
     if (trainer_)
-      return refuse(fmt::format("{} has a trainer already (process {}); a node has one",
-                                terms_.welcome.node, trainer_->process));
-    if (interrupted_) return refuse("the run is over");
+      return fail("{} has a trainer already (process {}); a node has one", terms_.welcome.node,
+                  trainer_->process);
+    if (interrupted_) return fail("the run is over");
   }
-  if (auto checked = check_terms(*hello); !checked) return refuse(checked.error().text);
-  TRY(auto attached, make_attached(std::move(*hello), descriptor));
+  TRY_DO(check_terms(*hello));
+  TRY(auto attached, make_attached(std::move(*hello), heard.file));
   const std::string schema = attached->table.schema();
   if (!schema_.empty() && schema != schema_)
     return fail("this trainer has another model than the node: {}",
@@ -324,7 +340,7 @@ Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
 
 void TrainerPort::hear_trainer() {
   HeardRecord heard = hear_record(socket_);
-  const auto state = receive_state(std::exchange(heard.descriptor, -1));
+  const auto state = receive_state(std::move(heard.file));
   if (heard.nothing) return;
   if (heard.ended) return lose("its process ended");
   if (heard.too_long) return lose("it sent a record of more than 65536 bytes");
@@ -340,13 +356,10 @@ void TrainerPort::hear_trainer() {
 }
 
 // A file that nobody has asked for is passed over; so is one beside a record of another kind.
-Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(int descriptor) const {
-  if (descriptor < 0) return nullptr;
+Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(OpenFile file) const {
   const std::lock_guard lock(mutex_);
-  if (open_job_ != 0 && open_job_saves_)
-    return TrainerState::receive(descriptor, state_limit(*trainer_));
-  ::close(descriptor);
-  return nullptr;
+  if (!file || open_job_ == 0 || !open_job_saves_) return nullptr;
+  return TrainerState::receive(std::move(file), state_limit(*trainer_));
 }
 
 // An answer to a job that nobody waits for any more is passed over.

@@ -87,14 +87,14 @@ class TrainerPort {
   void hear_visitor(std::size_t place);
   void drop_late_visitors();
   Result<void> let_in(int socket, HeardRecord heard, pid_t process);
-  Result<std::shared_ptr<const Attached>> make_attached(Hello hello, int descriptor) const;
+  Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFile& file) const;
   Result<void> check_terms(const Hello& hello) const;
   void hear_trainer();
   void take(const TrainerAnswer& answer);
   void take(const Metrics& metrics);
   void lose(const std::string& reason);
   void look_at_steps();
-  Result<std::shared_ptr<const TrainerState>> receive_state(int descriptor) const;
+  Result<std::shared_ptr<const TrainerState>> receive_state(OpenFile file) const;
 
   std::string path_;
   int listener_;

@@ -35,6 +35,8 @@ class TrainerClient {
   void send_text(const std::string& text);
   // A record with a memory file of these bytes, sealed or not.
   void send_file(const nlohmann::json& record, const std::string& bytes, bool sealed = true);
+  // A record, perhaps empty, with a descriptor, which stays the caller's.
+  void send_with(const std::string& text, int descriptor);
   // What the file held that came with the last record; empty: none came.
   const std::string& received_file() const { return received_file_; }
   // The next record; null when the other end has closed. Waits for it.
@@ -50,7 +52,6 @@ class TrainerClient {
 
  private:
   std::span<double> region(const daemon::Region& region);
-  void send_with(const std::string& text, int descriptor);
 
   TrainerPlan plan_;
   std::string received_file_;

@@ -1,6 +1,7 @@
 #include "daemon/attach/trainer_port.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,7 +10,9 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "daemon/process/descriptors.h"
 #include "tests/daemon/trainer_client.h"
 
 using namespace starling;
@@ -149,6 +152,57 @@ TEST_CASE_FIXTURE(Fixture, "A segment that lies is refused") {
       CAPTURE(region);
       CHECK(answer({.hello = {{region, place}}})["kind"] == "refused");
     }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "Regions of a segment that overlap are refused") {
+  const json table = {{"offset", 64}, {"bytes", 64}};  // where the table of the plan begins
+  for (const char* region : {"correction", "gradient", "batch"}) {
+    json place = table;
+    if (std::string_view(region) != "batch") place["bytes"] = 4 * sizeof(double);
+    CHECK(has(refusal({.hello = {{region, place}}}),
+              fmt::format("regions \"table\" and \"{}\" overlap", region)));
+  }
+  CHECK(has(refusal({.hello = {{"values", {{"offset", 64}, {"bytes", 32}}}}}), "overlap"));
+  CHECK(answer({})["kind"] == "welcome");
+}
+
+TEST_CASE_FIXTURE(Fixture, "A file that nobody wants is closed whatever it came with") {
+  const std::size_t before = count_descriptors().used;
+  for (const char* text : {"", "no JSON", R"({"kind":"log","metrics":{}})"})
+    for (int k = 0; k < 10; ++k) {
+      TrainerClient client(path, {});
+      client.send_with(text, STDERR_FILENO);
+      while (!client.receive().is_null()) {
+      }
+    }
+  TrainerClient client(path, {});
+  client.say_hello();
+  CHECK(client.receive()["kind"] == "welcome");
+  for (int k = 0; k < 20; ++k) client.send_with(R"({"kind":"log","metrics":{}})", STDERR_FILENO);
+  client.send_with("", STDERR_FILENO);
+  while (!client.receive().is_null()) {
+  }
+  // What the port and the client are about to close may still be there.
+  CHECK(count_descriptors().used < before + 8);
+}
+
+TEST_CASE_FIXTURE(Fixture, "Visitors that say nothing do not keep a trainer out") {
+  std::vector<std::unique_ptr<TrainerClient>> silent;
+  for (int k = 0; k < 20; ++k)
+    silent.push_back(std::make_unique<TrainerClient>(path, TrainerPlan{}));
+  CHECK(answer({})["kind"] == "welcome");
+  CHECK(has(silent.front()->receive().value("reason", ""), "too many processes"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "A trainer that counts what nobody can count is refused") {
+  CHECK(has(refusal({.hello = {{"samples", UINT64_MAX}}}), "\"samples\""));
+  for (const char* key : {"steps", "samples"}) {
+    TrainerClient client(path, {});
+    client.say_hello();
+    CHECK(client.receive()["kind"] == "welcome");
+    client.send({{"kind", "done"}, {"job", 1}, {key, 1ULL << 63}});
+    CHECK(has(client.receive().value("reason", ""), key));
   }
 }
 
