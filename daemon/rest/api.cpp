@@ -61,8 +61,11 @@ bool is_json(std::string_view content_type) {
   return trim(content_type.substr(0, content_type.find(';'))) == "application/json";
 }
 
-// Whether a browser asks on behalf of a page that is not ours. Others send no Origin.
+// Whether a browser asks on behalf of a page that is not ours. Others send neither field; of a page
+// that hides its origin a browser sends the second alone.
 bool is_foreign(const HttpRequest& request) {
+  const std::string& site = request.sec_fetch_site;
+  if (!site.empty() && site != "same-origin" && site != "none") return true;
   return !request.origin.empty() && !request.origin.ends_with("://" + request.host);
 }
 
@@ -163,7 +166,8 @@ class Api {
     const bool changes = route.access == Access::changes;
     if (changes && is_foreign(request))
       return error_response(403, "foreign_origin",
-                            fmt::format("pages of {} may not change this node", request.origin));
+                            fmt::format("pages of {} may not change this node",
+                                        request.origin.empty() ? "another site" : request.origin));
     const bool guarded = changes || (route.access == Access::reads && options_.guard_reads);
     if (!guarded || !options_.token) return std::nullopt;
     if (same_secret(request.authorization, "Bearer " + *options_.token)) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace starling::daemon {
 namespace {
@@ -14,11 +15,20 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-// "[::1]:80" -> "::1", "name:80" -> "name"; an address of IPv6 in its one spelling.
-std::string host_of(std::string_view field) {
-  if (!field.starts_with('[')) return small_letters(field.substr(0, field.find(':')));
-  const std::string_view inner = field.substr(1, field.find(']') - 1);
-  return parse_host(inner).value_or(small_letters(inner));
+// "[::1]:80" -> "::1", "name:80" -> "name"; an address of IPv6 in its one spelling. Nothing where
+// it is neither, such as "name:80@other".
+std::optional<std::string> host_of(std::string_view field) {
+  const bool has_brackets = field.starts_with('[');
+  const std::size_t end = std::min(field.find(has_brackets ? ']' : ':'), field.size());
+  if (has_brackets && end == field.size()) return std::nullopt;
+  const std::string_view host = has_brackets ? field.substr(1, end - 1) : field.substr(0, end);
+  const std::string_view port = field.substr(end + (has_brackets ? 1 : 0));
+  const bool is_port =
+      port.empty() || (port.front() == ':' && std::ranges::all_of(port.substr(1), [](char c) {
+                         return c >= '0' && c <= '9';
+                       }));
+  if (!is_port || host.empty()) return std::nullopt;
+  return has_brackets ? parse_host(host).value_or(small_letters(host)) : small_letters(host);
 }
 
 bool is_address(const std::string& host) {
@@ -37,10 +47,11 @@ HostList::HostList(const Endpoint& bind, std::vector<std::string> extra)
 }
 
 bool HostList::allows(std::string_view field) const {
-  const std::string host = host_of(field);
-  if (std::ranges::find(names_, host) != names_.end()) return true;
+  const auto host = host_of(field);
+  if (!host) return false;
+  if (std::ranges::find(names_, *host) != names_.end()) return true;
   // 127.evil.example starts like a loopback address and is none.
-  return is_address(host) && (any_address_ || is_loopback({.host = host}));
+  return is_address(*host) && (any_address_ || is_loopback({.host = *host}));
 }
 
 }  // namespace starling::daemon

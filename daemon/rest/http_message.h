@@ -19,7 +19,7 @@ struct HttpRequest {
   std::string body = {};
   // Fields of the head, empty when absent.
   std::string host = {}, origin = {}, content_type = {}, authorization = {};
-  std::string accept = {}, last_event_id = {}, if_none_match = {};
+  std::string accept = {}, last_event_id = {}, if_none_match = {}, sec_fetch_site = {};
 };
 
 // What there is to send now, empty for nothing yet. Called in the thread of the server, again and

@@ -34,6 +34,7 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 constexpr auto kLingerDeadline = 1s;
 // A client that goes on sending after its answer is read at most this fast, so that 300 MB from it
@@ -54,24 +55,21 @@ using WireRequest = http::request<http::string_body>;
 using WireBody = http::span_body<const char>;  // a view of what the session holds
 using WireResponse = http::response<WireBody>;
 
-std::string text(beast::string_view view) {
-  return {view.data(), view.size()};
-}
-
 HttpRequest from_wire(WireRequest&& wire) {
-  const std::string target = text(wire.target());
+  const std::string target = std::string(wire.target());
   const std::size_t mark = std::min(target.find('?'), target.size());
-  return {.method = wire.method() == http::verb::head ? "GET" : text(wire.method_string()),
+  return {.method = wire.method() == http::verb::head ? "GET" : std::string(wire.method_string()),
           .target = target.substr(0, mark),
           .query = mark < target.size() ? target.substr(mark + 1) : "",
           .body = std::move(wire.body()),
-          .host = text(wire[http::field::host]),
-          .origin = text(wire[http::field::origin]),
-          .content_type = text(wire[http::field::content_type]),
-          .authorization = text(wire[http::field::authorization]),
-          .accept = text(wire[http::field::accept]),
-          .last_event_id = text(wire["Last-Event-ID"]),
-          .if_none_match = text(wire[http::field::if_none_match])};
+          .host = std::string(wire[http::field::host]),
+          .origin = std::string(wire[http::field::origin]),
+          .content_type = std::string(wire[http::field::content_type]),
+          .authorization = std::string(wire[http::field::authorization]),
+          .accept = std::string(wire[http::field::accept]),
+          .last_event_id = std::string(wire["Last-Event-ID"]),
+          .if_none_match = std::string(wire[http::field::if_none_match]),
+          .sec_fetch_site = std::string(wire["Sec-Fetch-Site"])};
 }
 
 struct Framing {
@@ -112,21 +110,13 @@ std::optional<HttpResponse> complaint(error_code error) {
   return error_response(400, "malformed", fmt::format("not HTTP: {}", error.message()));
 }
 
-Result<tcp::endpoint> resolve(asio::io_context& io, const Endpoint& bind) {
+Result<void> listen(tcp::acceptor& acceptor, const Endpoint& bind) {
   error_code error;
-  const auto address = asio::ip::make_address(bind.host, error);
-  if (!error) return tcp::endpoint(address, bind.port);
-  const auto found = tcp::resolver(io).resolve(bind.host, std::to_string(bind.port), error);
-  if (error) return fail("{}", error.message());
-  return found.begin()->endpoint();
-}
-
-Result<void> listen(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
-  error_code error;
+  const tcp::endpoint endpoint(asio::ip::make_address(bind.host, error), bind.port);
   const auto attempt = [&error](auto&& step) {
     if (!error) step();
   };
-  acceptor.open(endpoint.protocol(), error);
+  attempt([&] { acceptor.open(endpoint.protocol(), error); });
   // [::] takes connections of IPv4 too, whatever the system's default is.
   if (endpoint.address().is_v6() && endpoint.address().is_unspecified())
     attempt([&] { acceptor.set_option(asio::ip::v6_only(false), error); });
@@ -160,7 +150,9 @@ class HttpServer::Impl {
 
   void accept();
   void admit(tcp::socket socket);
-  void make_place();
+  bool has_room(std::size_t bytes);
+  // Closes the first of which that is true; false where it is true of none.
+  bool evict(const std::function<bool(const Session&)>& is_so);
   HttpResponse handle(const HttpRequest& request);
   template <class Answer>
   static HttpResponse answer(Answer answer);
@@ -172,7 +164,7 @@ class HttpServer::Impl {
   HttpOptions options_;
   HostList hosts_;
   Endpoint endpoint_;
-  Sessions sessions_;  // those whose request was begun longest ago first
+  Sessions sessions_;  // those whose client was waited for, or took bytes, longest ago first
   // What nobody looks at, of all sessions.
   std::vector<char> discarded_ = std::vector<char>(kDiscardBytes);
   std::size_t unsent_bytes_ = 0;
@@ -202,7 +194,11 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     place_ = place;
     read();
   }
-  bool is_incomplete() const { return incomplete_; }
+  // For bytes from it, or for it to read.
+  bool waits_for_client() const { return waits_for_client_; }
+  bool is_stalled() const {
+    return unsent_bytes_ > 0 && Clock::now() - waits_since_ > server_.options_.patience;
+  }
 
   // Leaves the list of the server.
   void close() {
@@ -216,10 +212,15 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
  private:
+  void wait_for_client() {
+    server_.sessions_.splice(server_.sessions_.end(), server_.sessions_, place_);
+    waits_for_client_ = true;
+    waits_since_ = Clock::now();
+  }
+
   void read() {
     later_look_ = kFirstLook;
-    server_.sessions_.splice(server_.sessions_.end(), server_.sessions_, place_);
-    incomplete_ = true;
+    wait_for_client();
     parser_.emplace();
     parser_->header_limit(kHttpHeaderBytesLimit);
     parser_->body_limit(kHttpBodyBytesLimit);
@@ -231,14 +232,15 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   }
 
   void on_read(error_code error) {
-    incomplete_ = false;
+    waits_for_client_ = false;
     if (error) return refuse(error);
     ++server_.requests_;
     WireRequest wire = parser_->release();
     const Framing framing{.keep_alive = wire.keep_alive(),
                           .head = wire.method() == http::verb::head};
-    const bool has_host = wire.count(http::field::host) == 1 || wire.version() < 11;
-    if (has_host)
+    const std::size_t hosts = wire.count(http::field::host);
+    const bool has_host = hosts == 1 && !wire[http::field::host].empty();
+    if (has_host || (hosts == 0 && wire.version() < 11))
       return respond(server_.answer([&] { return server_.handle(from_wire(std::move(wire))); }),
                      framing);
     ++server_.malformed_;
@@ -282,24 +284,30 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
 
   void write(HttpResponse&& response, Framing framing) {
     const std::size_t bytes = response.content().size();
-    if (bytes > kHttpBodyBytesLimit && server_.unsent_bytes_ > 0 &&
-        server_.unsent_bytes_ + bytes > kHttpUnsentBytesLimit)
+    if (bytes > kHttpBodyBytesLimit && !server_.has_room(bytes))
       response = error_response(503, "busy", "too many large answers are under way; try again");
     unsent_bytes_ = response.content().size();
     server_.unsent_bytes_ += unsent_bytes_;
     prepare(std::move(response), framing);
     stream_.expires_after(server_.options_.write_deadline);
+    write_some(framing);
+  }
+
+  // In parts, so that a client that takes none is told from one that is slow.
+  void write_some(Framing framing) {
+    wait_for_client();
     const auto done = [self = shared_from_this(), framing](error_code error, std::size_t) {
       if (self->closed_) return;
       if (error) return self->close();
+      const bool is_whole =
+          framing.head ? self->serializer_->is_header_done() : self->serializer_->is_done();
+      if (!is_whole) return self->write_some(framing);
       self->settle();
       framing.keep_alive ? self->read() : self->linger();
     };
     // With the head alone the body's length stays what it was measured to be.
-    if (framing.head)
-      http::async_write_header(stream_, *serializer_, done);
-    else
-      http::async_write(stream_, *serializer_, done);
+    serializer_->split(framing.head);
+    http::async_write_some(stream_, *serializer_, done);
   }
 
   void prepare(HttpResponse&& response, Framing framing) {
@@ -319,6 +327,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   auto sent() {
     return [self = shared_from_this()](error_code error, std::size_t) {
       if (self->closed_) return;
+      self->waits_for_client_ = false;
       error ? self->close() : self->send_more();
     };
   }
@@ -328,6 +337,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     ++server_.streams_;
     source_ = response.stream;
     prepare(std::move(response), {});
+    wait_for_client();
     stream_.expires_after(server_.options_.write_deadline);
     http::async_write_header(stream_, *serializer_, sent());
   }
@@ -337,6 +347,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     if (more_.empty() && ++looks_ < kStreamLooks) return look_later();
     if (more_.empty()) more_ = kStreamComment;
     looks_ = 0;
+    wait_for_client();
     stream_.expires_after(server_.options_.write_deadline);
     asio::async_write(stream_, asio::buffer(more_), sent());
   }
@@ -353,7 +364,7 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void linger() {
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-    incomplete_ = true;
+    wait_for_client();
     stream_.expires_after(kLingerDeadline);
     discard();
   }
@@ -388,7 +399,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   int looks_ = 0;
   Sessions::iterator place_;
   std::size_t unsent_bytes_ = 0;  // of response_
-  bool incomplete_ = true;
+  bool waits_for_client_ = true;
+  Clock::time_point waits_since_{};
   bool closed_ = false;
 };
 
@@ -398,8 +410,7 @@ HttpServer::Impl::~Impl() {
 }
 
 Result<void> HttpServer::Impl::start(const Endpoint& bind) {
-  TRY(const tcp::endpoint wanted, resolve(io_, bind));
-  TRY_DO(listen(acceptor_, wanted));
+  TRY_DO(listen(acceptor_, bind));
   endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
   accept();
   thread_ = quiet_thread([this] { io_.run(); });
@@ -419,32 +430,39 @@ void HttpServer::Impl::accept() {
 }
 
 void HttpServer::Impl::admit(tcp::socket socket) {
-  if (sessions_.size() >= options_.connections_limit) make_place();
+  if (sessions_.size() >= options_.connections_limit && !evict(&Session::waits_for_client))
+    evict([](const Session&) { return true; });
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   sessions_.push_back(std::make_shared<Session>(*this, std::move(socket)));
   sessions_.back()->start(std::prev(sessions_.end()));
 }
 
-void HttpServer::Impl::make_place() {
-  const auto incomplete = std::ranges::find_if(
-      sessions_, &Session::is_incomplete, [](const auto& session) -> auto& { return *session; });
-  const auto session = incomplete == sessions_.end() ? sessions_.front() : *incomplete;
+bool HttpServer::Impl::evict(const std::function<bool(const Session&)>& is_so) {
+  const auto found =
+      std::ranges::find_if(sessions_, [&](const auto& session) { return is_so(*session); });
+  if (found == sessions_.end()) return false;
   ++evicted_;
-  session->close();
+  std::shared_ptr(*found)->close();
+  return true;
+}
+
+// Clients that take nothing make room for what another one asks for.
+bool HttpServer::Impl::has_room(std::size_t bytes) {
+  while (unsent_bytes_ > 0 && unsent_bytes_ + bytes > kHttpUnsentBytesLimit)
+    if (!evict(&Session::is_stalled)) return false;
+  return true;
 }
 
 HttpResponse HttpServer::Impl::handle(const HttpRequest& request) {
   // Only HTTP/1.0 comes without a Host, and no browser speaks that.
-  if (!request.host.empty() && !hosts_.allows(request.host)) {
-    ++refused_hosts_;
-    return error_response(
-        403, "host_not_allowed",
-        fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
-                    "http.allowed-hosts",
-                    request.host, to_string(endpoint_)));
-  }
-  return handler_(request);
+  if (request.host.empty() || hosts_.allows(request.host)) return handler_(request);
+  ++refused_hosts_;
+  return error_response(
+      403, "host_not_allowed",
+      fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
+                  "http.allowed-hosts",
+                  request.host, to_string(endpoint_)));
 }
 
 HttpCounters HttpServer::Impl::counters() const {

@@ -17,9 +17,9 @@ namespace starling::daemon {
 
 inline constexpr std::size_t kHttpHeaderBytesLimit = 8 * 1024;  // above: 431
 inline constexpr std::size_t kHttpBodyBytesLimit = 64 * 1024;   // above: 413
-// Of all responses under way together; above, a response larger than kHttpBodyBytesLimit becomes a
-// 503, so that clients who ask for much and read nothing cannot fill the memory. Larger ones go out
-// one at a time.
+// Of all responses under way together; above, a response larger than kHttpBodyBytesLimit takes the
+// place of those whose clients read nothing, or becomes a 503, so that clients who ask for much and
+// read nothing cannot fill the memory. Larger ones go out one at a time.
 inline constexpr std::size_t kHttpUnsentBytesLimit = 64 * 1024 * 1024;
 
 inline constexpr std::size_t kHttpStreamsLimit = 32;  // without an end; above: 503
@@ -29,7 +29,11 @@ struct HttpOptions {
   // the idle time of a kept connection counts too: a slow client is closed, whatever it does.
   std::chrono::milliseconds read_deadline{5'000};
   std::chrono::milliseconds write_deadline{30'000};  // for a whole response
-  // One more takes the place of the one that has been waited for longest.
+  // With a client that takes nothing of a response, while another one waits for room. Longer:
+  // clients who ask for much and read nothing shut others out. Shorter: slow ones are closed.
+  std::chrono::milliseconds patience{2'000};
+  // One more takes the place of the one whose client was waited for longest: for the rest of its
+  // request, or to take some of its answer.
   std::size_t connections_limit = 256;
   // Names a client may use in Host besides those that HostList knows; any other gets 403.
   std::vector<std::string> hosts = {};
@@ -47,7 +51,7 @@ class HttpServer {
  public:
   // `handler` is called in the thread of the server, one request after another; it answers at once,
   // if need be with HttpResponse::later.
-  // Port 0 takes any free one. The error names listen.http and the address.
+  // Port 0 takes any free one; the host is an address. The error names listen.http and the address.
   static Result<std::unique_ptr<HttpServer>> start(const Endpoint& bind, Handler handler,
                                                    HttpOptions options = {});
   // Closes all connections and joins the thread.

@@ -273,6 +273,17 @@ TEST_CASE_FIXTURE(Fixture, "A page of another site cannot change the node") {
   CHECK(api(request).status == 403);
   request.origin = "http://127.0.0.1:7680";
   CHECK(api(request).status == 202);
+  for (const char* origin : {"", "http://127.0.0.1:7680"}) {
+    request.origin = origin;
+    for (const char* site : {"cross-site", "same-site"}) {
+      request.sec_fetch_site = site;
+      CHECK(api(request).status == 403);
+    }
+    for (const char* site : {"same-origin", "none"}) {
+      request.sec_fetch_site = site;
+      CHECK(api(request).status == 202);
+    }
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "A token guards changes and reading where asked for") {

@@ -10,8 +10,10 @@ TEST_CASE("A loopback server answers to loopback names only") {
   for (const char* field :
        {"localhost", "LocalHost:7680", "127.0.0.1:1", "127.0.0.2", "[::1]:7680"})
     CHECK(hosts.allows(field));
-  for (const char* field : {"evil.example", "127.evil.example", "localhost.evil.example:7680",
-                            "10.0.0.1", "[fe80::1]", "[", "[]", "", ":", "127.0.0.1.evil"})
+  for (const char* field :
+       {"evil.example", "127.evil.example", "localhost.evil.example:7680", "10.0.0.1", "[fe80::1]",
+        "[", "[]", "", ":", "127.0.0.1.evil", "127.0.0.1:80@evil.example", "me@127.0.0.1",
+        "localhost:80:80", "[::1]evil.example", "[::1]:x", ":7680"})
     CHECK_FALSE(hosts.allows(field));
 }
 
