@@ -21,6 +21,7 @@
 #include "daemon/cli/external_run.h"
 #include "daemon/cli/setting_sources.h"
 #include "daemon/cli/sites.h"
+#include "daemon/cli/token_file.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/descriptors.h"
@@ -83,9 +84,7 @@ Result<std::optional<std::string>> read_token(const std::string& path) {
   if ((info.st_mode & 077) != 0)
     return fail("http.token-file = \"{}\": has mode {:o}; others must not read it: chmod 600", path,
                 info.st_mode & 0777);
-  std::ifstream stream(path);
-  std::string token;
-  std::getline(stream, token);
+  std::string token = token_in(path);
   if (token.empty()) return fail("http.token-file = \"{}\": holds no token", path);
   return token;
 }

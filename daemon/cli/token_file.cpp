@@ -2,12 +2,20 @@
 
 #include <fstream>
 
+#include "base/text.h"
+
 namespace starling::daemon {
 
-Result<std::string> read_token_file(const std::string& path) {
+std::string token_in(const std::string& path) {
   std::ifstream stream(path);
-  std::string token;
-  if (!std::getline(stream, token) || token.empty())
+  std::string line;
+  std::getline(stream, line);
+  return std::string(trim(line));
+}
+
+Result<std::string> read_token_file(const std::string& path) {
+  std::string token = token_in(path);
+  if (token.empty())
     return fail("--token-file {}: expected a file with a token in its first line", path);
   return token;
 }

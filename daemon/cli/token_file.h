@@ -1,4 +1,4 @@
-// The file that --token-file names.
+// The files that --token-file and http.token-file name.
 #pragma once
 
 #include <string>
@@ -7,7 +7,10 @@
 
 namespace starling::daemon {
 
-// Its first line: a bearer token for the REST interface of a node.
+// Its first line: a bearer token for the REST interface of a node. Blanks and line ends of any
+// system are not part of it. Empty: there is none.
+std::string token_in(const std::string& path);
+// The same of --token-file; none is an error that names it.
 Result<std::string> read_token_file(const std::string& path);
 
 }  // namespace starling::daemon
