@@ -1,6 +1,6 @@
-// How long a law is tried: in full where nothing slows it, which is what the preset `release` is for,
-// and in a short form on the same paths of the code under a sanitizer. The short form tries fewer
-// seeds, cases or rounds. A figure that so few rounds cannot show is checked by the full form
+// How long a law is tried: in full where nothing slows it, as in the preset `release`, and in a
+// short form on the same paths of the code under a sanitizer. The short form tries fewer seeds,
+// cases or rounds. A figure that so few rounds cannot show is checked by the full form
 // alone; no bound is wider. TEST_FULL in the environment asks for the full form under a sanitizer,
 // TEST_BRIEF for the short form elsewhere.
 #pragma once
