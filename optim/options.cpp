@@ -120,6 +120,13 @@ Options read_options(Reader& reader, const Format& precision) {
   return options;
 }
 
+std::vector<LocalOptimizerKind> local_optimizers() {
+  std::vector<LocalOptimizerKind> all;
+  for (std::size_t k = 0; k < kLocalOptimizers.size(); ++k)
+    all.push_back(static_cast<LocalOptimizerKind>(k));
+  return all;
+}
+
 bool is_linear(LocalOptimizerKind kind) {
   return kind != LocalOptimizerKind::adam && kind != LocalOptimizerKind::adamw;
 }

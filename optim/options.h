@@ -17,6 +17,8 @@
 namespace starling::optim {
 
 enum class LocalOptimizerKind { sgd, momentum, nesterov, adam, adamw };
+// All of them, in the order in which people see them.
+std::vector<LocalOptimizerKind> local_optimizers();
 // Whether a step is a linear function of the gradients. The mean of such steps is the step for the
 // mean of the gradients; with adam it is not.
 bool is_linear(LocalOptimizerKind kind);

@@ -127,6 +127,13 @@ Vector mean_of_flows(Lockstep& lockstep, const Row& row) {
 
 }  // namespace
 
+TEST_CASE("Every algorithm of the registry is asked by the battery") {
+  for (const optim::AlgorithmRow& algorithm : optim::algorithms()) {
+    CAPTURE(std::string(algorithm.name));
+    CHECK(std::ranges::count(all_rows(), &algorithm, &Row::algorithm) > 0);
+  }
+}
+
 TEST_CASE_TEMPLATE("An exact algorithm ends in the optimum", S, float, double) {
   for_rows(is_exact, [](const Row& row) {
     const double error = error_after<S>(row.rounds, row, Kind::torus);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/legal_ways.h"
 #include "tests/sim/trials.h"
 
 using namespace starling;
@@ -27,69 +28,8 @@ constexpr std::uint64_t kSeeds = 20;
 constexpr std::uint64_t kFewSeeds = 1;  // of each row, where TEST_ALL is not set
 constexpr std::size_t kNodes = 6;
 
-struct Row {
-  std::string name;
-  const AlgorithmRow* algorithm;
-  const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
-  double quorum = 1;
-  Missing missing = Missing::late;
-  Kind kind = Kind::automatic;
-  optim::OuterKind outer = optim::OuterKind::none;
-};
-
-// What daemon/cli/legality.cpp allows, by the rows of the registry: a new algorithm has its
-// histories without being named here.
-std::vector<Row> all_rows() {
-  std::vector<Row> rows;
-  const auto add = [&rows](const AlgorithmRow& algorithm, const gossip::ScheduleRow& schedule,
-                           double quorum = 1, Missing missing = Missing::late,
-                           Kind kind = Kind::automatic) {
-    std::string name = fmt::format("{} {}", algorithm.name, schedule.name);
-    if (quorum < 1) name += fmt::format(" quorum={}", quorum);
-    if (missing != Missing::late) name += fmt::format(" missing={}", gossip::name(missing));
-    if (kind != Kind::automatic) name += fmt::format(" kind={}", topology::to_string(kind));
-    rows.push_back({name, &algorithm, &schedule, quorum, missing, kind});
-  };
-  const auto add_those = [&add](auto applies, const gossip::ScheduleRow& schedule,
-                                double quorum = 1) {
-    for (const AlgorithmRow& row : optim::algorithms())
-      if (applies(row)) add(row, schedule, quorum);
-  };
-  const auto is_pairwise = [](const AlgorithmRow& row) { return row.needs.is_pairwise; };
-  const auto bears_mixed_rounds = [](const AlgorithmRow& row) {
-    return !row.needs.is_pairwise && row.mixed_rounds_instead.empty();
-  };
-  const auto bears_loose = [&](const AlgorithmRow& row) {
-    return bears_mixed_rounds(row) && !row.needs.overlaps;
-  };
-  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
-    if (schedule.is_pairwise)
-      add_those(is_pairwise, schedule);
-    else if (schedule.is_loose)
-      add_those(bears_loose, schedule);
-    else
-      add_those(std::not_fn(is_pairwise), schedule);
-    if (schedule.waits_for_all) add_those(bears_mixed_rounds, schedule, .5);
-  }
-  const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
-  for (const gossip::ScheduleRow& schedule : gossip::schedules())
-    if (!schedule.is_pairwise && !schedule.is_matched) add(dpsgd, schedule, 1, Missing::reuse);
-  const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
-  add(dpsgd, rounds, 1, Missing::self);
-  add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
-  add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
-  for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
-    for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
-      if (schedule.is_pairwise || schedule.is_loose) continue;
-      add(dpsgd, schedule);
-      rows.back().name += fmt::format(" outer={}", optim::name(outer));
-      rows.back().outer = outer;
-    }
-  return rows;
-}
-
 // Steps are so short, and one node so slow, that the schedules differ; all else is as in the soak.
-sim::TrialOptions trial_of(const Row& row, const optim::Options& training) {
+sim::TrialOptions trial_of(const LegalWay& row, const optim::Options& training) {
   sim::TrialOptions trial;
   trial.world = reference_world(kNodes, row.kind, training);
   trial.world.base.schedule = row.schedule;
@@ -114,7 +54,7 @@ sim::Scenario scenario_of(std::uint64_t seed) {
 }
 
 // Half of the hash: a table that a person looks at.
-std::string history(const Row& row, std::uint64_t seed) {
+std::string history(const LegalWay& row, std::uint64_t seed) {
   optim::Options training = fading_training();
   training.algorithm = row.algorithm;
   training.outer = row.outer;
@@ -158,7 +98,7 @@ Table read_table() {
 
 void write_table() {
   std::string text(kHead);
-  for (const Row& row : all_rows()) {
+  for (const LegalWay& row : legal_ways()) {
     text += "\n" + row.name + "\n";
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       text += (seed % 10 == 1 ? "  " : " ") + history(row, seed);
@@ -182,7 +122,7 @@ std::vector<std::uint64_t> seeds_of(std::size_t row) {
 TEST_CASE("Nodes do under chaos what the table of histories says") {
   if (std::getenv("TEST_REWRITE")) return write_table();
   const Table table = read_table();
-  const std::vector<Row> rows = all_rows();
+  const std::vector<LegalWay> rows = legal_ways();
   CHECK(table.size() == rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const auto known = table.find(rows[k].name);
@@ -196,7 +136,7 @@ TEST_CASE("Nodes do under chaos what the table of histories says") {
 }
 
 TEST_CASE("A history depends on what nodes do and not on the numbers of their models") {
-  Row row = all_rows().front();
+  LegalWay row = legal_ways().front();
   const auto run = [&row](double rate, Duration delay) {
     optim::Options training = fading_training();
     training.learning_rate = rate;

@@ -1,0 +1,61 @@
+#include "tests/sim/legal_ways.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace starling::test {
+
+using gossip::Missing, topology::Kind;
+using optim::AlgorithmRow, optim::algorithm_named;
+
+std::vector<LegalWay> legal_ways() {
+  std::vector<LegalWay> rows;
+  const auto add = [&rows](const AlgorithmRow& algorithm, const gossip::ScheduleRow& schedule,
+                           double quorum = 1, Missing missing = Missing::late,
+                           Kind kind = Kind::automatic) {
+    std::string name = fmt::format("{} {}", algorithm.name, schedule.name);
+    if (quorum < 1) name += fmt::format(" quorum={}", quorum);
+    if (missing != Missing::late) name += fmt::format(" missing={}", gossip::name(missing));
+    if (kind != Kind::automatic) name += fmt::format(" kind={}", topology::to_string(kind));
+    rows.push_back({name, &algorithm, &schedule, quorum, missing, kind});
+  };
+  const auto add_those = [&add](auto applies, const gossip::ScheduleRow& schedule,
+                                double quorum = 1) {
+    for (const AlgorithmRow& row : optim::algorithms())
+      if (applies(row)) add(row, schedule, quorum);
+  };
+  const auto is_pairwise = [](const AlgorithmRow& row) { return row.needs.is_pairwise; };
+  const auto bears_mixed_rounds = [](const AlgorithmRow& row) {
+    return !row.needs.is_pairwise && row.mixed_rounds_instead.empty();
+  };
+  const auto bears_loose = [&](const AlgorithmRow& row) {
+    return bears_mixed_rounds(row) && !row.needs.overlaps;
+  };
+  for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+    if (schedule.is_pairwise)
+      add_those(is_pairwise, schedule);
+    else if (schedule.is_loose)
+      add_those(bears_loose, schedule);
+    else
+      add_those(std::not_fn(is_pairwise), schedule);
+    if (schedule.waits_for_all) add_those(bears_mixed_rounds, schedule, .5);
+  }
+  const AlgorithmRow& dpsgd = *algorithm_named("dpsgd");
+  for (const gossip::ScheduleRow& schedule : gossip::schedules())
+    if (!schedule.is_pairwise && !schedule.is_matched) add(dpsgd, schedule, 1, Missing::reuse);
+  const gossip::ScheduleRow& rounds = *gossip::schedule_named("rounds");
+  add(dpsgd, rounds, 1, Missing::self);
+  add(*algorithm_named("dpsgd-pipelined"), rounds, 1, Missing::reuse);
+  add(dpsgd, rounds, 1, Missing::reuse, Kind::exponential);
+  for (const auto outer : {optim::OuterKind::nesterov, optim::OuterKind::slowmo})
+    for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
+      if (schedule.is_pairwise || schedule.is_loose) continue;
+      add(dpsgd, schedule);
+      rows.back().name += fmt::format(" outer={}", optim::name(outer));
+      rows.back().outer = outer;
+    }
+  return rows;
+}
+
+}  // namespace starling::test

@@ -1,0 +1,26 @@
+// Every way in which nodes may average, by the rows of the registries: what daemon/cli/legality.cpp
+// allows. A new algorithm or schedule is among them without being named here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gossip/options.h"
+#include "gossip/schedule.h"
+#include "optim/options.h"
+
+namespace starling::test {
+
+struct LegalWay {
+  std::string name;
+  const optim::AlgorithmRow* algorithm;
+  const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
+  double quorum = 1;
+  gossip::Missing missing = gossip::Missing::late;
+  topology::Kind kind = topology::Kind::automatic;
+  optim::OuterKind outer = optim::OuterKind::none;
+};
+
+std::vector<LegalWay> legal_ways();
+
+}  // namespace starling::test

@@ -1,0 +1,129 @@
+// A walk over the registries: whatever nodes may choose ends where it should, on a network that
+// loses messages and beside a node that is slow. The data of all nodes have one optimum, in which
+// no algorithm has a bias, so that one law holds for every row, and for every row to come.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "optim/codec/format.h"
+#include "tests/lengths.h"
+#include "tests/sim/cluster.h"
+#include "tests/sim/legal_ways.h"
+
+using namespace starling;
+using namespace starling::test;
+using optim::AlgorithmRow, optim::LocalOptimizerKind, optim::OptimizerRule;
+
+namespace {
+
+constexpr std::size_t kNodes = 5;
+constexpr ReferenceShape kOneOptimum{.n = kNodes, .d = 4, .h = 0, .noise = 0};
+
+optim::Options training_of(const AlgorithmRow& algorithm) {
+  optim::Options training = reference_training(0.1);
+  training.algorithm = &algorithm;
+  training.penalty = 0.5;
+  return training;
+}
+
+sim::Options world_of(const LegalWay& way, const optim::Options& training) {
+  sim::Options options = reference_world(kNodes, way.kind, training);
+  options.base.schedule = way.schedule;
+  options.base.quorum = way.quorum;
+  options.base.missing = way.missing;
+  options.base.staleness = 2;
+  options.base.expect = kNodes;
+  options.straggler = 4;
+  options.network.loss = .1;
+  options.network.jitter = 2 * options.compute;
+  return options;
+}
+
+// The largest distance of a node from the optimum.
+double error_of(const Cluster& cluster) {
+  std::vector<std::size_t> all(kNodes);
+  std::iota(all.begin(), all.end(), 0U);
+  const std::vector<double> optimum = reference_optimum(kOneOptimum, all);
+  double most = 0;
+  for (const std::size_t node : all) {
+    const std::vector<double> x = cluster.world.trainer(node).parameters();
+    if (x.empty()) return std::numeric_limits<double>::infinity();  // it has not begun
+    double squared = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) squared += std::pow(x[k] - optimum[k], 2);
+    most = std::max(most, std::sqrt(squared));
+  }
+  return most;
+}
+
+// Whether all nodes come as near within `limit`. In the short form: whether they run soundly.
+void expect_to_end(const LegalWay& way, const optim::Options& training, double accuracy) {
+  CAPTURE(way.name);
+  constexpr Duration kLimit = 300s;
+  Cluster cluster(world_of(way, training), reference_trainers(training, kOneOptimum));
+  cluster.start_all();
+  cluster.world.run_until(Time(2s));
+  while (tries_full() && error_of(cluster) > accuracy && cluster.world.now() < Time(kLimit))
+    cluster.world.run_until(cluster.world.now() + 2s);
+  if (tries_full()) CHECK(error_of(cluster) <= accuracy);
+  for (const sim::Violation& violation : cluster.checker.violations())
+    FAIL_CHECK(sim::to_text(violation, 1));
+}
+
+// The schedule that the algorithm has by default.
+LegalWay usual_way(const AlgorithmRow& algorithm, std::string_view what) {
+  LegalWay way{fmt::format("{} {}", algorithm.name, what), &algorithm};
+  if (algorithm.needs.is_pairwise) way.schedule = gossip::schedule_named("pairwise");
+  return way;
+}
+
+bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
+  if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
+  return rule.allowed == OptimizerRule::Allowed::linear && optim::is_linear(kind);
+}
+
+}  // namespace
+
+TEST_CASE("Every legal way of averaging ends in the optimum that all nodes share") {
+  for (const LegalWay& way : legal_ways()) {
+    optim::Options training = training_of(*way.algorithm);
+    training.outer = way.outer;
+    expect_to_end(way, training, 1e-6);
+  }
+}
+
+TEST_CASE("Every algorithm ends in the optimum that all nodes share by several local steps") {
+  for (const AlgorithmRow& algorithm : optim::algorithms()) {
+    optim::Options training = training_of(algorithm);
+    training.local_steps = 3;
+    expect_to_end(usual_way(algorithm, "three local steps"), training, 1e-6);
+  }
+}
+
+TEST_CASE("Every algorithm ends within the roundings of every format of numbers") {
+  for (const AlgorithmRow& algorithm : optim::algorithms())
+    for (const optim::Format& format : optim::formats()) {
+      optim::Options training = training_of(algorithm);
+      training.codec = &format;
+      const double rounding = format.width >= 8 ? 1e-6 : format.width >= 4 ? 1e-5 : .03;
+      expect_to_end(usual_way(algorithm, format.name), training, rounding);
+    }
+}
+
+// A step of adam is as long as the learning rate, whatever the gradient.
+TEST_CASE("Every algorithm ends in the optimum with every local optimizer that it allows") {
+  for (const AlgorithmRow& algorithm : optim::algorithms())
+    for (const LocalOptimizerKind kind : optim::local_optimizers()) {
+      if (!allows(algorithm.optimizers, kind)) continue;
+      optim::Options training = training_of(algorithm);
+      training.local_optimizer = kind;
+      training.learning_rate = optim::is_linear(kind) ? 0.05 : 0.02;
+      expect_to_end(usual_way(algorithm, optim::name(kind)), training,
+                    optim::is_linear(kind) ? 1e-4 : .05);
+    }
+}
