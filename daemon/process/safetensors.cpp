@@ -80,13 +80,13 @@ Result<PlacedTensor> read_place(const std::string& name, const json& entry, std:
 }
 
 Result<void> check_apart(const std::vector<PlacedTensor>& tensors) {
-  std::vector<const PlacedTensor*> ordered;
+  std::vector<const PlacedTensor*> by_place;
   for (const PlacedTensor& tensor : tensors)
-    if (tensor.bytes > 0) ordered.push_back(&tensor);
-  std::ranges::sort(ordered, {}, &PlacedTensor::begin);
-  for (std::size_t k = 1; k < ordered.size(); ++k)
-    if (ordered[k - 1]->begin + ordered[k - 1]->bytes > ordered[k]->begin)
-      return fail("tensors {} and {} overlap", ordered[k - 1]->name, ordered[k]->name);
+    if (tensor.bytes > 0) by_place.push_back(&tensor);
+  std::ranges::sort(by_place, {}, &PlacedTensor::begin);
+  for (std::size_t k = 1; k < by_place.size(); ++k)
+    if (by_place[k - 1]->begin + by_place[k - 1]->bytes > by_place[k]->begin)
+      return fail("tensors {} and {} overlap", by_place[k - 1]->name, by_place[k]->name);
   return {};
 }
 
