@@ -60,8 +60,10 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
     if (!member) continue;
     Link& link = links_[peer];
     link.wanted = edge;
-    if (link.epoch != 0) continue;
-    link.epoch = ++last_epoch_;
+    // A peer that has not said hello may have started again elsewhere.
+    const bool has_moved = link.peer_incarnation == 0 && link.control != member->control;
+    if (link.epoch != 0 && !has_moved) continue;
+    if (link.epoch == 0) link.epoch = ++last_epoch_;
     link.name = member->name;
     link.control = member->control;
     link.bulk = member->bulk;

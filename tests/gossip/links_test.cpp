@@ -158,3 +158,27 @@ TEST_CASE("Two incarnations of a node give the same edge different epochs") {
   Pair first(1), second(2);
   CHECK(hello(first.say(first.a)).epoch != hello(second.say(second.a)).epoch);
 }
+
+TEST_CASE("A peer that starts again elsewhere before its hello gets the next one there") {
+  Pair pair;
+  pair.say(pair.a);
+  Options options = party_options(2, 2);
+  options.control.port = options.bulk.port = 9000;
+  Party again(options);
+  // Its earlier life is dead, so the new address is believed.
+  const Member before = *pair.b.membership.roster().find(node_id("node-2"));
+  pair.a.membership.receive(pair.now, {}, Gossip{{{before, Liveness::dead, {}}}}, pair.a.outbox);
+  pair.introduce(pair.a, again);
+  pair.want(pair.a);
+  pair.a.said();
+  pair.now += 100ms;
+  const std::vector<Send> said = pair.say(pair.a);
+  REQUIRE(said.size() == 1);
+  CHECK(said.front().to == options.control);
+  pair.introduce(again, pair.a);
+  again.links.open(kSchema);
+  again.links.want(pair.now, {{node_id("node-1")}}, again.membership.roster(), again.outbox);
+  again.said();
+  pair.answer(pair.a, pair.answer(again, said));
+  CHECK(pair.a.links.active(node_id("node-2"))->bulk == options.bulk);
+}
