@@ -48,7 +48,6 @@ STARLING = {
     "diloco": ["--optim.algorithm=dpsgd", "--optim.outer=nesterov", *COMPLETE],
     "kgt": ["--optim.algorithm=kgt", *COMPLETE],
     "kgt, matching": ["--optim.algorithm=kgt", *MATCHING],
-    "ed": ["--optim.algorithm=ed", *COMPLETE],
 }
 
 

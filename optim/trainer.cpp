@@ -282,7 +282,7 @@ class TypedTrainer final : public Trainer {
     done.stats.samples = report.batch_samples * steps;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;
-    done.stats.learning_rate = rate;
+    done.stats.learning_rate = report.learning_rate.value_or(rate);
   }
 
   Options options_;
@@ -291,7 +291,7 @@ class TypedTrainer final : public Trainer {
   std::function<Time()> clock_;
   std::shared_ptr<BufferPool> pool_ = std::make_shared<BufferPool>();
   std::optional<Shard> shard_;  // that was assigned last
-  BufferPool saving_;  // for what is saved, whose size hardly changes
+  BufferPool saving_;           // for what is saved, whose size hardly changes
   std::unique_ptr<Algorithm<S>> algorithm_;
   bool is_founded_ = false;      // on surveys
   bool is_initialized_ = false;  // x is the initial model, or that of another

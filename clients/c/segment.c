@@ -115,17 +115,33 @@ static int lay_out(starling_swarm* swarm, const starling_tensor* tensors, size_t
   return STARLING_OK;
 }
 
+static int is_wide(int type) {
+  return type == STARLING_F64 || type == STARLING_F32;
+}
+
+/* Half precision is too coarse for what a step is corrected by. */
+static int can_shift(const starling_swarm* swarm) {
+  for (size_t k = 0; k < swarm->count; ++k) {
+    const tensor_place* place = &swarm->places[k];
+    if (place->role == STARLING_AVERAGED && !is_wide(place->type)) return 0;
+  }
+  return 1;
+}
+
 /* The places of the regions: a page of its own for each but the table, which follows the header. */
 static void place_regions(starling_swarm* swarm, uint64_t table_bytes) {
   swarm->table.offset = HEADER_BYTES;
   swarm->table.bytes = table_bytes;
   swarm->values.offset = aligned(HEADER_BYTES + table_bytes, PAGE_BYTES);
   uint64_t end = swarm->values.offset + swarm->values.bytes;
-  if (swarm->options.corrects) {
+  swarm->can_shift = can_shift(swarm);
+  if (swarm->options.corrects || swarm->can_shift) {
     swarm->correction.offset = aligned(end, PAGE_BYTES);
     swarm->correction.bytes = swarm->values.bytes;
-    swarm->gradient.offset =
-        aligned(swarm->correction.offset + swarm->correction.bytes, PAGE_BYTES);
+    end = swarm->correction.offset + swarm->correction.bytes;
+  }
+  if (swarm->options.corrects) {
+    swarm->gradient.offset = aligned(end, PAGE_BYTES);
     swarm->gradient.bytes = swarm->values.bytes;
     end = swarm->gradient.offset + swarm->gradient.bytes;
   }
@@ -231,6 +247,25 @@ size_t sl_segment_fault(const starling_swarm* swarm) {
     if (place->role == STARLING_AVERAGED && !is_finite_at(values, place)) return k;
   }
   return swarm->count;
+}
+
+static void add_64(double* values, const double* added, uint64_t count) {
+  for (uint64_t k = 0; k < count; ++k) values[k] += added[k];
+}
+
+static void add_32(float* values, const float* added, uint64_t count) {
+  for (uint64_t k = 0; k < count; ++k) values[k] += added[k];
+}
+
+void sl_segment_shift(starling_swarm* swarm) {
+  for (size_t k = 0; k < swarm->count; ++k) {
+    const tensor_place* place = &swarm->places[k];
+    void* values = swarm->memory + swarm->values.offset + place->offset;
+    const void* added = swarm->memory + swarm->correction.offset + place->offset;
+    if (place->role != STARLING_AVERAGED) continue;
+    if (place->type == STARLING_F64) add_64(values, added, place->count);
+    if (place->type == STARLING_F32) add_32(values, added, place->count);
+  }
 }
 
 void sl_segment_free(starling_swarm* swarm) {

@@ -59,6 +59,10 @@ int starling_create(const starling_options* options, const starling_tensor* tens
     swarm->options.socket = swarm->socket;
     if (swarm->socket == NULL) return sl_fail(swarm, STARLING_SYSTEM, "there is no memory");
   }
+  if (swarm->options.steps < STARLING_ANY_STEPS || swarm->options.steps > STARLING_LINEAR) {
+    return sl_fail(swarm, STARLING_INVALID, "no steps have the number %d", swarm->options.steps);
+  }
+  swarm->learning_rate = swarm->options.learning_rate;
   return sl_segment_make(swarm, tensors, count);
 }
 
@@ -84,19 +88,36 @@ static void add_region(text* record, const char* name, region place) {
               (unsigned long long)place.offset, (unsigned long long)place.bytes);
 }
 
+/* Adds `"name":value` where the value is finite. printf writes a comma in some locales. */
+static void add_number(text* record, const char* name, double value) {
+  if (!isfinite(value)) return;
+  char digits[40];
+  snprintf(digits, sizeof digits, "%.17g", value);
+  char* comma = strchr(digits, ',');
+  if (comma != NULL) *comma = '.';
+  sl_text_add_string(record, name);
+  sl_text_add(record, ":%s", digits);
+}
+
 static int say_hello(starling_swarm* swarm) {
+  static const char* const kSteps[] = {"", "sgd", "linear"};
   text hello = {0};
+  int steps = swarm->options.steps;
   sl_text_add(&hello,
               "{\"kind\":\"hello\",\"version\":%d,\"client\":\"c 0.1\",\"mode\":\"loop\","
-              "\"samples\":%llu,\"corrects\":%s,\"evaluates\":false,\"segment\":%llu",
+              "\"samples\":%llu,\"corrects\":%s,\"shifts\":%s,\"steps\":\"%s\","
+              "\"evaluates\":false,\"segment\":%llu",
               WIRE_VERSION, (unsigned long long)swarm->options.samples,
-              swarm->options.corrects ? "true" : "false", (unsigned long long)swarm->bytes);
+              swarm->options.corrects ? "true" : "false", swarm->can_shift ? "true" : "false",
+              kSteps[steps], (unsigned long long)swarm->bytes);
+  if (swarm->learning_rate > 0 && isfinite(swarm->learning_rate)) {
+    sl_text_add(&hello, ",");
+    add_number(&hello, "learning_rate", swarm->learning_rate);
+  }
   add_region(&hello, "table", swarm->table);
   add_region(&hello, "values", swarm->values);
-  if (swarm->options.corrects) {
-    add_region(&hello, "correction", swarm->correction);
-    add_region(&hello, "gradient", swarm->gradient);
-  }
+  if (swarm->correction.bytes > 0) add_region(&hello, "correction", swarm->correction);
+  if (swarm->gradient.bytes > 0) add_region(&hello, "gradient", swarm->gradient);
   sl_text_add(&hello, "}");
   int code = sl_wire_send(swarm, &hello, 1);
   sl_text_free(&hello);
@@ -120,7 +141,7 @@ static int follow(starling_swarm* swarm) {
   if (is_kind(swarm, "end")) {
     sl_json_string(swarm->record, "reason", swarm->words, sizeof swarm->words);
     swarm->is_over = 1;
-    swarm->corrects = swarm->tracks = 0;
+    swarm->corrects = swarm->shifts = swarm->tracks = 0;
     sl_wire_drop(swarm);
     return STARLING_ENDED;
   }
@@ -129,6 +150,7 @@ static int follow(starling_swarm* swarm) {
   swarm->job = sl_json_count(swarm->record, "job", 0);
   swarm->left = count;
   swarm->corrects = swarm->options.corrects && sl_json_is_true(swarm->record, "corrects");
+  swarm->shifts = swarm->can_shift && sl_json_is_true(swarm->record, "shifts");
   swarm->tracks = swarm->options.corrects && sl_json_is_true(swarm->record, "tracks");
   if (swarm->tracks)
     memset(swarm->memory + swarm->gradient.offset, 0, (size_t)swarm->gradient.bytes);
@@ -201,17 +223,6 @@ static void add_refusal(const starling_swarm* swarm, double loss, text* done) {
   }
 }
 
-/* Adds `"name":value` where the value is finite. printf writes a comma in some locales. */
-static void add_number(text* record, const char* name, double value) {
-  if (!isfinite(value)) return;
-  char digits[40];
-  snprintf(digits, sizeof digits, "%.17g", value);
-  char* comma = strchr(digits, ',');
-  if (comma != NULL) *comma = '.';
-  sl_text_add_string(record, name);
-  sl_text_add(record, ":%s", digits);
-}
-
 static int send_done(starling_swarm* swarm) {
   double loss = swarm->losses > 0 ? swarm->loss_sum / (double)swarm->losses : 0;
   text done = {0};
@@ -267,6 +278,7 @@ int starling_step(starling_swarm* swarm, const starling_report* report) {
   if (report != NULL) take_report(swarm, report);
   ++swarm->status.steps;
   starling_alive(swarm);
+  if (swarm->shifts) sl_segment_shift(swarm);
   if (swarm->left > 1) {
     --swarm->left;
     return STARLING_OK;
@@ -314,7 +326,7 @@ void starling_close(starling_swarm* swarm) {
     sl_text_free(&record);
     sl_wire_drop(swarm);
   }
-  swarm->corrects = 0;
+  swarm->corrects = swarm->shifts = 0;
   if (!swarm->is_over) sl_fail(swarm, STARLING_OK, "closed by the trainer");
   swarm->is_over = 1;
 }

@@ -48,6 +48,13 @@ enum {
   STARLING_LOCAL = 3      /* never read by the daemon */
 };
 
+/* What is known of the steps of a loop. */
+enum {
+  STARLING_ANY_STEPS = 0,
+  STARLING_SGD = 1,   /* x -= rate * gradient */
+  STARLING_LINEAR = 2 /* linear in the gradients, as with a momentum */
+};
+
 typedef struct starling_swarm starling_swarm;
 
 typedef struct {
@@ -67,6 +74,8 @@ typedef struct {
   int corrects; /* not 0: the loop adds starling_correction to gradients, and to starling_gradient
                  */
   int waits;    /* not 0: a daemon that is not there yet, or goes, is waited for and attached to */
+  int steps;    /* what a step of the loop is; algorithms that need to know it refuse others */
+  double learning_rate; /* of the first steps; 0 where it is not told */
 } starling_options;
 
 /* What a step came to. */
@@ -114,8 +123,9 @@ void* starling_gradient(starling_swarm* swarm, size_t index);
  * the run is over already. After STARLING_GONE it may be called again. */
 int starling_attach(starling_swarm* swarm);
 
-/* Counts a step; every H-th call exchanges and waits for the network. `report` may be NULL. Losses
- * are averaged over the round. STARLING_ENDED once the run is over. */
+/* Counts a step; every H-th call exchanges and waits for the network. What the algorithm adds to
+ * the parameters after each step is added here. `report` may be NULL. Losses are averaged over the
+ * round. STARLING_ENDED once the run is over. */
 int starling_step(starling_swarm* swarm, const starling_report* report);
 
 /* Tells the daemon a number by name; "loss", "accuracy" (0 to 1) and "rmse" are taken for

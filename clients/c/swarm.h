@@ -42,8 +42,9 @@ struct starling_swarm {
   int memory_descriptor; /* -1 where there is none */
   region table;
   region values;
-  region correction; /* without bytes where the loop corrects nothing */
-  region gradient;   /* the same */
+  region correction; /* without bytes where nothing can be corrected */
+  region gradient;   /* the same, of gradients */
+  int can_shift;     /* averaged tensors hold numbers that sl_segment_shift can add to */
 
   int connection;        /* -1 where there is none */
   char path[PATH_BYTES]; /* of the socket connected to */
@@ -52,6 +53,7 @@ struct starling_swarm {
   uint64_t job;
   uint64_t left; /* steps until the exchange */
   int corrects;  /* this round */
+  int shifts;    /* the same */
   int tracks;    /* the same */
   double loss_sum;
   uint64_t losses;
@@ -70,6 +72,8 @@ int sl_segment_make(starling_swarm* swarm, const starling_tensor* tensors, size_
 /* The index of the first averaged tensor with a number that is not finite; `count` where there is
  * none. */
 size_t sl_segment_fault(const starling_swarm* swarm);
+/* Adds the region `correction` to the averaged tensors. */
+void sl_segment_shift(starling_swarm* swarm);
 void sl_segment_free(starling_swarm* swarm);
 
 /* Connects to the socket of the options, the environment, or the only one there is. */

@@ -27,7 +27,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
         model_(std::move(model)),
         data_(std::move(data)),
         keepsake_(std::move(keepsake)),
-        share_limit_(share_limit) {
+        share_limit_(share_limit),
+        rate_(options.learning_rate) {
     auto objective = std::make_unique<ExternalObjective<S>>(model_, port, data_);
     objective_ = objective.get();
     by_gradients_ = std::make_unique<optim::LocalLearner<S>>(options, std::move(objective), stream);
@@ -64,18 +65,22 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   // The trainer, greeted.
   std::shared_ptr<const Attached> await(std::chrono::milliseconds patience) {
     auto trainer = port_->await(patience);
-    if (trainer) keepsake_.greet(trainer);
+    if (!trainer || !keepsake_.greet(trainer)) return trainer;
+    rate_ = trainer->hello.learning_rate.value_or(rate_);
     return trainer;
   }
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason);
   optim::Report by_loop(const Attached& trainer, std::span<const S> x,
                         const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
-  // The learning rate of the trainer's steps, as it told last; else that of the run.
-  S rate(const optim::LocalSteps<S>& steps) const {
-    return static_cast<S>(told_rate_ > 0 ? told_rate_ : steps.learning_rate);
-  }
-  bool add_terms(const optim::LocalSteps<S>& steps);
+  // Into correction_: what is added to the gradient of each step, and to the parameters after each.
+  // False: nothing is.
+  bool add_to_gradient(const optim::LocalSteps<S>& steps);
+  bool add_to_step(const optim::LocalSteps<S>& steps, double rate);
+  void clear_statistics();
+  static bool can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
+                       const optim::Moves<S>& to);
+  optim::Report report_of(const TrainerAnswer& answer, std::size_t steps);
   void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to) const;
 
   TrainerPort* port_;
@@ -87,7 +92,10 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   std::unique_ptr<optim::LocalLearner<S>> by_gradients_;
   std::vector<S> correction_;
   double loss_ = std::numeric_limits<double>::quiet_NaN();  // the last; not a number: none yet
-  double told_rate_ = 0;                                    // by the trainer; 0: not yet
+  bool is_loop_ = false;                                    // so was the trainer that was here last
+  // Of the steps of a loop, as it told last; else optim.learning-rate, of whatever schedule: as a
+  // unit of corrections any rate will do that stays and is that of all nodes.
+  double rate_;
   std::uint64_t requests_ = 0;
 };
 
@@ -106,24 +114,26 @@ optim::State<S> ExternalLearner<S>::state(optim::Heir heir) {
   return state;
 }
 
-// The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is
-// subtracted all the same, as on a node without samples.
+// The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is added
+// all the same, as on a node without samples.
 template <class S>
 optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                                        const optim::Moves<S>& to, std::string reason) {
-  const bool moves = steps.goes_on && add_terms(steps);
-  const S factor = moves ? -rate(steps) * static_cast<S>(steps.count) : 0;
+  const double rate = is_loop_ ? rate_ : steps.learning_rate;
+  const bool moves = steps.goes_on && add_to_step(steps, rate);
+  const S count = static_cast<S>(steps.count);
   const std::span<const S> c = correction_;
   std::ranges::fill(to.sum, S{0});
   std::ranges::fill(to.direction, S{0});
   if (!to.direction.empty()) optim::add(steps.added, to.direction);
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
-  if (moves && !to.sum.empty()) optim::axpy(factor, c, to.sum);
-  if (moves && !to.end.empty()) optim::axpy(factor, c, to.end);
+  if (moves && !to.sum.empty()) optim::axpy(count, c, to.sum);
+  if (moves && !to.end.empty()) optim::axpy(count, c, to.end);
   optim::Report report;
   report.loss = loss_;
   report.refusal = std::move(reason);
   report.is_cured_by_rate = false;
+  report.learning_rate = rate;
   return report;
 }
 
@@ -145,41 +155,61 @@ optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::Loc
   return report;
 }
 
-// Into correction_: what is added to the gradient of each step. A correction c of the step itself
-// is one of -c / gamma to the gradient of sgd, gamma being the trainer's. Statistics have no
-// gradient. False: nothing is added.
 template <class S>
-bool ExternalLearner<S>::add_terms(const optim::LocalSteps<S>& steps) {
-  if (steps.linear.empty() && steps.added.empty() && steps.correction.empty()) return false;
+bool ExternalLearner<S>::add_to_gradient(const optim::LocalSteps<S>& steps) {
+  if (steps.linear.empty() && steps.added.empty()) return false;
   correction_.assign(this->dimension(), S{0});
-  const std::span<S> c(correction_);
-  if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, c);
-  optim::add(steps.added, c);
-  for (const optim::Scaled<S>& term : steps.correction)
-    optim::axpy(-term.factor / rate(steps), term.values, c);
-  for (const optim::ParameterBlock& block : model_.statistics)
-    std::ranges::fill(c.subspan(block.offset, block.size()), S{0});
+  if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, std::span<S>(correction_));
+  optim::add(steps.added, std::span<S>(correction_));
+  clear_statistics();
   return true;
+}
+
+template <class S>
+bool ExternalLearner<S>::add_to_step(const optim::LocalSteps<S>& steps, double rate) {
+  if (steps.correction.empty()) return false;
+  correction_.assign(this->dimension(), S{0});
+  for (const optim::Scaled<S>& term : steps.correction)
+    optim::axpy(static_cast<S>(rate) * term.factor, term.values, std::span<S>(correction_));
+  clear_statistics();
+  return true;
+}
+
+// They have no gradient.
+template <class S>
+void ExternalLearner<S>::clear_statistics() {
+  for (const optim::ParameterBlock& block : model_.statistics)
+    std::ranges::fill(std::span(correction_).subspan(block.offset, block.size()), S{0});
+}
+
+// What the check of the trainer's hello should have refused (trainer_terms.h).
+template <class S>
+bool ExternalLearner<S>::can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
+                                  const optim::Moves<S>& to) {
+  const bool corrects = !steps.linear.empty() || !steps.added.empty() || !to.direction.empty();
+  const bool shifts = !steps.correction.empty();
+  if (steps.mu > 0 || steps.is_exact || (corrects && shifts)) return false;
+  return (!corrects || hello.corrects) && (!shifts || hello.shifts);
 }
 
 template <class S>
 optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<const S> x,
                                           const optim::LocalSteps<S>& steps,
                                           const optim::Moves<S>& to) {
-  const bool has_terms = !steps.linear.empty() || !steps.added.empty() || !steps.correction.empty();
-  if (steps.mu > 0 || steps.is_exact ||
-      ((has_terms || !to.direction.empty()) && !trainer.hello.corrects))
+  is_loop_ = true;
+  if (!can_take(trainer.hello, steps, to))
     return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
   const StepRequest request{.count = steps.count,
                             .round = requests_,
                             .learning_rate = steps.learning_rate,
-                            .corrects = add_terms(steps),
+                            .corrects = add_to_gradient(steps),
+                            .shifts = add_to_step(steps, rate_),
                             .tracks = !to.direction.empty(),
                             .place = data_.shard().place,
                             .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
   const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
   write_vector<S>(trainer.table, x, values);
-  if (request.corrects)
+  if (request.corrects || request.shifts)
     write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
   const auto answer = port_->ask(trainer, request);
   if (!answer)
@@ -191,14 +221,19 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
   if (!name.empty())
     return stay(x, steps, to,
                 fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
-  told_rate_ = answer->learning_rate.value_or(0);
+  rate_ = answer->learning_rate.value_or(rate_);
   take(trainer, x, to);
   keepsake_.keep(trainer);
+  return report_of(*answer, steps.count);
+}
+
+template <class S>
+optim::Report ExternalLearner<S>::report_of(const TrainerAnswer& answer, std::size_t steps) {
   optim::Report report;
-  report.loss = loss_ = answer->loss.value_or(std::numeric_limits<double>::quiet_NaN());
-  report.gradient_norm = answer->gradient_norm.value_or(0);
-  report.batch_samples =
-      std::max<std::size_t>(answer->samples / std::max<std::size_t>(steps.count, 1), 1);
+  report.loss = loss_ = answer.loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  report.gradient_norm = answer.gradient_norm.value_or(0);
+  report.batch_samples = std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
+  report.learning_rate = rate_;
   return report;
 }
 

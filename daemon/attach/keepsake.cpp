@@ -22,8 +22,8 @@ std::size_t donor_bytes(const Attached& trainer) {
 
 }  // namespace
 
-void Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
-  if (known_.lock() == trainer) return;
+bool Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
+  if (known_.lock() == trainer) return false;
   known_ = trainer;
   std::span<const std::byte> left(tensors_);
   // The types of another trainer's tensors may be others.
@@ -32,10 +32,11 @@ void Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
       std::ranges::copy(left.first(tensor.size()), tensor.begin());
       left = left.subspan(tensor.size());
     });
-  if (!state_ || !trainer->hello.saves) return;
+  if (!state_ || !trainer->hello.saves) return true;
   const auto answer = port_->ask(*trainer, LoadRequest{state_, is_own_});
   if (answer && !answer->refusal.empty())
     log::warning("the trainer did not take the state that was kept for it: {}", answer->refusal);
+  return true;
 }
 
 void Keepsake::keep(const Attached& trainer) {

@@ -27,8 +27,8 @@ class Keepsake {
   Keepsake(TrainerPort& port, const SavePlan& plan, std::function<Time()> clock)
       : port_(&port), plan_(plan), clock_(std::move(clock)) {}
 
-  // Gives what is kept to a trainer that was not here before. Before it gets a job.
-  void greet(const std::shared_ptr<const Attached>& trainer);
+  // Gives what is kept to a trainer that was not here before. Before it gets a job. False: it was.
+  bool greet(const std::shared_ptr<const Attached>& trainer);
   // After the trainer's answer to a job: keeps its tensors, and has it save its state when that is
   // due.
   void keep(const Attached& trainer);

@@ -63,6 +63,22 @@ Result<TrainerMode> mode_at(const json& object) {
   return fail("\"mode\" is \"{}\"; expected loop or gradients", mode);
 }
 
+// A rate below 0 is none that a step could have.
+std::optional<double> rate_at(const json& object) {
+  const auto rate = real_at(object, "learning_rate");
+  return rate && *rate >= 0 ? rate : std::nullopt;
+}
+
+// Steps of which nothing is said may be of any kind.
+Result<optim::OptimizerRule::Allowed> steps_at(const json& object) {
+  using Allowed = optim::OptimizerRule::Allowed;
+  const std::string steps = line_at(object, "steps");
+  if (steps.empty()) return Allowed::any;
+  if (steps == "sgd") return Allowed::sgd;
+  if (steps == "linear") return Allowed::linear;
+  return fail("\"steps\" is \"{}\"; expected sgd or linear, or nothing", steps);
+}
+
 Result<FromTrainer> read_hello(const json& object) {
   TRY(const std::uint64_t version, count_at(object, "version", 0));
   if (version != kAttachVersion)
@@ -74,7 +90,11 @@ Result<FromTrainer> read_hello(const json& object) {
   hello.client = line_at(object, "client");
   TRY(hello.mode, mode_at(object));
   TRY(hello.samples, count_at(object, "samples", 0, kSamplesLimit));
+  hello.optimizer = line_at(object, "optimizer");
+  TRY(hello.steps, steps_at(object));
+  hello.learning_rate = rate_at(object);
   hello.corrects = flag_at(object, "corrects");
+  hello.shifts = flag_at(object, "shifts");
   hello.evaluates = flag_at(object, "evaluates");
   hello.saves = flag_at(object, "saves");
   TRY(hello.segment_bytes, count_at(object, "segment", 0));
@@ -93,7 +113,7 @@ Result<FromTrainer> read_answer(const json& object) {
   TRY(answer.samples, count_at(object, "samples", 0, kSamplesLimit));
   answer.loss = real_at(object, "loss");
   answer.gradient_norm = real_at(object, "gradient_norm");
-  answer.learning_rate = real_at(object, "learning_rate");
+  answer.learning_rate = rate_at(object);
   answer.accuracy = real_at(object, "accuracy");
   answer.rmse = real_at(object, "rmse");
   answer.refusal = line_at(object, "refusal");
@@ -110,6 +130,7 @@ struct Writer {
             {"round", step.round},
             {"learning_rate", step.learning_rate},
             {"corrects", step.corrects},
+            {"shifts", step.shifts},
             {"tracks", step.tracks},
             {"place", step.place},
             {"nodes", step.nodes}};

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "daemon/attach/segment.h"
 #include "daemon/attach/trainer_state.h"
+#include "optim/algorithms/registry.h"
 
 namespace starling::daemon {
 
@@ -28,9 +29,14 @@ struct Hello {
   std::string client = {};  // printable
   TrainerMode mode = TrainerMode::loop;
   std::uint64_t samples = 0;
-  bool corrects = false;   // adds a correction to its gradients
-  bool evaluates = false;  // answers `evaluate`
-  bool saves = false;      // answers `save` and `load`
+  // What its optimizer is called, printable, and what is known of its steps; for mode loop.
+  std::string optimizer = {};
+  optim::OptimizerRule::Allowed steps = optim::OptimizerRule::Allowed::any;
+  std::optional<double> learning_rate = {};  // of its next step
+  bool corrects = false;                     // adds a correction to its gradients
+  bool shifts = false;                       // adds a correction to its parameters after each step
+  bool evaluates = false;                    // answers `evaluate`
+  bool saves = false;                        // answers `save` and `load`
   std::uint64_t segment_bytes = 0;
   Region table = {}, values = {}, correction = {}, gradient = {}, batch = {};
 };
@@ -67,6 +73,7 @@ struct StepRequest {
   std::uint64_t round = 0;
   double learning_rate = 0;
   bool corrects = false;
+  bool shifts = false;  // a correction is added to the parameters after each step
   bool tracks = false;  // the mean of the gradients, correction included, is wanted
   std::size_t place = 0, nodes = 1;
 };

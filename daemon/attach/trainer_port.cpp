@@ -249,24 +249,6 @@ void TrainerPort::hear_visitor(std::size_t place) {
   ::close(visitor.socket);
 }
 
-Result<void> TrainerPort::check_terms(const Hello& hello) const {
-  if (hello.mode == TrainerMode::gradients && hello.samples == 0)
-    return fail("\"samples\" is 0; a trainer that serves gradients says how many it holds");
-  if (hello.mode == TrainerMode::gradients) return {};
-  const std::string& algorithm = terms_.welcome.algorithm;
-  if (terms_.needs_gradients)
-    return fail(
-        "optim.algorithm = {} solves a problem of its own in each round; the trainer must "
-        "serve gradients, or the run use dpsgd, ed or gt",
-        algorithm);
-  if (terms_.needs_correction && !hello.corrects)
-    return fail(
-        "optim.algorithm = {} adds a correction to the gradients, which this trainer does "
-        "not; let it, or start all nodes with --optim.algorithm=dpsgd",
-        algorithm);
-  return {};
-}
-
 Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
                                                                    const OpenFile& file) const {
   TRY(Segment segment, Segment::map(file, hello.segment_bytes));
@@ -280,7 +262,7 @@ Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
                              what, region.bytes, hello.values.bytes));
   };
   const bool serves = hello.mode == TrainerMode::gradients;
-  if (hello.corrects) TRY_DO(check_like_values("correction", hello.correction));
+  if (hello.corrects || hello.shifts) TRY_DO(check_like_values("correction", hello.correction));
   if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
   if (serves) TRY_DO(segment.check("batch", hello.batch));
   TRY_DO(check_apart(hello));
@@ -305,7 +287,7 @@ Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
                   trainer_->process);
     if (interrupted_) return fail("the run is over");
   }
-  TRY_DO(check_terms(*hello));
+  TRY_DO(check_terms(terms_, *hello));
   TRY(auto attached, make_attached(std::move(*hello), heard.file));
   const std::string schema = attached->table.schema();
   if (!schema_.empty() && schema != schema_)

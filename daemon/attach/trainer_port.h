@@ -21,6 +21,7 @@
 #include "daemon/attach/segment.h"
 #include "daemon/attach/step_watch.h"
 #include "daemon/attach/tensor_table.h"
+#include "daemon/attach/trainer_terms.h"
 #include "daemon/process/trainer_status.h"
 #include "daemon/process/wake.h"
 
@@ -40,13 +41,6 @@ void for_each_donated(const Attached& trainer,
                       const std::function<void(std::span<std::byte>)>& act);
 // The most bytes of a state that this trainer may save: 64 MiB and 16 times its tensors.
 std::size_t state_limit(const Attached& trainer);
-
-// What a trainer is told, and what the run needs of it.
-struct TrainerTerms {
-  Welcome welcome;
-  bool needs_correction = false;  // in mode loop
-  bool needs_gradients = false;   // mode loop will not do
-};
 
 class TrainerPort {
  public:
@@ -88,7 +82,6 @@ class TrainerPort {
   void drop_late_visitors();
   Result<void> let_in(int socket, HeardRecord heard, pid_t process);
   Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFile& file) const;
-  Result<void> check_terms(const Hello& hello) const;
   void hear_trainer();
   void take(const TrainerAnswer& answer);
   void take(const Metrics& metrics);

@@ -49,7 +49,6 @@ bool is_wide(const Config& config) {
 
 TrainerTerms terms_of(const Config& config, const std::string& node) {
   const optim::Options& optim = config.learner.optim;
-  const optim::Needs& needs = optim.algorithm->needs;
   return {.welcome = {.node = node,
                       .algorithm = std::string(optim.algorithm->name),
                       .precision = is_wide(config) ? "f64" : "f32",
@@ -57,9 +56,7 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
                       .batch_size = optim.batch_size,
                       .learning_rate = optim.learning_rate,
                       .seed = optim.seed},
-          .needs_correction =
-              needs.delivery == optim::Delivery::exactly_once || optim.algorithm->name == "qg",
-          .needs_gradients = needs.delivery == optim::Delivery::per_edge};
+          .algorithm = optim.algorithm};
 }
 
 }  // namespace

@@ -27,8 +27,11 @@ class Dpsgd final : public Algorithm<S> {
   std::span<const S> model() const override { return x_.values(); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
-    outer_.begin(x, learning_rate);
-    return learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.end = x});
+    outer_.begin(x);
+    Report report =
+        learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.end = x});
+    outer_.step(report.learning_rate.value_or(learning_rate));
+    return report;
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {

@@ -38,7 +38,7 @@ class ExactDiffusion final : public Algorithm<S> {
     return learner.advance(x,
                            {.count = steps,
                             .learning_rate = learning_rate,
-                            .correction = flows_.scaled(static_cast<S>(learning_rate)),
+                            .correction = flows_.scaled(),
                             .goes_on = true},
                            {.end = x});
   }

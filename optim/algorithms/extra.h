@@ -35,7 +35,7 @@ class Extra final : public Algorithm<S> {
     return learner.advance(x_.values(),
                            {.count = steps,
                             .learning_rate = learning_rate,
-                            .correction = flows_.scaled(static_cast<S>(learning_rate)),
+                            .correction = flows_.scaled(),
                             .goes_on = true},
                            {.sum = u_});
   }

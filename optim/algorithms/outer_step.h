@@ -34,12 +34,13 @@ class OuterStep {
         v_(before_.size()) {}
 
   // A round begins at x.
-  void begin(std::span<const S> x, double learning_rate) {
+  void begin(std::span<const S> x) {
     if (before_.empty()) return;
     std::ranges::copy(x, before_.begin());
-    gamma_ = static_cast<S>(learning_rate);
     has_begun_ = true;
   }
+  // Its local steps were of that learning rate.
+  void step(double learning_rate) { gamma_ = static_cast<S>(learning_rate); }
   // From x~ in x to where the outer step leads. Without a round that has begun x stays, and with
   // slowmo in one whose learning rate is 0, which is no unit.
   void end(std::span<S> x) {

@@ -28,14 +28,15 @@ class QuasiGlobal final : public Algorithm<S> {
   std::span<const S> model() const override { return x_.values(); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     std::ranges::copy(x_.values(), before_.begin());
-    gamma_ = static_cast<S>(learning_rate);
     steps_ = static_cast<S>(steps);
     const Scaled<S> momentum{beta_, m_};
     const std::span<S> x = x_.edit();
-    return learner.advance(
+    Report report = learner.advance(
         x,
         {.count = steps, .learning_rate = learning_rate, .added = {&momentum, 1}, .is_plain = true},
         {.end = x});
+    gamma_ = static_cast<S>(report.learning_rate.value_or(learning_rate));
+    return report;
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {

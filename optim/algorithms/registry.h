@@ -26,6 +26,14 @@ struct OptimizerRule {
   std::string_view instead = {};  // the nearest algorithm that bears every optimizer
 };
 
+// What a training loop outside of this program must do in each of its steps for an algorithm.
+enum class LoopDuty {
+  none,              // any loop will do
+  correct_gradient,  // add LocalSteps::added to the gradient
+  correct_step,      // add LocalSteps::correction to the parameters, after the step
+  serve_gradients,   // a loop will not do: the algorithm takes steps of its own
+};
+
 // What `optim.algorithm = auto` takes an algorithm for.
 struct AutoRule {
   // Of those that the other settings allow, the least rank is taken where data differ by node.
@@ -58,6 +66,7 @@ struct AlgorithmRow {
   // by pairs where this one does not.
   std::string_view counterpart = {};
   OptimizerRule optimizers = {};
+  LoopDuty loop = LoopDuty::none;
   // Not empty: it diverges where vectors of different rounds are averaged, and this is what to take
   // there.
   std::string_view mixed_rounds_instead = {};

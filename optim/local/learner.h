@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,9 +21,10 @@ namespace starling::optim {
 //   g_k = gradient of F(x_k) + <c, x_k> + (mu / 2) ||x_k - v||^2  on a batch
 //   d_k = g_k + added
 //   u_k = the local optimizer's step for d_k, or -gamma d_k where is_plain
-//   x_{k+1} = x_k + u_k + correction ,
-// c being `linear`, v `anchor` and gamma `learning_rate`. Vectors are of the dimension, or empty
-// for zero; they are the caller's, and outlive the call.
+//   x_{k+1} = x_k + u_k + gamma correction ,
+// c being `linear`, v `anchor` and gamma `learning_rate`, or that of the learner's own steps where
+// it sets one (Report::learning_rate). Vectors are of the dimension, or empty for zero; they are
+// the caller's, and outlive the call.
 template <class S>
 struct LocalSteps {
   std::size_t count = 1;
@@ -55,6 +57,8 @@ struct Report {
   // Not empty: a step was refused, the last time for this reason.
   std::string refusal = {};
   bool is_cured_by_rate = true;  // where it was refused: a smaller learning rate may help
+  // Of each of the steps, where it is not that which was asked for.
+  std::optional<double> learning_rate = {};
 };
 
 template <class S>  // float or double

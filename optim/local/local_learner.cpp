@@ -86,7 +86,7 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
     if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
     const bool is_taken = turn(x, steps, to.direction, is_sound);
     if (!is_taken && !steps.goes_on) break;
-    correct(steps.correction);
+    correct(steps);
     x = move(x, k + 1 == steps.count, to);
   }
   if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
@@ -176,12 +176,14 @@ void LocalLearner<S>::take_step(std::span<const S> x, S learning_rate) {
 }
 
 template <class S>
-void LocalLearner<S>::correct(std::span<const Scaled<S>> correction) {
-  if (correction.empty()) return;
+void LocalLearner<S>::correct(const LocalSteps<S>& steps) {
+  if (steps.correction.empty()) return;
   if (factor_ != 1)
     for (S& value : u_) value *= factor_;
   factor_ = 1;
-  add(correction, std::span<S>(u_));
+  const S rate = static_cast<S>(steps.learning_rate);
+  for (const Scaled<S>& term : steps.correction)
+    axpy(rate * term.factor, term.values, std::span<S>(u_));
 }
 
 template <class S>

@@ -60,7 +60,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   // The local optimizer's, in u_, for the d_k that is there.
   void take_step(std::span<const S> x, S learning_rate);
   bool decays_in_step() const { return options_.local_optimizer == LocalOptimizerKind::adamw; }
-  void correct(std::span<const Scaled<S>> correction);
+  void correct(const LocalSteps<S>& steps);
   // Where the step leads from `x`.
   std::span<const S> move(std::span<const S> x, bool is_last, const Moves<S>& to);
 

@@ -54,7 +54,9 @@ class Trainers(unittest.TestCase):
             hello = trainer.hello
             self.assertEqual((hello["client"], hello["mode"], hello["samples"], hello["corrects"]),
                              ("c 0.1", "loop", 12, False))
-            self.assertNotIn("correction", hello)
+            self.assertNotIn("gradient", hello)
+            self.assertEqual((hello["shifts"], hello["steps"]), (True, "linear"))
+            self.assertEqual(hello["learning_rate"], 0.125)
             self.assertEqual([(row["name"], row["shape"], row["dtype"], row["role"])
                               for row in trainer.table],
                              [(W, [2], "f64", "averaged"), ("seen", [], "i64", "donor")])
@@ -94,6 +96,20 @@ class Trainers(unittest.TestCase):
                 self.assertEqual(list(trainer.numbers(W)), expected)
             trainer.end()
         self.trained(script, "corrects")
+
+    def test_a_correction_of_steps_is_added_after_each_step_where_the_daemon_asks(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write(W, [10, -10], "correction")
+            for shifts, expected in ((True, [23, -16]), (False, [25, -14])):
+                trainer.step(2, shifts=shifts)
+                trainer.hear("log")
+                trainer.hear("log")
+                trainer.done()
+                self.assertEqual(list(trainer.numbers(W)), expected)
+            trainer.end()
+        self.trained(script)
 
     def test_the_mean_gradient_is_told_where_the_daemon_asks(self):
         def script(daemon):

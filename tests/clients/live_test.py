@@ -24,6 +24,11 @@ except ImportError:
     print("skipped: python3-numpy is not installed")
     sys.exit(SKIPPED)
 
+try:
+    import torch
+except ImportError:
+    torch = None
+
 import starling  # noqa: E402
 
 PROGRAM = sys.argv[1]
@@ -118,7 +123,8 @@ class LiveTest(unittest.TestCase):
 class Loops(LiveTest):
     def attach(self, name):
         return starling.attach(tensors={"w": numpy.zeros(2)}, corrects=True, wait=True,
-                               socket=self.socket(name), timeout=DEADLINE_S)
+                               steps="sgd", learning_rate=RATE, socket=self.socket(name),
+                               timeout=DEADLINE_S)
 
     def test_two_loops_with_corrected_steps_meet_at_the_minimum_of_their_sum(self):
         settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=300",
@@ -131,6 +137,40 @@ class Loops(LiveTest):
         loops = [Started(loop, *case) for case in zip(("n0", "n1"), TARGETS, CURVATURES)]
         for one in loops:
             numpy.testing.assert_allclose(one.result(), MINIMUM, atol=1e-6)
+
+    @unittest.skipIf(torch is None, "python3-torch is not installed")
+    def test_modules_with_a_momentum_meet_at_the_minimum_of_their_sum(self):
+        settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=120",
+                    "--cluster.expect=4", "--topology.kind=ring", "--cluster.preset=local"]
+        first = self.node("n0", *settings)
+        for name in ("n1", "n2", "n3"):
+            self.node(name, f"--join={first.addresses['control']}", *settings)
+
+        def loop(name, target, curvature):
+            model = torch.nn.Linear(2, 1, bias=False).to(torch.float64)
+            model.weight.data.zero_()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+            swarm = starling.attach(model, optimizer, wait=True, socket=self.socket(name),
+                                    timeout=DEADLINE_S)
+            while swarm.is_running:
+                optimizer.zero_grad()
+                error = model.weight - torch.tensor([target], dtype=torch.float64)
+                (0.5 * curvature * (error ** 2).sum()).backward()
+                optimizer.step()
+                swarm.step()
+            return model.weight.flatten().tolist()
+        loops = [Started(loop, *case)
+                 for case in zip(("n0", "n1", "n2", "n3"), 2 * TARGETS, 2 * CURVATURES)]
+        for one in loops:
+            numpy.testing.assert_allclose(one.result(), MINIMUM, atol=1e-6)
+
+    def test_adam_inside_is_refused_where_the_limit_would_be_biased(self):
+        self.node("n0", "--optim.algorithm=ed", "--stop.rounds=100000000")
+        with self.assertRaises(starling.Refused) as refused:
+            starling.attach(tensors={"w": numpy.zeros(2)}, wait=True, socket=self.socket("n0"),
+                            timeout=DEADLINE_S)
+        self.assertRegex(str(refused.exception), "biased unless each step is linear .* "
+                                                 "does not say what its steps are")
 
     def test_a_loop_outlives_a_daemon_that_is_killed(self):
         settings = ["--optim.local-steps=2", "--stop.rounds=100000000"]

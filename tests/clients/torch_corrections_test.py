@@ -59,6 +59,58 @@ class Corrections(unittest.TestCase):
                     swarm.step()
             self.assertEqual(told, [expected])
 
+    def shifted(self, model, optimizer, steps=2):
+        """The hello, and the weight after steps that are corrected by (10, -10) each."""
+        hellos = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            hellos.append(trainer.hello)
+            trainer.welcome()
+            if trainer.hello["shifts"]:
+                trainer.write("weight", [10, -10], "correction")
+            trainer.step(steps, shifts=trainer.hello["shifts"])
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            for _ in range(steps):
+                take_step(model, optimizer)
+                swarm.step()
+            take_step(model, optimizer)  # after the end, without a correction
+        return hellos[0], model.weight.flatten().tolist()
+
+    def test_a_correction_of_steps_does_not_enter_the_momentum(self):
+        model = linear()
+        hello, weight = self.shifted(model, torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.5))
+        # 1, 1.5 and 1.75 gradients of (1, 3)
+        self.assertEqual(weight, [1 - 4.25 + 20, 2 - 3 * 4.25 - 20])
+        self.assertEqual((hello["steps"], hello["optimizer"], hello["learning_rate"]),
+                         ("linear", "SGD", 1.0))
+
+    def test_the_hello_says_what_is_known_of_the_steps(self):
+        class Own(torch.optim.SGD):
+            """Nobody knows what it does."""
+        for optimizer_of, expected in ((torch.optim.SGD, "sgd"), (torch.optim.Adam, ""), (Own, "")):
+            model = linear()
+            hello, _ = self.shifted(model, optimizer_of(model.parameters(), lr=0.5))
+            self.assertEqual((hello["steps"], hello["optimizer"], hello["learning_rate"]),
+                             (expected, optimizer_of.__name__, 0.5))
+
+    def test_a_model_of_half_precision_says_that_its_steps_are_not_corrected(self):
+        model = linear().to(torch.bfloat16)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        told = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            told.append(trainer.hello["shifts"])
+            one_round(trainer)
+        daemon, swarm = attached(script, model, optimizer)
+        with daemon:
+            swarm.step()
+        self.assertEqual(told, [False])
+
     def test_adam_sees_the_corrected_gradient(self):
         reference = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
         adam = torch.optim.Adam([reference], lr=0.1)

@@ -100,6 +100,8 @@ int main(int count, char** arguments) {
   starling_swarm* swarm = NULL;
   options.size = sizeof options;
   options.samples = 12;
+  options.steps = STARLING_LINEAR;
+  options.learning_rate = 0.125;
   for (k = 1; k < count; ++k) {
     if (strcmp(arguments[k], "refusals") == 0) return print_refusals(), 0;
     options.waits |= strcmp(arguments[k], "waits") == 0;

@@ -219,14 +219,32 @@ TEST_CASE_FIXTURE(Fixture, "What is no hello is refused with its reason") {
 }
 
 TEST_CASE("A run says what it needs of a trainer") {
-  Fixture exact({.welcome = {.node = "n", .algorithm = "ed"}, .needs_correction = true});
-  const std::string refusal = exact.refusal({.hello = {{"corrects", false}}});
-  CHECK(has(refusal, "adds a correction"));
+  const auto run = [](const char* algorithm, double rate = 0.1) {
+    return TrainerTerms{.welcome = {.node = "n", .algorithm = algorithm, .learning_rate = rate},
+                        .algorithm = optim::algorithm_named(algorithm)};
+  };
+  Fixture tracking(run("gt"));
+  const std::string refusal = tracking.refusal({.hello = {{"corrects", false}}});
+  CHECK(has(refusal, "adds a correction to the gradients"));
   CHECK(has(refusal, "--optim.algorithm=dpsgd"));
-  CHECK(exact.answer({})["kind"] == "welcome");
-  Fixture admm({.welcome = {.node = "n", .algorithm = "admm"}, .needs_gradients = true});
+  CHECK(tracking.answer({})["kind"] == "welcome");
+  Fixture admm(run("admm"));
   CHECK(has(admm.refusal({}), "must serve gradients"));
   CHECK(admm.answer({.hello = {{"mode", "gradients"}}})["kind"] == "welcome");
+  Fixture exact(run("ed"));
+  CHECK(has(exact.refusal({}), "adds a correction to the parameters"));
+  CHECK(has(exact.refusal({.hello = {{"shifts", true}}}), "does not say what its steps are"));
+  const json adam = {{"shifts", true}, {"optimizer", "Adam"}};
+  CHECK(has(exact.refusal({.hello = adam}), "steps with Adam"));
+  CHECK(has(exact.refusal({.hello = {{"shifts", true}, {"steps", "odd"}}}), "expected sgd or"));
+  const json linear = {{"shifts", true}, {"steps", "linear"}};
+  CHECK(exact.answer({.hello = linear})["kind"] == "welcome");
+  CHECK(has(Fixture(run("ed", 0)).refusal({.hello = linear}), "neither optim.learning-rate (0)"));
+  Fixture global(run("qg"));
+  CHECK(has(global.refusal({.hello = {{"steps", "linear"}}}), "has a momentum"));
+  CHECK(has(global.refusal({.hello = {{"steps", "sgd"}}}), "does not tell"));
+  const json sgd = {{"steps", "sgd"}, {"learning_rate", 0.5}};
+  CHECK(global.answer({.hello = sgd})["kind"] == "welcome");
 }
 
 TEST_CASE_FIXTURE(Fixture, "A path where something else is stays as it is") {

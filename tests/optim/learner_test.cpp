@@ -77,7 +77,8 @@ class HandLearner final : public Learner<double> {
     for (const auto& [factor, values] : steps.added) d += factor * values[i];
     if (!to.direction.empty()) to.direction[i] += d / static_cast<double>(steps.count);
     double u = -steps.learning_rate * d;
-    for (const auto& [factor, values] : steps.correction) u += factor * values[i];
+    for (const auto& [factor, values] : steps.correction)
+      u += steps.learning_rate * factor * values[i];
     return x + u;
   }
 
@@ -309,18 +310,18 @@ TEST_CASE("The end and the sum and the last direction of the steps belong togeth
         for (std::size_t i = 0; i < 3; ++i) {
           CHECK(direction[i] == doctest::Approx(begin[i] + 0.5 * added[i]));
           if (is_plain || kind == LocalOptimizerKind::sgd)
-            CHECK(end[i] == doctest::Approx(begin[i] - 0.1 * direction[i] + 2 * correction[i]));
+            CHECK(end[i] == doctest::Approx(begin[i] + 0.1 * (2 * correction[i] - direction[i])));
         }
       }
 }
 
 TEST_CASE("A refused step is the last one or counts as none") {
   const Vector correction(3, 0.25);
-  const Scaled<double> owed{1, correction};
+  const Scaled<double> owed{0x1p-30, correction};
   // Of a gradient that is no number, and of a step that the guard does not take.
   for (const Bowl bowl : {Bowl{kNan, 1}, Bowl{1, 1}}) {
     LocalLearner<double> sick = learner(bowl, options_for(*algorithm_named("dpsgd")));
-    LocalSteps<double> steps{.count = 3, .learning_rate = 1e9, .correction = {&owed, 1}};
+    LocalSteps<double> steps{.count = 3, .learning_rate = 0x1p30, .correction = {&owed, 1}};
     const Vector x(3, 0.0);
     Vector end(3, 9.0), sum(3, 9.0);
     CHECK_FALSE(sick.advance(x, steps, {.end = end, .sum = sum}).refusal.empty());
@@ -346,7 +347,7 @@ TEST_CASE("A node without samples moves by terms and corrections alone") {
   CHECK(empty.advance(x, {.learning_rate = 0.5}, {.end = end}).batch_samples == 0);
   CHECK(end == x);
   empty.advance(x, {.learning_rate = 0.5, .correction = {&term, 1}}, {.end = end});
-  CHECK(end == Vector{3, 4, 5});
+  CHECK(end == Vector{2, 3, 4});
   empty.advance(x, {.learning_rate = 0.5, .linear = c}, {.end = end});
   CHECK(end == Vector{0, 1, 2});
   // Its momentum goes on where there is a direction, if only of zero, and rests where there is

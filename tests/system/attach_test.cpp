@@ -70,11 +70,14 @@ class OwnModel {
   std::unique_ptr<optim::Objective<double>> objective_;
 };
 
-// Answers until the run ends, by gradients or by steps of plain sgd with the correction added.
+// Answers until the run ends, by gradients or by steps of plain sgd with the corrections added.
 void train(const std::string& socket, std::size_t node, bool serves_gradients) {
   OwnModel model(node);
   TrainerPlan plan{.numbers = model.dimension()};
-  plan.hello = {{"samples", model.samples()}, {"mode", serves_gradients ? "gradients" : "loop"}};
+  plan.hello = {{"samples", model.samples()},
+                {"mode", serves_gradients ? "gradients" : "loop"},
+                {"shifts", true},
+                {"steps", "sgd"}};
   TrainerClient client(socket, plan);
   model.initialize(client.values());
   std::vector<double> g(model.dimension());
@@ -92,7 +95,8 @@ void train(const std::string& socket, std::size_t node, bool serves_gradients) {
       loss = model.gradient(client.values(), {}, g);
       for (std::size_t k = 0; k < g.size(); ++k) {
         const double c = request["corrects"].get<bool>() ? client.correction()[k] : 0;
-        client.values()[k] -= request["learning_rate"].get<double>() * (g[k] + c);
+        const double shift = request["shifts"].get<bool>() ? client.correction()[k] : 0;
+        client.values()[k] += shift - request["learning_rate"].get<double>() * (g[k] + c);
         client.gradient()[k] += (g[k] + c) / static_cast<double>(count);
       }
     }
@@ -185,13 +189,15 @@ TEST_CASE("A correction fits a trainer whose learning rate is not that of the ru
     if (k > 0) arguments.push_back("--join=" + to_string(nodes[0]->control()));
     nodes.push_back(std::make_unique<Daemon>("node-" + std::to_string(k), arguments));
     ends.push_back(std::async(std::launch::async, [=] {
-      TrainerClient client(socket, {});
+      TrainerPlan plan;
+      plan.hello = {{"shifts", true}, {"steps", "sgd"}, {"learning_rate", kOwnRate}};
+      TrainerClient client(socket, plan);
       client.run([&](const json& request) -> json {
         for (int step = 0; step < request["count"]; ++step)
           for (std::size_t i = 0; i < client.values().size(); ++i) {
-            const double c = request["corrects"].get<bool>() ? client.correction()[i] : 0;
+            const double c = request["shifts"].get<bool>() ? client.correction()[i] : 0;
             double& x = client.values()[i];
-            x -= kOwnRate * (kCurvatures[k] * (x - kTargets[k]) + c);
+            x += c - kOwnRate * kCurvatures[k] * (x - kTargets[k]);
           }
         return {{"loss", 1.0}, {"learning_rate", kOwnRate}};
       });

@@ -11,6 +11,8 @@
 
 #include "starling.h"
 
+#define RATE 0.002
+
 enum { kColumnsLimit = 64, kRowsLimit = 1 << 20, kLineBytes = 4096 };
 
 static double* rows; /* of `columns` numbers each */
@@ -88,7 +90,7 @@ static int train(starling_swarm* swarm, unsigned long alone) {
   for (unsigned long step = 0; code == STARLING_OK; ++step) {
     size_t row = (size_t)((status.place + step * 7919 * status.nodes) % row_count);
     starling_report report = {.size = sizeof report, .samples = 1, .has_loss = 1};
-    report.loss = take_step(swarm, rows + row * columns, 0.002, 1 / (double)status.local_steps);
+    report.loss = take_step(swarm, rows + row * columns, RATE, 1 / (double)status.local_steps);
     if (step % 1000 == 999) starling_log(swarm, "rmse", rmse(w));
     code = alone > 0 ? step + 1 == alone : starling_step(swarm, &report);
   }
@@ -110,6 +112,8 @@ int main(int count, char** arguments) {
   uint64_t shape[] = {columns - 1};
   starling_tensor weight = {.size = sizeof weight, .name = "weight", .rank = 1, .shape = shape};
   starling_options options = {.size = sizeof options, .corrects = 1, .waits = 1};
+  options.steps = STARLING_SGD;
+  options.learning_rate = RATE;
   starling_swarm* swarm = NULL;
   int code = starling_create(&options, &weight, 1, &swarm);
   if (code < 0) fprintf(stderr, "c_linear: %s\n", starling_text(swarm));

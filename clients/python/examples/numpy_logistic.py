@@ -5,7 +5,7 @@
       --trainer "python3 clients/python/examples/numpy_logistic.py"
     numpy_logistic.py --alone 500
 
-A loop without an optimizer of torch adds the correction of exact algorithms by itself.
+A loop without an optimizer of torch corrects its gradients by itself, and says what its steps are.
 """
 import argparse
 import gzip
@@ -57,7 +57,8 @@ def main():
     start = {"weight": numpy.zeros(COLUMNS, dtype="float32"), "bias": numpy.zeros((), "float32")}
 
     swarm = (starling.alone(options.alone, tensors=start) if options.alone
-             else starling.attach(tensors=start, corrects=True, wait=True, timeout=600))
+             else starling.attach(tensors=start, corrects=True, steps="sgd",
+                                  learning_rate=options.rate, wait=True, timeout=600))
     tensors = swarm.tensors  # in the memory shared with the daemon: written to in place
     status = swarm.status
     random = numpy.random.default_rng(status.place)

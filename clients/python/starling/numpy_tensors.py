@@ -31,7 +31,15 @@ class NumpyTensors:
         self.gradients: Dict[str, numpy.ndarray] = {}
         self.copied_bytes = 0
         self.corrects = False
+        self.shifts = False
+        self.learning_rate: Optional[float] = None
         self._tracked_share = 0.0
+
+    def can_shift(self) -> bool:
+        return all(entry.dtype != "f16" for entry in self.entries if entry.role == "averaged")
+
+    def steps(self) -> Optional[str]:
+        return None
 
     def can_correct(self) -> bool:
         return False
@@ -51,9 +59,10 @@ class NumpyTensors:
     def collect(self) -> None:
         """Brings the segment up to date; there is nothing to do for arrays that alias it."""
 
-    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
+    def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
         """Takes what the daemon wrote."""
         self.corrects = corrects
+        self.shifts = shifts
         self._tracked_share = tracked_share
         if tracked_share:
             self.clear_gradients()
@@ -78,6 +87,12 @@ class NumpyTensors:
                 self.gradients[name] += self._tracked_share * gradient
         return gradients
 
+    def shift(self) -> None:
+        """Adds the correction to the parameters, where the daemon asks for it."""
+        if self.shifts:
+            for name, correction in self.corrections.items():
+                self.arrays[name][...] += correction
+
     def batch(self, segment: Segment, count: int) -> Any:
         """The first numbers of the region `batch`, read-only."""
         batch = numpy.frombuffer(segment.memory, dtype="uint32", count=count,
@@ -98,6 +113,8 @@ class NumpyTensors:
 
     def release(self) -> None:
         """The arrays stay what they are."""
+        self.corrects = self.shifts = False
+        self._tracked_share = 0.0
 
     @staticmethod
     def _views(segment: Segment, region: str,

@@ -26,13 +26,13 @@ class Segment:
     `memory` is the mapping of the whole segment. It stays mapped as long as a tensor aliases it.
     """
 
-    def __init__(self, entries: Sequence[Entry], *, corrects: bool = False,
+    def __init__(self, entries: Sequence[Entry], *, corrects: bool = False, shifts: bool = False,
                  gradient: bool = False, batch_limit: int = 0) -> None:
         self.entries = list(entries)
         values_bytes = lay_out(self.entries)
         text = text_of(self.entries)
         sizes = {"table": len(text), "values": values_bytes}
-        if corrects:
+        if corrects or shifts:
             sizes["correction"] = values_bytes
         if corrects or gradient:
             sizes["gradient"] = values_bytes

@@ -23,10 +23,11 @@ def pause(seconds: float) -> None:
 
 
 class Session:
-    """Speaks for one trainer; `before_hello` brings the values in the segment up to date."""
+    """Speaks for one trainer; `before_hello` brings the values in the segment up to date, and gives
+    the fields of hello that may have changed."""
 
     def __init__(self, segment: Segment, hello: Dict[str, Any], *, socket: Optional[str],
-                 wait: bool, before_hello: Callable[[], None]) -> None:
+                 wait: bool, before_hello: Callable[[], Optional[Dict[str, Any]]]) -> None:
         self.segment = segment
         self.welcome: Record = {}
         self._hello = {"kind": "hello", "version": VERSION, "client": CLIENT,
@@ -103,7 +104,7 @@ class Session:
     def _attach(self, deadline: Deadline) -> Record:
         connection = Connection(find_socket(self._socket), deadline)
         self._connection = connection
-        self._before_hello()
+        self._hello.update(self._before_hello() or {})
         connection.send(self._hello, self.segment.descriptor)
         self.welcome = self._receive(deadline)
         if self.welcome["kind"] != "welcome":

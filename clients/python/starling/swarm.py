@@ -56,6 +56,7 @@ class Swarm:
         self._steps += 1
         self._progress[0] = self._steps if progress is None else progress
         self._left -= 1
+        self._tensors.shift()
         if self._left > 0:
             return True
         return self._exchange()
@@ -105,6 +106,16 @@ class Swarm:
         return self._tensors.arrays
 
     @property
+    def learning_rate(self) -> Optional[float]:
+        """Of the loop's steps, as the daemon is told: of the first group of the optimizer, or what
+        attach() was told. A loop that has no optimizer of torch sets it when it changes."""
+        return self._tensors.learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._tensors.learning_rate = float(rate)
+
+    @property
     def is_running(self) -> bool:
         return self.end_reason is None
 
@@ -151,7 +162,7 @@ class Swarm:
         done: Record = {"kind": "done", "job": self._order.get("job", 0),
                         "steps": int(self._order["count"]), "loss": mean,
                         "samples": self._told_samples or self._seen_samples or None,
-                        "learning_rate": self._learning_rate()}
+                        "learning_rate": self.learning_rate}
         self._told_samples = self._seen_samples = 0
         refusal = self._refusal(mean)
         if refusal is not None:
@@ -176,10 +187,6 @@ class Swarm:
                           RuntimeWarning, stacklevel=5)
         return reason
 
-    def _learning_rate(self) -> Optional[float]:
-        groups = getattr(self._optimizer, "param_groups", None)
-        return float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
-
     def _follow(self, order: Record) -> None:
         """Takes the order up: the next steps, or the end."""
         while order["kind"] in ("save", "load"):
@@ -198,7 +205,7 @@ class Swarm:
         self._left = count
         self._losses.clear()
         share = 1 / count if order.get("tracks") else 0.0
-        self._tensors.deliver(bool(order.get("corrects")), share)
+        self._tensors.deliver(bool(order.get("corrects")), share, bool(order.get("shifts")))
 
     def _save(self, order: Record) -> Record:
         done: Record = {"kind": "done", "job": order.get("job", 0)}
@@ -239,6 +246,7 @@ class Swarm:
 def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mapping[str, Any]] = None,
            samples: int = 0, socket: Optional[str] = None, wait: bool = False,
            timeout: Optional[float] = None, corrects: bool = False,
+           steps: Optional[str] = None, learning_rate: Optional[float] = None,
            roles: Optional[Mapping[str, str]] = None, local: Collection[str] = (),
            keep: Sequence[Any] = ()) -> Swarm:
     """Attaches a loop to the daemon and waits until its tensors are those of the network.
@@ -246,13 +254,17 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
                a newcomer takes integer buffers of its donor (`donor`). Tensors on the CPU of f32,
                f64 or i64 alias the shared memory; others are copied at each exchange.
-    optimizer  of torch; its steps add the correction of algorithms that have one.
+    optimizer  of torch; its steps add the correction of algorithms that correct gradients.
     tensors    instead of a model: {name: array} of numpy or torch; Swarm.tensors alias the memory.
     samples    that this trainer holds, 0 where it does not know.
     socket     of the daemon; else $STARLING_SOCKET, else the only one there is.
     wait       for a daemon that is not there yet, or goes; else NotFound and DaemonGone are raised.
     timeout    in seconds, of attach itself; None waits for the network without end.
     corrects   the loop calls Swarm.correct() at every step.
+    steps      what the loop's steps are, where the optimizer does not say, as torch.optim.SGD does:
+               "sgd" (x -= rate * gradient) or "linear" in the gradients, as with a momentum. `ed`,
+               `extra`, `pairwise-ed` and `qg` are refused to others.
+    learning_rate  of the loop's steps, where the optimizer does not say; see Swarm.learning_rate.
     roles      {name: averaged | statistic | donor | local}, where another than that is meant.
     local      names of tensors that stay this node's own.
     keep       objects with state_dict() and load_state_dict(), such as a scheduler of learning
@@ -263,12 +275,23 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     """
     keeper = Keeper(optimizer, keep)
     held = hold(model, optimizer, tensors, roles or {}, local)
-    corrects = corrects or held.can_correct()
-    segment = Segment(held.entries, corrects=corrects)
+    corrects, shifts = corrects or held.can_correct(), held.can_shift()
+    if steps not in (None, "sgd", "linear"):
+        raise ValueError(f"steps={steps!r}; expected 'sgd', 'linear' or None")
+    if learning_rate is not None:
+        held.learning_rate = float(learning_rate)
+    hello = {"mode": "loop", "samples": int(samples), "corrects": corrects, "shifts": shifts,
+             "saves": keeper.has_any,
+             "optimizer": type(optimizer).__name__ if optimizer is not None else "",
+             "steps": steps or held.steps() or ""}
+    segment = Segment(held.entries, corrects=corrects, shifts=shifts)
     held.bind(segment)
-    session = Session(segment, {"mode": "loop", "samples": int(samples), "corrects": corrects,
-                                "saves": keeper.has_any},
-                      socket=socket, wait=wait, before_hello=held.collect)
+
+    def latest() -> Record:
+        held.collect()
+        return finite_only({"learning_rate": held.learning_rate})
+    session = Session(segment, hello,
+                      socket=socket, wait=wait, before_hello=latest)
     swarm = Swarm(held, segment, session, optimizer, keeper)
     try:
         swarm.begin(timeout)

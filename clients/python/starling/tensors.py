@@ -15,6 +15,7 @@ class Tensors(Protocol):
     names: List[str]  # of all tensors handed over, those too that have no entry
     corrects: bool
     copied_bytes: int
+    learning_rate: Optional[float]  # of the next step; None where it is not known
 
     @property
     def arrays(self) -> Dict[str, Any]:
@@ -27,15 +28,22 @@ class Tensors(Protocol):
     def can_correct(self) -> bool:
         """Corrections are added without the help of the loop."""
 
+    def can_shift(self) -> bool:
+        """shift() loses nothing to rounding."""
+
+    def steps(self) -> Optional[str]:
+        """What is known of the optimizer's steps: "sgd", "linear" in the gradient, or None."""
+
     def bind(self, segment: Segment) -> None:
         """Puts the values into the segment and aliases it."""
 
     def collect(self) -> None:
         """Brings the segment up to date."""
 
-    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
-        """Takes what the daemon wrote. Of each gradient with its correction, `tracked_share` is
-        added to the region `gradient` from now on."""
+    def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
+        """Takes what the daemon wrote: a correction of gradients, or with `shifts` of parameters.
+        Of each gradient with its correction, `tracked_share` is added to the region `gradient` from
+        now on."""
 
     def fault(self) -> Optional[str]:
         """The first averaged tensor that is not finite."""
@@ -45,6 +53,9 @@ class Tensors(Protocol):
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
         """Adds the correction to the gradients, where the daemon asks for it."""
+
+    def shift(self) -> None:
+        """Adds the correction to the parameters, where the daemon asks for it; after each step."""
 
     def batch(self, segment: Segment, count: int) -> Any:
         """The first numbers of the region `batch`."""

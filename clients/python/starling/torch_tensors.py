@@ -33,7 +33,7 @@ class Slot:
         self.aliased = False  # by bind(); the alias may be broken since
         self.correction: Optional[torch.Tensor] = None
         self.gradient: Optional[torch.Tensor] = None
-        # The correction as the parameter needs it: itself, or a copy on its device.
+        # The correction as the tensor needs it: itself, or a copy on its device.
         self.added: Optional[torch.Tensor] = None
 
     def tensor(self) -> torch.Tensor:
@@ -83,8 +83,19 @@ class TorchTensors:
         self._restore: Any = None
         self._warned = False
         self.corrects = False
+        self.shifts = False
+        self._told_rate: Optional[float] = None
         self._tracked_share = 0.0
         self.copied_bytes = 0
+
+    @property
+    def learning_rate(self) -> Optional[float]:
+        groups = getattr(self._optimizer, "param_groups", None)
+        return float(groups[0]["lr"]) if groups and "lr" in groups[0] else self._told_rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self._told_rate = rate
 
     @property
     def arrays(self) -> Dict[str, torch.Tensor]:
@@ -103,6 +114,17 @@ class TorchTensors:
         trained = [slot.tensor() for slot in self._averaged if slot.tensor().requires_grad]
         return bool(trained) and all(id(tensor) in stepped for tensor in trained)
 
+    def can_shift(self) -> bool:
+        """A number of half precision is too coarse for what a step is corrected by."""
+        return all(slot.tensor().dtype in _ALIASED for slot in self._averaged)
+
+    def steps(self) -> Optional[str]:
+        """Of other classes, and of classes derived from SGD, nothing is known."""
+        if type(self._optimizer) is not torch.optim.SGD:
+            return None
+        plain = all(group["momentum"] == 0 for group in self._optimizer.param_groups)
+        return "sgd" if plain else "linear"
+
     def bind(self, segment: Segment) -> None:
         for slot in self._slots:
             slot.view = _view(segment, slot.entry, "values")
@@ -112,7 +134,7 @@ class TorchTensors:
                 slot.correction = _view(segment, slot.entry, "correction")
             if "gradient" in segment.regions:
                 slot.gradient = _view(segment, slot.entry, "gradient")
-        if self._optimizer is not None and "correction" in segment.regions:
+        if self._optimizer is not None and "gradient" in segment.regions:
             self._restore = _before_step(self._optimizer, self._before_optimizer)
 
     def collect(self) -> None:
@@ -121,13 +143,14 @@ class TorchTensors:
             slot.collect()
             self.copied_bytes += slot.entry.bytes
 
-    def deliver(self, corrects: bool, tracked_share: float = 0) -> None:
+    def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
         """Takes what the daemon wrote."""
         for slot in self._broken():
             slot.deliver()
             self.copied_bytes += slot.entry.bytes
         self.corrects = corrects
-        if corrects:
+        self.shifts = shifts
+        if corrects or shifts:
             for slot in self._averaged:
                 self._take_correction(slot)
         self._tracked_share = tracked_share
@@ -161,6 +184,12 @@ class TorchTensors:
                 tracked[name].add_(gradient.detach(), alpha=self._tracked_share)
         return gradients
 
+    def shift(self) -> None:
+        """Adds the correction to the parameters, where the daemon asks for it."""
+        if self.shifts:
+            for slot in self._averaged:
+                slot.tensor().data.add_(slot.added)
+
     def batch(self, segment: Segment, count: int) -> torch.Tensor:
         """The first numbers of the region `batch`, as i64, which indexes tensors."""
         numbers = torch.frombuffer(segment.memory, dtype=torch.int32, count=count,
@@ -189,7 +218,7 @@ class TorchTensors:
 
     def release(self) -> None:
         """The optimizer steps without corrections again; the model keeps its values."""
-        self.corrects = False
+        self.corrects = self.shifts = False
         self._tracked_share = 0.0
         if self._restore is not None:
             self._restore()
