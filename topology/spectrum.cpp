@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/prng.h"
+#include "topology/matching.h"
 #include "topology/matrix.h"
 #include "topology/weights.h"
 
@@ -26,16 +27,18 @@ VectorXd reference_start(int n) {
   return x;
 }
 
-// x -> (W - J) x, edge by edge. W keeps the mean, so that Jx may be taken off before or after;
-// after, rounding cannot bring it back.
+// x -> ((1 - share) I + share W - J) x, edge by edge. W keeps the mean, so that Jx may be taken off
+// before or after; after, rounding cannot bring it back.
 class Deflated {
  public:
-  explicit Deflated(const Graph& graph) : graph_(graph), weights_(metropolis_weights(graph)) {}
+  explicit Deflated(const Graph& graph, double share = 1)
+      : graph_(graph), weights_(metropolis_weights(graph)), share_(share) {}
 
   VectorXd operator*(const VectorXd& x) const {
     VectorXd y(x.size());
     const auto n = static_cast<std::size_t>(x.size());
     mix(graph_, weights_, {x.data(), n}, {y.data(), n});
+    if (share_ != 1) y = share_ * y + (1 - share_) * x;
     y.array() -= y.mean();
     return y;
   }
@@ -43,6 +46,7 @@ class Deflated {
  private:
   const Graph& graph_;
   Weights weights_;
+  double share_;
 };
 
 VectorXd centred_start(int n) {
@@ -76,9 +80,10 @@ double tridiagonal_modulus(const VectorXd& diagonal, const VectorXd& beside) {
 
 // Reduced and solved in two steps: what does both prepares eigenvectors too, and takes twice as
 // long to compile.
-double dense_modulus(const Graph& graph) {
+double dense_modulus(const Graph& graph, double share) {
   const int n = graph.size();
-  const Eigen::MatrixXd deflated = mixing_matrix(graph).array() - 1.0 / n;
+  Eigen::MatrixXd deflated = (share * mixing_matrix(graph)).array() - 1.0 / n;
+  deflated.diagonal().array() += 1 - share;
   if (!graph.is_directed()) {
     const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(deflated);
     return tridiagonal_modulus(reduced.diagonal(), reduced.subDiagonal());
@@ -92,8 +97,8 @@ double dense_modulus(const Graph& graph) {
 // Lanczos, for symmetric W: the extreme eigenvalues of the tridiagonal matrix approach those of W
 // as 1/steps^2, where plain powers approach as 1/steps. Lost orthogonality only repeats
 // eigenvalues, which does not touch the largest.
-double lanczos_modulus(const Graph& graph) {
-  const Deflated deflated(graph);
+double lanczos_modulus(const Graph& graph, double share) {
+  const Deflated deflated(graph, share);
   VectorXd before = VectorXd::Zero(graph.size()), here = centred_start(graph.size()).normalized();
   std::vector<double> diagonal, beside;
   for (int step = 0; step < kStepsLimit; ++step) {
@@ -113,8 +118,8 @@ double lanczos_modulus(const Graph& graph) {
 
 // Powers, for any W: the mean growth over the second half of the steps. A single ratio would swing
 // where the largest eigenvalues are a complex pair.
-double power_modulus(const Graph& graph) {
-  const Deflated deflated(graph);
+double power_modulus(const Graph& graph, double share) {
+  const Deflated deflated(graph, share);
   VectorXd x = centred_start(graph.size()).normalized();
   double logarithm = 0;
   for (int step = 0; step < kStepsLimit; ++step) {
@@ -129,14 +134,36 @@ double power_modulus(const Graph& graph) {
 
 }  // namespace
 
-double second_modulus(const Graph& graph) {
+double second_modulus(const Graph& graph, double share) {
   if (graph.size() < 2) return 0;
   if (!graph.is_connected()) return 1;
-  const double modulus = graph.size() <= kDenseNodesLimit ? dense_modulus(graph)
-                         : graph.is_directed()            ? power_modulus(graph)
-                                                          : lanczos_modulus(graph);
+  const double modulus = graph.size() <= kDenseNodesLimit ? dense_modulus(graph, share)
+                         : graph.is_directed()            ? power_modulus(graph, share)
+                                                          : lanczos_modulus(graph, share);
   // What remains of a zero after rounding.
   return modulus < 1e-9 ? 0 : std::min(modulus, 1.0);
+}
+
+double matching_modulus(const Graph& graph, double share) {
+  if (graph.size() < 2) return 0;
+  if (!graph.is_connected()) return 1;
+  const int n = graph.size();
+  const double moved = 2 * share - share * share;
+  // I - E[W] on the complete graph is (I - J) n / 2 times how often an edge is drawn.
+  if (graph.degrees().mean == n - 1)
+    return std::sqrt(1 - moved * 0.5 * n * (n / 2) / (0.5 * n * (n - 1)));
+  Eigen::MatrixXd mean = Eigen::MatrixXd::Identity(n, n).array() - 1.0 / n;
+  for (int t = 0; t < kMatchingsDrawn; ++t) {
+    const std::vector<int> partners = matching(graph, kStartSeed, static_cast<std::uint64_t>(t));
+    for (int i = 0; i < n; ++i) {
+      const int j = partners[static_cast<std::size_t>(i)];
+      if (j < 0) continue;
+      mean(i, i) -= moved / (2 * kMatchingsDrawn);
+      mean(i, j) += moved / (2 * kMatchingsDrawn);
+    }
+  }
+  const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(mean);
+  return std::sqrt(tridiagonal_modulus(reduced.diagonal(), reduced.subDiagonal()));
 }
 
 std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph) {

@@ -14,7 +14,15 @@ namespace starling::topology {
 // kDenseNodesLimit vertices; above, an estimate from below by kStepsLimit products with W.
 inline constexpr int kDenseNodesLimit = 512;
 inline constexpr int kStepsLimit = 1000;
-double second_modulus(const Graph& graph);
+// With a share below 1 of (1 - share) I + share W.
+double second_modulus(const Graph& graph, double share = 1);
+
+// What a round of random matchings (matching.h) leaves of the error, W being drawn anew for each:
+// the root of the second eigenvalue of E[M^2], M = (1 - share) I + share W. Pairs weigh half, so
+// W^2 = W and E[M^2] = I - (2 share - share^2) (I - E[W]). On the complete graph every edge is
+// drawn as often; else as often as in kMatchingsDrawn of them. REQUIRES an undirected graph.
+inline constexpr int kMatchingsDrawn = 512;
+double matching_modulus(const Graph& graph, double share = 1);
 
 inline constexpr double kConsensusReduction = 1e-6;
 

@@ -172,6 +172,13 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
   return {};
 }
 
+SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
+  using Partners = SpectrumCache::Partners;
+  return {.partners = node.schedule->is_pairwise  ? Partners::one_free
+                      : node.schedule->is_matched ? Partners::one_drawn
+                                                  : Partners::all};
+}
+
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
@@ -183,6 +190,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   api.token = token;
   api.guard_reads = !is_loopback(config.listen_http);
   api.precision = config.learner.model.precision;
+  api.rounds = rounds_of(config.node);
   Handler handler = make_api(
       daemon.board, [config_text] { return config_text; }, api);
   HttpOptions http;

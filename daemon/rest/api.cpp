@@ -21,7 +21,6 @@
 #include "daemon/rest/metrics_text.h"
 #include "daemon/rest/page.h"
 #include "daemon/rest/predict_json.h"
-#include "daemon/rest/spectrum_cache.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/rest/trace_json.h"
 
@@ -90,7 +89,10 @@ HttpSource events_after(const Board& board, std::uint64_t sequence) {
 class Api {
  public:
   Api(Board& board, ConfigProvider config, ApiOptions options)
-      : board_(&board), config_(std::move(config)), options_(std::move(options)) {}
+      : board_(&board),
+        config_(std::move(config)),
+        options_(std::move(options)),
+        spectrum_(options_.rounds) {}
 
   HttpResponse answer(const HttpRequest& request) {
     if (auto page = page_response(request)) return *std::move(page);
@@ -200,7 +202,8 @@ class Api {
   }
 
   HttpResponse status(const HttpRequest&) {
-    return shared("status", [this] { return status_json(*snapshot_, second_modulus()); });
+    return shared("status",
+                  [this] { return status_json(*snapshot_, second_modulus(), mixing_rate()); });
   }
   HttpResponse metrics(const HttpRequest&) {
     return {.content_type = kMetricsType, .body = metrics_text(*snapshot_, board_->event_counts())};
@@ -357,6 +360,10 @@ class Api {
     const auto& sites = snapshot_->status.topology.sites;
     if (!sites || sites->size() > SpectrumCache::kVerticesLimit) return std::nullopt;
     return spectrum_.second_modulus(graph());
+  }
+  std::optional<double> mixing_rate() {
+    if (!second_modulus()) return std::nullopt;
+    return spectrum_.mixing_rate(graph());
   }
 
   Board* board_;

@@ -8,6 +8,7 @@
 
 #include "daemon/process/board.h"
 #include "daemon/rest/http_message.h"
+#include "daemon/rest/spectrum_cache.h"
 #include "models/nets/model_options.h"
 
 namespace starling::daemon {
@@ -23,6 +24,7 @@ struct ApiOptions {
   bool guard_reads = false;
   // Of the numbers of /v1/model.
   models::Precision precision = models::Precision::f32;
+  SpectrumCache::Rounds rounds = {};  // of the run
 };
 
 // The handler is for one thread at a time. `board` must outlive it. Errors are

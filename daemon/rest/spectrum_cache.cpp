@@ -6,12 +6,29 @@ namespace starling::daemon {
 
 std::optional<double> SpectrumCache::second_modulus(
     const std::shared_ptr<const topology::Graph>& graph) {
-  if (!graph || graph->size() > kVerticesLimit) return std::nullopt;
+  if (!knows(graph)) return std::nullopt;
+  return modulus_;
+}
+
+std::optional<double> SpectrumCache::mixing_rate(
+    const std::shared_ptr<const topology::Graph>& graph) {
+  if (rounds_.partners == Partners::one_free || !knows(graph)) return std::nullopt;
+  return rate_;
+}
+
+// Computes both where the graph is another than the last; false where there is none to compute.
+bool SpectrumCache::knows(const std::shared_ptr<const topology::Graph>& graph) {
+  if (!graph || graph->size() > kVerticesLimit) return false;
   // A node that rebuilds the same graph costs a comparison, not an eigenvalue problem.
   const bool known = graph_ && (graph_ == graph || *graph_ == *graph);
-  if (!known) modulus_ = topology::second_modulus(*graph);
   graph_ = graph;
-  return modulus_;
+  if (known) return true;
+  rate_ = modulus_ = topology::second_modulus(*graph);
+  if (rounds_.partners == Partners::one_drawn)
+    rate_ = topology::matching_modulus(*graph, rounds_.share);
+  else if (rounds_.share != 1)
+    rate_ = topology::second_modulus(*graph, rounds_.share);
+  return true;
 }
 
 }  // namespace starling::daemon

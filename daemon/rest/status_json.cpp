@@ -142,7 +142,8 @@ json trainer_json(const TrainerStatus& trainer) {
 
 }  // namespace
 
-json status_json(const Snapshot& snapshot, std::optional<double> second_modulus) {
+json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
+                 std::optional<double> mixing_rate) {
   const gossip::Status& status = snapshot.status;
   json consensus = json::object();
   // Before the first round both are zeros that nobody measured, as is the loss of a member.
@@ -154,7 +155,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus)
   consensus["late_edges"] = status.late_edges;
   consensus["abandoned_edges"] = status.abandoned_edges;
   put(consensus, "mixing_rate", status.mixing_rate);
-  put(consensus, "expected_mixing_rate", second_modulus);
+  put(consensus, "expected_mixing_rate", mixing_rate);
   json document = {
       {"summary", gossip::sentence(status)},
       {"node", node_json(snapshot)},

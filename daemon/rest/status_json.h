@@ -11,8 +11,10 @@
 
 namespace starling::daemon {
 
-// `second_modulus` is that of the snapshot's graph, if known: mixing_rate, and 1 - spectral_gap.
-nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> second_modulus);
+// `second_modulus` is that of the snapshot's graph, if known: 1 - spectral_gap. `mixing_rate` is
+// what a round of the run should leave of a disagreement.
+nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
+                           std::optional<double> mixing_rate = {});
 // {"members": […]} by name.
 nlohmann::json members_json(const Snapshot& snapshot);
 // {"neighbors": […]} by name.

@@ -39,7 +39,7 @@ bool holds_null(const json& document) {
 }  // namespace
 
 TEST_CASE("The status has the names of the interface") {
-  const json status = status_json(example_snapshot(), 1.0 / 3);
+  const json status = status_json(example_snapshot(), 1.0 / 3, 0.25);
   CHECK(names_of(status) == Names{"checkpoint", "consensus", "descriptors", "members", "node",
                                   "rejected", "rejected_messages", "run", "summary", "time",
                                   "topology", "traffic"});
@@ -61,7 +61,7 @@ TEST_CASE("The status has the names of the interface") {
 }
 
 TEST_CASE("The status has the values of the snapshot") {
-  const json status = status_json(example_snapshot(), 1.0 / 3);
+  const json status = status_json(example_snapshot(), 1.0 / 3, 0.25);
   CHECK(status["node"]["id"] == to_string(node_id("node-0")));
   CHECK(status["node"]["state"] == "training");
   CHECK(status["node"]["uptime_s"] == 60.0);
@@ -70,7 +70,7 @@ TEST_CASE("The status has the values of the snapshot") {
   CHECK(status["topology"]["degree"] == 2);
   CHECK(status["topology"]["spectral_gap"].get<double>() == doctest::Approx(2.0 / 3));
   CHECK(status["consensus"]["mixing_rate"] == 0.4);
-  CHECK(status["consensus"]["expected_mixing_rate"].get<double>() == doctest::Approx(1.0 / 3));
+  CHECK(status["consensus"]["expected_mixing_rate"] == 0.25);
   CHECK(status["rejected"] == json{{"wrong cluster", 1}});
   gossip::Status refused;
   refused.rejected = {{"repeated", 3}};
@@ -185,6 +185,21 @@ TEST_CASE("The spectrum is that of the graph at hand") {
   const auto large =
       std::make_shared<const topology::Graph>(topology::ring(SpectrumCache::kVerticesLimit + 1));
   CHECK_FALSE(cache.second_modulus(large).has_value());
+}
+
+TEST_CASE("The expected mixing rate is that of the rounds of the run") {
+  using Partners = SpectrumCache::Partners;
+  const auto rate = [](SpectrumCache::Rounds rounds, const topology::Graph& graph) {
+    return SpectrumCache(rounds).mixing_rate(std::make_shared<const topology::Graph>(graph));
+  };
+  const topology::Graph ring = topology::ring(6), complete = topology::complete(6);
+  CHECK(rate({}, ring) == topology::second_modulus(ring));
+  // All eigenvalues of this ring but one are at least 0, and that one is -1/3.
+  CHECK(*rate({.share = 0.5}, ring) ==
+        doctest::Approx((1 + topology::second_modulus(ring)) / 2).epsilon(1e-9));
+  CHECK(*rate({.share = 0.5}, complete) == doctest::Approx(0.5));
+  CHECK(*rate({.partners = Partners::one_drawn}, complete) == topology::matching_modulus(complete));
+  CHECK_FALSE(rate({.partners = Partners::one_free}, complete).has_value());
 }
 
 TEST_CASE("The version is that of the project") {

@@ -112,3 +112,15 @@ TEST_CASE("Log n rounds of the one-peer exponential graphs average exactly") {
     CHECK((product.array() - 1.0 / n).abs().maxCoeff() == 0);
   }
 }
+
+TEST_CASE("Random matchings leave what their modulus says") {
+  // On the complete graph of n an edge is drawn in every (n - 1)-th round.
+  for (const int n : {4, 6, 8})
+    CHECK(matching_modulus(complete(n)) == doctest::Approx(std::sqrt(1 - 0.5 * n / (n - 1.0))));
+  CHECK(matching_modulus(complete(2)) == 0);
+  CHECK(matching_modulus(complete(2), 0.5) == doctest::Approx(0.5));
+  // On a ring of four, two opposite edges are.
+  CHECK(matching_modulus(ring(4)) == doctest::Approx(std::sqrt(0.5)).epsilon(0.02));
+  // Half the share moves by three quarters in the mean of squares.
+  CHECK(matching_modulus(ring(4), 0.5) == doctest::Approx(std::sqrt(0.625)).epsilon(0.02));
+}
