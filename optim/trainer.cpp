@@ -165,13 +165,15 @@ class TypedTrainer final : public Trainer {
       return;
     }
     go_on_from(snapshot->x, snapshot->opaque, Heir::newcomer);
-    // Whoever runs another local optimizer takes the parameters, and begins with a state of its
-    // own.
-    if (snapshot->kind == state_kind()) load(*snapshot);
     done.workload = workload();
   }
 
   std::shared_ptr<const SavedState> save() {
+    if (snapshot->kind == state_kind())
+      load(*snapshot);
+    else
+      begin_own_state("the donor's model comes with the state of another algorithm or optimizer",
+                      done);
     auto saved = std::make_shared<SavedState>(
         save_state(algorithm_->model(), learner_->blocks(), state(Heir::self), saving_));
     saved->schema = data_->describe().schema;
@@ -191,13 +193,20 @@ class TypedTrainer final : public Trainer {
       return;
     }
     go_on_from(*x, saved.opaque, Heir::self);
-    if (saved.kind == options_name())
-      if (auto loaded = load_state(saved, learner_->dimension(), state(Heir::self)); !loaded)
-        done.problem = loaded.error().text;
     done.workload = workload();
   }
 
   void go_on_from(const std::vector<S>& x, const Payload& opaque, Heir heir) {
+    if (saved.kind != options_name())
+      begin_own_state(fmt::format("the checkpoint is of {}", saved.kind), done);
+    else if (auto loaded = load_state(saved, learner_->dimension(), state(Heir::self)); !loaded)
+      done.problem = loaded.error().text;
+  }
+
+  // The parameters were taken alone.
+  void begin_own_state(const std::string& because, Done& done) const {
+    done.workload->notes.push_back(fmt::format(
+        "{}; this node begins with a state of its own, of {}", because, options_name()));
     begin_at(x);
     is_initialized_ = true;
     learner_->restart(opaque, heir);
@@ -226,7 +235,7 @@ class TypedTrainer final : public Trainer {
   }
 
   std::string options_name() const {
-    return fmt::format("{} {}", options_.algorithm->name, name(options_.local_optimizer));
+    return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
   }
   std::uint64_t state_kind() const { return stable_hash(options_name()); }
   std::uint64_t schema_hash() const { return hash_of(data_->describe().schema); }

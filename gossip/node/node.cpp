@@ -268,8 +268,9 @@ void Node::Parts::end(const std::string& error) {
 
 void Node::Parts::learn_workload(const optim::Workload& workload) {
   training.set_workload(workload);
-  if (workload.notes != data_notes)
-    for (const std::string& note : workload.notes) outbox.event(Event::Kind::data, note);
+  for (const std::string& note : workload.notes)
+    if (std::ranges::find(data_notes, note) == data_notes.end())
+      outbox.event(Event::Kind::data, note);
   data_notes = workload.notes;
   if (workload.payload_bytes > 0)
     gate.set_payload_limit(std::max(workload.payload_bytes, workload.snapshot_bytes));

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -53,8 +54,10 @@ class Valley final : public Objective<S> {
 
 template <class S>
 std::unique_ptr<Trainer> trainer(LocalOptimizerKind kind, std::size_t dimension = 7,
-                                 const AlgorithmRow* algorithm = algorithm_named("dpsgd")) {
+                                 const AlgorithmRow* algorithm = algorithm_named("dpsgd"),
+                                 OuterKind outer = OuterKind::none) {
   Options options;
+  options.outer = outer;
   options.algorithm = algorithm;
   options.local_optimizer = kind;
   options.learning_rate = 0.01;
@@ -193,4 +196,33 @@ TEST_CASE("With another local optimizer the parameters alone are taken") {
   step(*newcomer, 1);
   CHECK_FALSE(adopt(*newcomer, snapshot(*donor)).has_value());
   CHECK(newcomer->parameters() == donor->parameters());
+}
+
+TEST_CASE("With another outer step the parameters alone are taken and a note says so") {
+  constexpr std::array kOuter{OuterKind::none, OuterKind::nesterov, OuterKind::slowmo};
+  for (const OuterKind theirs : kOuter)
+    for (const OuterKind own : kOuter) {
+      CAPTURE(name(theirs));
+      CAPTURE(name(own));
+      const AlgorithmRow* const dpsgd = algorithm_named("dpsgd");
+      const auto donor = trainer<double>(LocalOptimizerKind::sgd, 7, dpsgd, theirs);
+      for (std::uint64_t round = 1; round <= 5; ++round) step(*donor, round);
+      Job save;
+      save.snapshot = save.save = true;
+      const Done given = donor->run(save);
+      for (const bool comes_back : {false, true}) {
+        const auto heir = trainer<double>(LocalOptimizerKind::sgd, 7, dpsgd, own);
+        Job job;
+        if (comes_back)
+          job.resume = given.saved;
+        else
+          job.adopt = given.snapshot;
+        const Done done = heir->run(job);
+        CHECK_FALSE(done.problem.has_value());
+        CHECK(heir->parameters() == donor->parameters());
+        CHECK(done.workload->notes.size() == (own == theirs ? 0U : 1U));
+        for (const std::string& note : done.workload->notes)
+          CHECK(note.find("a state of its own, of dpsgd") != std::string::npos);
+      }
+    }
 }
