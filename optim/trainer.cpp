@@ -114,8 +114,11 @@ class TypedTrainer final : public Trainer {
     if (job.save) done.saved = save();
   }
 
+  // Where adamw goes, whose decay is no part of the gradient, has no closed form.
   std::vector<S> optimum_in_model_numbers() const {
     std::vector<S> x;
+    if (options_.local_optimizer == LocalOptimizerKind::adamw && options_.weight_decay > 0)
+      return x;
     for (const double value : data_->optimum()) x.push_back(static_cast<S>(value));
     return x;
   }

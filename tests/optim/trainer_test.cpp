@@ -35,10 +35,12 @@ class Bowl final : public Objective<double> {
   Evaluation evaluate(std::span<const double> x, std::size_t) override {
     return {0, std::abs(x[0] - target_), {}, {}};
   }
+  std::span<const double> optimum() const override { return optimum_; }
 
  private:
   std::vector<ParameterBlock> blocks_ = one_block(2);
   double target_;
+  std::vector<double> optimum_ = {target_, target_};
   bool poisoned_;
 };
 
@@ -176,5 +178,18 @@ TEST_CASE("A vector that is not finite is not counted in what came over its edge
         CHECK(run(*other, true, false, false, {good, bad}).rejections.size() == 1);
         CHECK(one->parameters() == other->parameters());
       }
+    }
+}
+
+TEST_CASE("No distance is told to an optimum where adamw does not go") {
+  Options options = options_for(algorithm_named("dpsgd"));
+  for (const auto kind : {LocalOptimizerKind::sgd, LocalOptimizerKind::adamw})
+    for (const double decay : {0.0, 0.01}) {
+      options.local_optimizer = kind;
+      options.weight_decay = decay;
+      const bool is_known = kind == LocalOptimizerKind::sgd || decay == 0;
+      const auto one = trainer(1, options);
+      CHECK(one->optimum().empty() == !is_known);
+      CHECK(run(*one, false, true, true).stats.distance_to_optimum.has_value() == is_known);
     }
 }
