@@ -72,8 +72,9 @@ double FleetMeans::mean_norm() const {
 
 std::optional<double> FleetMeans::own_distance() const {
   if (sketch_.empty() || !has_value() || estimate()[kHasModel] <= kFlagLeast) return std::nullopt;
-  const double norm = mean_norm();
-  return norm > 0 ? std::sqrt(squared_distance(sketch_, estimate())) / norm : 0;
+  const double norm = mean_norm(), distance = std::sqrt(squared_distance(sketch_, estimate()));
+  if (!std::isfinite(norm) || !std::isfinite(distance)) return std::nullopt;
+  return norm > 0 ? distance / norm : 0;
 }
 
 FleetStatus FleetMeans::status() const {
@@ -91,9 +92,9 @@ FleetStatus FleetMeans::status() const {
   status.model_share = means[kHasModel];
   status.degraded_share = std::clamp<double>(means[kDegraded], 0, 1);
   if (means[kHasModel] <= kFlagLeast) return status;
-  const double squares = std::max(0.0, ratio(means, kSquaredDistance, kHasModel));
+  const double squares = std::max(ratio(means, kSquaredDistance, kHasModel), 0.0);
   const double norm = mean_norm();
-  if (norm <= 0) return status;
+  if (!std::isfinite(squares) || !std::isfinite(norm) || norm <= 0) return status;
   status.distance = std::sqrt(squares) / norm;
   const double error = errors[kSquaredDistance] / means[kHasModel];
   status.distance_error = (std::sqrt(squares + error) - std::sqrt(squares)) / norm;

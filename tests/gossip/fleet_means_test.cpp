@@ -133,3 +133,14 @@ TEST_CASE("A node alone knows itself") {
   CHECK_FALSE(FleetMeans().status().spreads[0].has_value());
   CHECK_FALSE(FleetMeans().own_distance().has_value());
 }
+
+TEST_CASE("Of models that are not finite no distance is told") {
+  FleetMeans means;
+  means.set_model(std::vector<float>(64, 1.0F), 8);
+  means.update();
+  REQUIRE(means.own_distance().has_value());
+  means.set_model(std::vector<float>(64, std::nanf("")), std::nan(""));
+  means.update();
+  CHECK_FALSE(means.own_distance().has_value());
+  CHECK_FALSE(means.status().distance.has_value());
+}
