@@ -13,6 +13,7 @@
 #include "daemon/attach/trainer_model.h"
 #include "daemon/process/clock.h"
 #include "daemon/process/log.h"
+#include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
@@ -90,7 +91,7 @@ Result<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
 TrainerPort::TrainerPort(std::string path, int listener, TrainerTerms terms)
     : path_(std::move(path)), listener_(listener), terms_(std::move(terms)) {
   status_.socket = path_;
-  thread_ = std::thread([this] { run(); });
+  thread_ = quiet_thread([this] { run(); });
 }
 
 TrainerPort::~TrainerPort() {
@@ -109,6 +110,7 @@ TrainerPort::~TrainerPort() {
 void TrainerPort::set_listener(std::function<void(bool)> listener) {
   const std::lock_guard lock(mutex_);
   on_change_ = std::move(listener);
+  if (on_change_) on_change_(trainer_ != nullptr);
 }
 
 // ---- those who wait

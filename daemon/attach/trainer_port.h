@@ -50,7 +50,9 @@ class TrainerPort {
   ~TrainerPort();
 
   const std::string& path() const { return path_; }
-  // Called in the port's thread with true when a trainer has attached, with false when it is gone.
+  const TrainerTerms& terms() const { return terms_; }
+  // Called at once, and in the port's thread whenever that changes, with whether a trainer is
+  // there. Null: nobody is told any more.
   void set_listener(std::function<void(bool)> listener);
 
   // The trainer, once there is one: waits that long, and gives null then or after interrupt().

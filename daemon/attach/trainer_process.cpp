@@ -8,6 +8,7 @@
 
 #include "daemon/process/child_process.h"
 #include "daemon/process/log.h"
+#include "daemon/process/quiet_thread.h"
 
 namespace starling::daemon {
 namespace {
@@ -51,7 +52,7 @@ TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
                  "sh",
                  command_},
       on_success_(std::move(on_success)) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = quiet_thread([this] { run(); });
 }
 
 TrainerProcess::~TrainerProcess() {

@@ -102,9 +102,9 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
 struct Daemon {
   ServiceNotice service;
   std::unique_ptr<Transport> transport;
+  Board board;
   std::unique_ptr<ExternalRun> external;  // null: the model is one of this program
   std::unique_ptr<TrainingThread> training;
-  Board board;
   std::unique_ptr<PeerKeeper> peers;
   std::unique_ptr<CheckpointDisk> disk;              // null: nothing outlives the process
   std::shared_ptr<const gossip::Checkpoint> before;  // to go on from; null: there is none

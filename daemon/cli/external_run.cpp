@@ -98,12 +98,7 @@ std::unique_ptr<optim::Trainer> ExternalRun::await(const Config& config, const s
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {
-  port_->set_listener([&board](bool is_here) {
-    if (is_here)
-      board.leave_command(gossip::ResumeCommand{});
-    else
-      board.leave_command(gossip::PauseCommand{});
-  });
+  port_->set_listener([&board](bool is_here) { board.set_trainer_here(is_here); });
 }
 
 void ExternalRun::end(const std::vector<double>& parameters) {

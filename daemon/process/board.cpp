@@ -60,17 +60,41 @@ bool Board::leave_command(Command command) {
   std::function<void()> wake;
   {
     const std::lock_guard lock(mutex_);
-    if (commands_.size() >= kCommandsLimit) return false;
-    commands_.push_back(std::move(command));
+    const bool pauses = std::holds_alternative<gossip::PauseCommand>(command);
+    if (pauses || std::holds_alternative<gossip::ResumeCommand>(command)) {
+      rest_.people = pauses;
+      rest_.is_new = true;
+    } else if (commands_.size() >= kCommandsLimit) {
+      return false;
+    } else {
+      commands_.push_back(std::move(command));
+    }
     wake = wake_;
   }
   if (wake) wake();
   return true;
 }
 
+void Board::set_trainer_here(bool is_here) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    rest_.trainer = !is_here;
+    rest_.is_new = true;
+    wake = wake_;
+  }
+  if (wake) wake();
+}
+
 std::vector<Command> Board::take_commands() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(commands_, {});
+  std::vector<Command> commands = std::exchange(commands_, {});
+  if (!std::exchange(rest_.is_new, false)) return commands;
+  if (rest_.people || rest_.trainer)
+    commands.emplace_back(gossip::PauseCommand{});
+  else
+    commands.emplace_back(gossip::ResumeCommand{});
+  return commands;
 }
 
 void Board::set_describer(Describer describer) {

@@ -91,8 +91,12 @@ class Board {
 
   TraceLog& trace() { return trace_; }
 
-  // False when too many commands wait already.
+  // False when too many commands wait already. To pause and to resume is a wish of people, of which
+  // the last counts.
   bool leave_command(Command command);
+  // Whether the trainer beside the node is there. The node trains where it is, and people wish no
+  // pause.
+  void set_trainer_here(bool is_here);
   std::vector<Command> take_commands();
 
  private:
@@ -108,6 +112,10 @@ class Board {
   EventLog events_;
   TraceLog trace_;
   std::vector<Command> commands_;
+  struct {
+    bool people = false, trainer = false;  // want the node to rest
+    bool is_new = false;
+  } rest_;
 };
 
 }  // namespace starling::daemon

@@ -21,7 +21,9 @@ namespace {
 constexpr std::chrono::milliseconds kExitPollEvery{50};
 
 // In the child, between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(char* const* arguments, int ready, int log) {
+// `kept_back` are blocked in the child, whatever the thread that starts it has blocked.
+[[noreturn]] void become(char* const* arguments, int ready, int log, const sigset_t& kept_back) {
+  ::sigprocmask(SIG_SETMASK, &kept_back, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   restore_descriptor_limit();
   ::setpgid(0, 0);  // Ctrl-C is for the parent, which tells its children
@@ -54,7 +56,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t pid = ::fork();
-  if (pid == 0) become(raw.data(), ready[1], log);
+  if (pid == 0) become(raw.data(), ready[1], log, stops);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(log);
   ::close(ready[1]);

@@ -83,9 +83,7 @@ void TrainingThread::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (serves_model()) {
-      model_wanted_.reset();
-      model_ = trainer_->parameters();
-      wake_.signal();
+      copy_model(lock);
     } else if (!jobs_.empty()) {
       run_next(lock);
     } else if (model_wanted_) {
@@ -94,6 +92,16 @@ void TrainingThread::run() {
       job_came_.wait(lock, [this] { return has_work() || model_wanted_; });
     }
   }
+}
+
+// Of a large model it takes a while, in which nobody waits for the mutex.
+void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
+  model_wanted_.reset();
+  lock.unlock();
+  std::vector<double> model = trainer_->parameters();
+  lock.lock();
+  model_ = std::move(model);
+  wake_.signal();
 }
 
 void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {

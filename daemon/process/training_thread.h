@@ -43,6 +43,7 @@ class TrainingThread {
   void run();
   bool has_work() const;
   bool serves_model() const;
+  void copy_model(std::unique_lock<std::mutex>& lock);
   void run_next(std::unique_lock<std::mutex>& lock);
 
   std::unique_ptr<optim::Trainer> trainer_;

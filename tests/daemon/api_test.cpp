@@ -233,11 +233,10 @@ TEST_CASE_FIXTURE(Fixture, "Commands are left on the board") {
   CHECK(api(post("/v1/pause", "")).status == 202);
   CHECK(api(post("/v1/resume", "{}")).status == 202);
   const auto commands = board.take_commands();
-  REQUIRE(commands.size() == 5);
+  REQUIRE(commands.size() == 4);
   CHECK(std::get<gossip::JoinCommand>(commands[0]).seed == Endpoint{"10.0.0.7", 7600});
   CHECK(std::holds_alternative<gossip::LeaveCommand>(commands[1]));
-  CHECK(std::holds_alternative<gossip::PauseCommand>(commands[3]));
-  CHECK(std::holds_alternative<gossip::ResumeCommand>(commands[4]));
+  CHECK(std::holds_alternative<gossip::ResumeCommand>(commands[3]));
 }
 
 TEST_CASE_FIXTURE(Fixture, "A command that is not understood is refused and leaves nothing") {

@@ -312,6 +312,29 @@ TEST_CASE("A trainer that crashes leaves its node whole and its neighbour at wor
   last.get();
 }
 
+TEST_CASE("A pause by a person outlasts the trainer") {
+  Pair pair;
+  crash(pair.socket(0), 10);
+  const auto post = [&](const char* path) {
+    return daemon::http_request(pair.nodes[0]->http(), "POST", path, "", std::chrono::seconds(30))
+        .has_value();
+  };
+  const auto is_in = [&](const char* state) {
+    return eventually([&] { return pair.nodes[0]->get("/v1/status")["node"]["state"] == state; });
+  };
+  CHECK(is_in("paused"));
+  CHECK(post("/v1/pause"));
+  auto last = std::async(std::launch::async, [&] { Pair::steps_towards(pair.socket(0), 1); });
+  CHECK(eventually([&] { return pair.state() == "exchanging"; }));
+  // A round of the partner is time enough to begin one.
+  CHECK(pair.goes_on(1));
+  CHECK(is_in("paused"));
+  CHECK(post("/v1/resume"));
+  CHECK(pair.goes_on(0));
+  pair.nodes.clear();
+  last.get();
+}
+
 TEST_CASE("Parameters that are not finite are not taken") {
   Pair pair;
   auto spoilt = std::async(std::launch::async, [&] {
