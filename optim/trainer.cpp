@@ -169,14 +169,14 @@ class TypedTrainer final : public Trainer {
     }
     go_on_from(snapshot->x, snapshot->opaque, Heir::newcomer);
     done.workload = workload();
-  }
-
-  std::shared_ptr<const SavedState> save() {
     if (snapshot->kind == state_kind())
       load(*snapshot);
     else
       begin_own_state("the donor's model comes with the state of another algorithm or optimizer",
                       done);
+  }
+
+  std::shared_ptr<const SavedState> save() {
     auto saved = std::make_shared<SavedState>(
         save_state(algorithm_->model(), learner_->blocks(), state(Heir::self), saving_));
     saved->schema = data_->describe().schema;
@@ -197,9 +197,6 @@ class TypedTrainer final : public Trainer {
     }
     go_on_from(*x, saved.opaque, Heir::self);
     done.workload = workload();
-  }
-
-  void go_on_from(const std::vector<S>& x, const Payload& opaque, Heir heir) {
     if (saved.kind != options_name())
       begin_own_state(fmt::format("the checkpoint is of {}", saved.kind), done);
     else if (auto loaded = load_state(saved, learner_->dimension(), state(Heir::self)); !loaded)
@@ -210,6 +207,9 @@ class TypedTrainer final : public Trainer {
   void begin_own_state(const std::string& because, Done& done) const {
     done.workload->notes.push_back(fmt::format(
         "{}; this node begins with a state of its own, of {}", because, options_name()));
+  }
+
+  void go_on_from(const std::vector<S>& x, const Payload& opaque, Heir heir) {
     begin_at(x);
     is_initialized_ = true;
     learner_->restart(opaque, heir);
@@ -290,7 +290,7 @@ class TypedTrainer final : public Trainer {
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
-    done.stats.steps = steps;
+    done.stats.steps = report.is_idle ? 0 : steps;
     done.stats.samples = report.batch_samples * steps;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;

@@ -71,6 +71,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   }
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason);
+  optim::Report pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                     const optim::Moves<S>& to, std::string reason);
   optim::Report by_loop(const Attached& trainer, std::span<const S> x,
                         const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
   // Into correction_: what is added to the gradient of each step, and to the parameters after each.
@@ -142,8 +144,17 @@ optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::Loc
                                           const optim::Moves<S>& to) {
   ++requests_;
   model_.initial = {};  // x began with it, and does not begin again
+// As stay(), for want of a trainer.
+template <class S>
+optim::Report ExternalLearner<S>::pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                                       const optim::Moves<S>& to, std::string reason) {
+  optim::Report report = stay(x, steps, to, std::move(reason));
+  report.is_idle = true;
+  return report;
+}
+
   const auto trainer = await(kReturnPatience);
-  if (!trainer) return stay(x, steps, to, "no trainer is attached");
+  if (!trainer) return pass(x, steps, to, "no trainer is attached");
   data_.set_samples(trainer->hello.samples);
   if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
   optim::Report report = by_gradients_->advance(x, steps, to);
@@ -213,7 +224,7 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
     write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
   const auto answer = port_->ask(trainer, request);
   if (!answer)
-    return stay(x, steps, to, "the trainer is gone, and with it its steps of this round");
+    return pass(x, steps, to, "the trainer is gone, and with it its steps of this round");
   if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
   std::string name = not_finite<S>(trainer.table, values);
   if (name.empty() && request.tracks)

@@ -78,7 +78,10 @@ void TrainerProcess::run() {
       while (!stopping_ && child->running()) std::this_thread::sleep_for(kCommandLookEvery);
       if (stopping_) return end(*child);
       const int code = child->exit_code().value_or(0);
-      if (code == 0) return on_success_();
+      if (code == 0) {
+        has_succeeded_ = true;
+        return on_success_();
+      }
       log::warning("trainer.command \"{}\" ended with {}; it is started again in {} s", command_,
                    end_of(code), static_cast<double>(pause.count()) / 1000);
     }

@@ -23,6 +23,9 @@ class TrainerProcess {
   // long, and ends it where that does too.
   ~TrainerProcess();
 
+  // The command has ended with exit code 0. Any thread.
+  bool has_succeeded() const { return has_succeeded_; }
+
  private:
   void run();
   bool pauses(std::chrono::milliseconds time);
@@ -30,7 +33,7 @@ class TrainerProcess {
   std::string command_;
   std::vector<std::string> arguments_;
   std::function<void()> on_success_;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> stopping_ = false, has_succeeded_ = false;
   std::thread thread_;  // last: it uses everything above
 };
 

@@ -221,13 +221,14 @@ void stop_loop() {
 }
 
 // The node begins once its trainer is there.
-void await_external(Daemon& daemon, const Config& config) {
+Result<void> await_external(Daemon& daemon, const Config& config) {
   daemon.board.set_describer([](const std::string&) -> Result<models::ModelCard> {
     return fail("model.kind = external: only the trainer knows how to predict with the model");
   });
-  auto trainer = daemon.external->await(config, config.node.name, stop_loop);
+  TRY(auto trainer, daemon.external->await(config, config.node.name, stop_loop));
   daemon.external->rest_without_trainer(daemon.board);
   daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
+  return {};
 }
 
 Result<void> load_trainer(Daemon& daemon, const Config& config) {
@@ -364,7 +365,9 @@ int command_run(std::span<const std::string> arguments) {
   }
   for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
   announce(daemon.identity, line->value("ready-file"));
-  if (daemon.external) await_external(daemon, *config);
+  if (daemon.external)
+    if (const auto came = await_external(daemon, *config); !came)
+      return end_with(kExitFailed, came.error().text);
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
   return conclude(daemon, *config, *line);

@@ -26,6 +26,7 @@
 #include "daemon/cli/table.h"
 #include "daemon/cli/table_recipe.h"
 #include "daemon/cli/text_width.h"
+#include "daemon/cli/trainer_words.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
@@ -268,8 +269,14 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
 
 // What a node warns of; of one that has no status after a while, what its log says last.
 std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
-  if (node.status.is_object())
-    return node.status["node"].value("warnings", std::vector<std::string>());
+  if (node.status.is_object()) {
+    auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    const auto trainer = node.status.find("trainer");
+    if (trainer == node.status.end() || trainer->value("state", "") != "lost") return warnings;
+    for (const std::string& line : trainer_words(node.process.log_path()))
+      warnings.push_back("its trainer said: " + line);
+    return warnings;
+  }
   if (time_s < kStartWithoutWord_s) return {};
   std::string line = last_line(node.process.log_path());
   if (line.empty()) return {};

@@ -22,6 +22,8 @@ namespace {
 
 // Whoever waits is told again after this time.
 constexpr std::chrono::seconds kRemindEvery{30};
+// At whether the trainer's command has ended.
+constexpr std::chrono::milliseconds kTrainerLookEvery{100};
 
 // Of this user alone.
 Result<void> make_folder(const std::string& path) {
@@ -79,15 +81,13 @@ ExternalRun::~ExternalRun() {
   port_->set_listener(nullptr);
 }
 
-std::unique_ptr<optim::Trainer> ExternalRun::await(const Config& config, const std::string& node,
-                                                   std::function<void()> on_success) {
+Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
+                                                           const std::string& node,
+                                                           std::function<void()> on_success) {
   if (!config.trainer_command.empty())
     process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node,
                                                 std::move(on_success));
-  while (!first_) {
-    log::info("waiting for a trainer to attach at {}", port_->path());
-    first_ = port_->await(kRemindEvery);
-  }
+  TRY_DO(await_first(config.trainer_command));
   const std::uint64_t stream = stable_hash(node);
   const optim::Options& options = config.learner.optim;
   const SavePlan saves{.every = config.trainer_save_every,
@@ -98,6 +98,19 @@ std::unique_ptr<optim::Trainer> ExternalRun::await(const Config& config, const s
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {
+Result<void> ExternalRun::await_first(const std::string& command) {
+  using std::chrono::steady_clock;
+  steady_clock::time_point told{};
+  while (!(first_ = port_->await(kTrainerLookEvery))) {
+    if (process_ && process_->has_succeeded())
+      return fail("trainer.command \"{}\" ended with exit code 0 and never attached", command);
+    if (steady_clock::now() < told + kRemindEvery) continue;
+    told = steady_clock::now();
+    log::info("waiting for a trainer to attach at {}", port_->path());
+  }
+  return {};
+}
+
   port_->set_listener([&board](bool is_here) { board.set_trainer_here(is_here); });
 }
 

@@ -27,9 +27,10 @@ class ExternalRun {
   ~ExternalRun();
 
   // Starts trainer.command, if there is one; `on_success` is called in another thread when it has
-  // done its work. Waits for a trainer, and makes the node's of it.
-  std::unique_ptr<optim::Trainer> await(const Config& config, const std::string& node,
-                                        std::function<void()> on_success);
+  // done its work. Waits for a trainer, and makes the node's of it. The error says that the command
+  // has ended well and none has attached.
+  Result<std::unique_ptr<optim::Trainer>> await(const Config& config, const std::string& node,
+                                                std::function<void()> on_success);
   TrainerStatus status() const { return port_->status(); }
   // From now on the node rests while no trainer is there. The board outlives the run.
   void rest_without_trainer(Board& board);
@@ -40,6 +41,8 @@ class ExternalRun {
 
  private:
   explicit ExternalRun(std::unique_ptr<TrainerPort> port) : port_(std::move(port)) {}
+
+  Result<void> await_first(const std::string& command);
 
   std::unique_ptr<TrainerPort> port_;
   std::shared_ptr<const Attached> first_;

@@ -56,6 +56,7 @@ struct Report {
   std::size_t batch_samples = 0;
   // Not empty: a step was refused, the last time for this reason.
   std::string refusal = {};
+  bool is_idle = false;          // no step was taken, for want of somebody who takes them
   bool is_cured_by_rate = true;  // where it was refused: a smaller learning rate may help
   // Of each of the steps, where it is not that which was asked for.
   std::optional<double> learning_rate = {};

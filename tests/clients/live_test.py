@@ -6,6 +6,8 @@
 Exit code 77, and a word, where there is no python3-numpy.
 """
 import json
+import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -241,6 +243,32 @@ class Loops(LiveTest):
                 self.attach("n0")
             self.assertTrue(swarm.step())
         self.assertIn("trainer", str(refused.exception))
+
+
+class Fleets(LiveTest):
+    def up(self, trainer):
+        """What `starling up` says of one node with this trainer, and its exit code."""
+        environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2] / "clients" / "python")}
+        result = subprocess.run(
+            [PROGRAM, "up", "-n", "1", "--trainer", trainer, "--optim.algorithm=dpsgd",
+             "--stop.rounds=2", f"--output={Path(self.folder) / 'model'}"], env=environment,
+            text=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return result.stdout, result.returncode
+
+    def test_the_last_words_of_a_trainer_that_raises_are_shown_and_no_loss(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "starling.attach(tensors={'w': numpy.zeros(2)})\n"
+                          "raise ValueError('no such column')\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertIn("its trainer said: ValueError: no such column", said)
+        self.assertNotIn("0.0000", said)
+        self.assertNotEqual(code, 0)
+
+    def test_a_trainer_that_never_attaches_is_told(self):
+        said, code = self.up("true")
+        self.assertIn('trainer.command "true" ended with exit code 0 and never attached', said)
+        self.assertNotEqual(code, 0)
 
 
 class Servers(LiveTest):
