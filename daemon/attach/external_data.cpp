@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/ids.h"
+#include "base/text.h"
 #include "daemon/attach/tensor_table.h"
 
 namespace starling::daemon {
@@ -15,34 +17,63 @@ namespace {
 constexpr std::string_view kInitial = "initial parameters ";
 constexpr std::string_view kCommon = "common parameters ";
 
+// Where nodes weigh by their samples, the line before it: their number, of a foundation the mean.
+constexpr std::string_view kSamples = "samples ";
+
+// More than a node can hold; a number of others is checked by it.
+constexpr double kFoundersSamplesLimit = 9e15;
+
 struct SurveyParts {
   std::string_view schema;
+  std::string_view samples;  // empty: none are told
   std::string_view initial;  // hash; empty: none is told
   bool is_common = false;
 };
 
+// Cuts the line of that label off the end of the text: what stands behind it; empty: it is another.
+std::string_view cut_line(std::string_view& text, std::string_view label) {
+  const std::size_t place = text.rfind(label);
+  if (place == std::string_view::npos || (place > 0 && text[place - 1] != '\n')) return {};
+  std::string_view line = text.substr(place + label.size());
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.find('\n') != std::string_view::npos) return {};
+  text = text.substr(0, place);
+  return line;
+}
+
 SurveyParts parts(std::string_view survey) {
-  for (const std::string_view label : {kInitial, kCommon}) {
-    const std::size_t place = survey.rfind(label);
-    if (place == std::string_view::npos || (place > 0 && survey[place - 1] != '\n')) continue;
-    std::string_view hash = survey.substr(place + label.size());
-    if (hash.ends_with('\n')) hash.remove_suffix(1);
-    return {survey.substr(0, place), hash, label == kCommon};
-  }
-  return {.schema = survey, .initial = {}};
+  SurveyParts found;
+  found.initial = cut_line(survey, kInitial);
+  if (found.initial.empty()) found.initial = cut_line(survey, kCommon), found.is_common = true;
+  found.samples = cut_line(survey, kSamples);
+  found.schema = survey;
+  return found;
 }
 
 }  // namespace
 
-ExternalData::ExternalData(std::string schema, std::uint64_t initial, std::size_t samples)
-    : schema_(std::move(schema)), initial_(fmt::format("{:016x}", initial)), samples_(samples) {}
+ExternalData::ExternalData(std::string schema, std::uint64_t initial, std::size_t samples,
+                           bool weighs)
+    : schema_(std::move(schema)),
+      initial_(fmt::format("{:016x}", initial)),
+      samples_(samples),
+      weighs_(weighs) {}
+
+std::string ExternalData::head(double samples) const {
+  return weighs_ ? fmt::format("{}{}{}\n", schema_, kSamples, samples) : schema_;
+}
 
 std::string ExternalData::survey() const {
-  return fmt::format("{}{}{}\n", schema_, kInitial, initial_);
+  return fmt::format("{}{}{}\n", head(static_cast<double>(samples_)), kInitial, initial_);
+}
+
+std::string ExternalData::foundation() const {
+  return head(mean_samples_);
 }
 
 Result<void> ExternalData::found(std::span<const std::string> surveys) {
   SurveyParts first;
+  double sum = 0;
   for (const std::string& survey : surveys) {
     const SurveyParts found = parts(survey);
     if (found.schema != schema_)
@@ -50,9 +81,19 @@ Result<void> ExternalData::found(std::span<const std::string> surveys) {
                   first_difference(schema_, found.schema));
     const bool is_better = first.initial.empty() || (found.is_common && !first.is_common);
     if (!found.initial.empty() && is_better) first = found;
+    const auto samples = parse_number(found.samples);
+    if (weighs_ && (!samples || !(*samples > 0 && *samples <= kFoundersSamplesLimit)))
+      return fail("another node does not say how many samples it holds, which data.weight needs");
+    sum += samples.value_or(0);
   }
+  mean_samples_ = sum / static_cast<double>(std::max<std::size_t>(surveys.size(), 1));
   common_ = first.initial.empty() ? initial_ : std::string(first.initial);
   return {};
+}
+
+double ExternalData::weight() const {
+  if (!weighs_ || mean_samples_ == 0) return 1;
+  return static_cast<double>(samples_) / mean_samples_;
 }
 
 optim::DataSummary ExternalData::describe() const {
@@ -61,8 +102,11 @@ optim::DataSummary ExternalData::describe() const {
                                                   shard_.place + 1, shard_.members.size()),
                              .schema = "external " + schema_,
                              .needs_model = !common_.empty() && common_ != initial_};
+  if (weighs_) summary.schema += ", weighted by samples";
+  if (mean_samples_ > 0 && weighs_) summary.shard += fmt::format(", of weight {:.3g}", weight());
   if (!common_.empty() && !summary.needs_model)
-    summary.late_survey = fmt::format("{}{}{}\n", schema_, kCommon, common_);
+    summary.late_survey =
+        fmt::format("{}{}{}\n", head(static_cast<double>(samples_)), kCommon, common_);
   return summary;
 }
 

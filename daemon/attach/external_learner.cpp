@@ -82,8 +82,13 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   void clear_statistics();
   static bool can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
                        const optim::Moves<S>& to);
-  optim::Report report_of(const TrainerAnswer& answer, std::size_t steps);
-  void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to) const;
+  optim::Report report_of(const TrainerAnswer& answer, std::size_t steps, double rate);
+  bool is_statistic(std::size_t place) const;
+  void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
+            bool weighs) const;
+  // A loop that steps by rate_ for F_i steps by this for its term in the sum of all, weight F_i. So
+  // exact algorithms take it, which end at the optimum of the sum whatever the rates are.
+  double rate_of_sum() const { return rate_ / data_.weight(); }
 
   TrainerPort* port_;
   ExternalModel<S> model_;
@@ -121,7 +126,7 @@ optim::State<S> ExternalLearner<S>::state(optim::Heir heir) {
 template <class S>
 optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                                        const optim::Moves<S>& to, std::string reason) {
-  const double rate = is_loop_ ? rate_ : steps.learning_rate;
+  const double rate = is_loop_ ? rate_of_sum() : steps.learning_rate;
   const bool moves = steps.goes_on && add_to_step(steps, rate);
   const S count = static_cast<S>(steps.count);
   const std::span<const S> c = correction_;
@@ -139,11 +144,6 @@ optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalS
   return report;
 }
 
-template <class S>
-optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                                          const optim::Moves<S>& to) {
-  ++requests_;
-  model_.initial = {};  // x began with it, and does not begin again
 // As stay(), for want of a trainer.
 template <class S>
 optim::Report ExternalLearner<S>::pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
@@ -153,6 +153,11 @@ optim::Report ExternalLearner<S>::pass(std::span<const S> x, const optim::LocalS
   return report;
 }
 
+template <class S>
+optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
+                                          const optim::Moves<S>& to) {
+  ++requests_;
+  model_.initial = {};  // x began with it, and does not begin again
   const auto trainer = await(kReturnPatience);
   if (!trainer) return pass(x, steps, to, "no trainer is attached");
   data_.set_samples(trainer->hello.samples);
@@ -172,6 +177,8 @@ bool ExternalLearner<S>::add_to_gradient(const optim::LocalSteps<S>& steps) {
   correction_.assign(this->dimension(), S{0});
   if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, std::span<S>(correction_));
   optim::add(steps.added, std::span<S>(correction_));
+  if (const S weight = static_cast<S>(data_.weight()); weight != 1)
+    for (S& value : correction_) value /= weight;
   clear_statistics();
   return true;
 }
@@ -214,7 +221,7 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
                             .round = requests_,
                             .learning_rate = steps.learning_rate,
                             .corrects = add_to_gradient(steps),
-                            .shifts = add_to_step(steps, rate_),
+                            .shifts = add_to_step(steps, rate_of_sum()),
                             .tracks = !to.direction.empty(),
                             .place = data_.shard().place,
                             .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
@@ -233,42 +240,59 @@ optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<con
     return stay(x, steps, to,
                 fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
   rate_ = answer->learning_rate.value_or(rate_);
-  take(trainer, x, to);
+  const bool weighs = steps.correction.empty() && to.direction.empty();
+  take(trainer, x, to, weighs);
   keepsake_.keep(trainer);
-  return report_of(*answer, steps.count);
+  return report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
 }
 
 template <class S>
-optim::Report ExternalLearner<S>::report_of(const TrainerAnswer& answer, std::size_t steps) {
+optim::Report ExternalLearner<S>::report_of(const TrainerAnswer& answer, std::size_t steps,
+                                            double rate) {
   optim::Report report;
   report.loss = loss_ = answer.loss.value_or(std::numeric_limits<double>::quiet_NaN());
   report.gradient_norm = answer.gradient_norm.value_or(0);
   report.batch_samples = std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
-  report.learning_rate = rate_;
+  report.learning_rate = rate;
   return report;
 }
 
-// The displacement of the trainer's parameters. A tile that was spoilt behind the check counts as
-// not moved.
+template <class S>
+bool ExternalLearner<S>::is_statistic(std::size_t place) const {
+  return std::ranges::any_of(model_.statistics, [place](const optim::ParameterBlock& block) {
+    return place >= block.offset && place - block.offset < block.size();
+  });
+}
+
+// The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
+// weighs. Statistics are no sums, and weigh the same on all nodes. A tile that was spoilt behind
+// the check counts as not moved.
 template <class S>
 void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
-                              const optim::Moves<S>& to) const {
+                              const optim::Moves<S>& to, bool weighs) const {
+  const S weight = static_cast<S>(data_.weight());
   const auto take_tile = [&](std::size_t first, std::span<const S> found) {
     const std::size_t count = found.size();
+    const S part = weighs && weight != 1 && !is_statistic(first) ? weight : S{1};
     const std::span<const S> before = x.subspan(first, count);
     const std::span<const S> tile = is_finite(found) ? found : before;
     if (!to.sum.empty()) {
       const std::span<S> sum = to.sum.subspan(first, count);
-      for (std::size_t k = 0; k < count; ++k) sum[k] = tile[k] - before[k];
+      for (std::size_t k = 0; k < count; ++k) sum[k] = part * (tile[k] - before[k]);
     }
-    if (!to.end.empty()) std::memmove(to.end.subspan(first).data(), tile.data(), tile.size_bytes());
+    if (to.end.empty()) return;
+    const std::span<S> end = to.end.subspan(first, count);
+    if (part == 1)
+      std::memmove(end.data(), tile.data(), tile.size_bytes());
+    else
+      for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
   };
   for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
   if (to.direction.empty()) return;
   const auto take_direction = [&](std::size_t first, std::span<const S> found) {
     const std::span<S> direction = to.direction.subspan(first, found.size());
     if (is_finite(found))
-      std::ranges::copy(found, direction.begin());
+      std::ranges::transform(found, direction.begin(), [weight](S g) { return weight * g; });
     else
       std::ranges::fill(direction, S{0});
   };
@@ -299,7 +323,8 @@ std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& opti
   ExternalModel<S> model = model_of<S>(first);
   const std::string_view bytes(reinterpret_cast<const char*>(model.initial.data()),
                                model.initial.size() * sizeof(S));
-  ExternalData data(first.table.schema(), stable_hash(bytes), first.hello.samples);
+  ExternalData data(first.table.schema(), stable_hash(bytes), first.hello.samples,
+                    port.terms().weighs_samples);
   Keepsake keepsake(port, saves, clock);
   const std::size_t limit = Keepsake::share_limit(first);
   auto learner = std::make_unique<ExternalLearner<S>>(

@@ -41,9 +41,11 @@ double ExternalObjective<S>::loss_and_gradient(std::span<const S> x,
   if (!answer) return refuse(kGone);
   if (!answer->refusal.empty()) return refuse("the trainer: " + answer->refusal);
   if (!answer->loss) return refuse("the trainer gave no finite loss");
+  const S weight = static_cast<S>(data_->weight());
   for_each_tile<S>(trainer->table, trainer->segment.at(hello.gradient),
                    [&](std::size_t first, std::span<const S> values) {
-                     std::ranges::copy(values, gradient.subspan(first).begin());
+                     std::ranges::transform(values, gradient.subspan(first).begin(),
+                                            [weight](S value) { return weight * value; });
                    });
   return loss_ = *answer->loss;
 }

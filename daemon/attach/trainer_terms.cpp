@@ -66,6 +66,10 @@ Result<void> check_terms(const TrainerTerms& terms, const Hello& hello) {
   const bool serves = hello.mode == TrainerMode::gradients;
   if (serves && hello.samples == 0)
     return fail("\"samples\" is 0; a trainer that serves gradients says how many it holds");
+  if (terms.weighs_samples && hello.samples == 0)
+    return fail(
+        "data.weight = samples, and this trainer does not say how many it holds; let it "
+        "(\"samples\"), or start all nodes with --data.weight=nodes");
   if (serves) return {};
   TRY_DO(check_duty(terms, hello));
   return check_steps(*terms.algorithm, hello);

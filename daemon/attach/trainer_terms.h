@@ -10,6 +10,7 @@ namespace starling::daemon {
 struct TrainerTerms {
   Welcome welcome = {};
   const optim::AlgorithmRow* algorithm = optim::algorithm_named("dpsgd");
+  bool weighs_samples = false;  // the loss of a node weighs by its samples (data.weight)
 };
 
 // Whether the run ends where it should with a trainer that can do what it says. The error says what

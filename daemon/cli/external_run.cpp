@@ -58,7 +58,8 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
                       .batch_size = optim.batch_size,
                       .learning_rate = optim.learning_rate,
                       .seed = optim.seed},
-          .algorithm = optim.algorithm};
+          .algorithm = optim.algorithm,
+          .weighs_samples = config.learner.data.weight == models::Weight::samples};
 }
 
 }  // namespace
@@ -97,7 +98,6 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
   return make_external_trainer<float>(options, *port_, *first_, saves, stream, now);
 }
 
-void ExternalRun::rest_without_trainer(Board& board) {
 Result<void> ExternalRun::await_first(const std::string& command) {
   using std::chrono::steady_clock;
   steady_clock::time_point told{};
@@ -111,6 +111,7 @@ Result<void> ExternalRun::await_first(const std::string& command) {
   return {};
 }
 
+void ExternalRun::rest_without_trainer(Board& board) {
   port_->set_listener([&board](bool is_here) { board.set_trainer_here(is_here); });
 }
 

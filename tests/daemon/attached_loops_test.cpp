@@ -39,6 +39,7 @@ struct Habit {
   LocalOptimizerKind optimizer = LocalOptimizerKind::sgd;
   std::function<double(std::uint64_t round)> rate = [](std::uint64_t) { return kRate; };
   bool tells_rate = true;
+  bool weighs_samples = false;  // the run does
   json hello = json::object();  // over what it says otherwise
 };
 
@@ -67,7 +68,8 @@ class Loop {
     const std::string name(options.algorithm->name);
     port_ = *TrainerPort::open(
         path, {.welcome = {.node = "n", .algorithm = name, .learning_rate = options.learning_rate},
-               .algorithm = options.algorithm});
+               .algorithm = options.algorithm,
+               .weighs_samples = habit.weighs_samples});
     client_ = std::make_unique<TrainerClient>(
         path, TrainerPlan{.numbers = kProblem.d, .hello = hello_of(habit)});
     thread_ = std::thread(
@@ -92,10 +94,6 @@ class Loop {
         make_external_trainer<double>(options, *port_, *first, {}, 0, [] { return Time{}; });
     optim::Job job;
     job.shard = std::make_shared<optim::Shard>();
-    trainer->run(job);
-    job = {};
-    job.foundation = std::make_shared<const std::vector<std::string>>(
-        std::vector<std::string>{trainer->workload().survey});
     trainer->run(job);
     return trainer;
   }
@@ -144,13 +142,22 @@ optim::Options options_of(const AlgorithmRow& row, double rate, std::size_t step
   return options;
 }
 
-// Nodes of a ring, a loop beside each. Without a Lockstep where the loops are refused, and why.
+void found(std::span<const std::unique_ptr<optim::Trainer>> trainers) {
+  std::vector<std::string> surveys;
+  for (const auto& trainer : trainers) surveys.push_back(trainer->workload().survey);
+  optim::Job job;
+  job.foundation = std::make_shared<const std::vector<std::string>>(surveys);
+  for (const auto& trainer : trainers) trainer->run(job);
+}
+
+// Nodes with a loop beside each. Without a Lockstep where the loops are refused, and why.
 struct Network {
   std::vector<std::unique_ptr<Loop>> loops;
   std::unique_ptr<Lockstep> nodes;
   std::string refusal;
 };
-Network network(const optim::Options& options, const std::function<Habit(std::size_t)>& habit) {
+Network network(const optim::Options& options, const std::function<Habit(std::size_t)>& habit,
+                topology::Kind kind = topology::Kind::ring) {
   Network network;
   std::vector<std::unique_ptr<optim::Trainer>> trainers;
   for (std::size_t node = 0; node < kProblem.n; ++node) {
@@ -159,8 +166,9 @@ Network network(const optim::Options& options, const std::function<Habit(std::si
     network.refusal = network.loops.back()->refusal();
     if (!trainers.back()) return network;
   }
+  found(trainers);
   network.nodes =
-      std::make_unique<Lockstep>(topology::Kind::ring, kProblem.n, options.algorithm->needs,
+      std::make_unique<Lockstep>(kind, kProblem.n, options.algorithm->needs,
                                  [&](std::size_t node) { return std::move(trainers[node]); });
   return network;
 }
@@ -258,4 +266,31 @@ TEST_CASE("Loops may step at rates that change and that differ by node where the
   REQUIRE(own.nodes);
   own.nodes->run(500);
   CHECK(own.nodes->error(optimum()) < 1e-9);
+}
+
+TEST_CASE("A node weighs by the samples of its loop where the run says so") {
+  // Node i holds as many as it has places among these.
+  const std::vector<std::size_t> places = {0, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5, 5, 5, 5};
+  const auto habit = [&](std::size_t node) {
+    return Habit{.optimizer = LocalOptimizerKind::momentum,
+                 .weighs_samples = true,
+                 .hello = {{"samples", std::ranges::count(places, node)}}};
+  };
+  const auto error = [&](const char* algorithm, std::size_t steps, topology::Kind kind) {
+    const optim::Options options = options_of(*optim::algorithm_named(algorithm), 8, steps);
+    const Network own = network(options, habit, kind);
+    REQUIRE(own.nodes);
+    own.nodes->run(500);
+    return own.nodes->error(test::reference_optimum(kProblem, places));
+  };
+  for (const char* algorithm : {"ed", "gt", "pairwise-ed"})
+    for (const std::size_t steps : {1, 3}) {
+      CAPTURE(algorithm);
+      CAPTURE(steps);
+      CHECK(error(algorithm, steps, topology::Kind::ring) < 1e-9);
+    }
+  CHECK(error("dpsgd", 1, topology::Kind::complete) < 1e-9);
+  const Habit silent{.weighs_samples = true, .hello = {{"samples", 0}}};
+  const Network refused = network(options_of(*optim::algorithm_named("dpsgd"), 8, 1), silent);
+  CHECK(refused.refusal.find("does not say how many it holds") != std::string::npos);
 }
