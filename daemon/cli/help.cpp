@@ -180,6 +180,7 @@ Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
     {"simulate", "the same nodes in virtual time",
      R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--json] [--SECTION.KEY=VALUE ...]
        starling simulate --chaos [--seed S | --seeds A..B] [--shrink] [--timeline] [-n N] ...
+       starling simulate --every-combination [--seeds A..B] [-n N] ...
        starling simulate --scenario FILE [--shrink] [--timeline] ...
 
 Runs N nodes in one process and in virtual time, over a network that can delay, lose and repeat
@@ -191,6 +192,10 @@ every step.
   --seed S           of everything that is left to chance
   --chaos            draw faults from the seed
   --seeds A..B       one such run for every seed, on all cores
+  --every-combination
+                     chaos with all algorithms, schedules, formats, local optimizers, outer steps
+                     and kinds of exchange.missing, every two that go together in one run; keys
+                     of the command line stay as they are; prints a row for each
   --scenario FILE    the faults of this file, one a line: at 12.5 s: pause node-3 for 4 s
   --shrink           cut what fails down to the faults that make it fail, and print those
   --timeline         print what happened, fault by fault and event by event

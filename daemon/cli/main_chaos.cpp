@@ -96,11 +96,15 @@ int play_one(const CommandLine& line, const ChaosSetup& setup, const sim::Scenar
   return verdict.passed() ? kExitDone : kExitFailed;
 }
 
+sim::SoakOptions soak_of(const sim::Options& options, const Seeds& seeds) {
+  return {.trial = {.world = options},
+          .first_seed = seeds.first,
+          .last_seed = seeds.last,
+          .threads = std::max(1U, std::thread::hardware_concurrency())};
+}
+
 int play_many(const CommandLine& line, const ChaosSetup& setup, const Seeds& seeds) {
-  const sim::SoakOptions soak{.trial = {.world = setup.options},
-                              .first_seed = seeds.first,
-                              .last_seed = seeds.last,
-                              .threads = std::max(1U, std::thread::hardware_concurrency())};
+  const sim::SoakOptions soak = soak_of(setup.options, seeds);
   const auto started = std::chrono::steady_clock::now();
   const sim::SoakReport report = sim::soak(soak, setup.make_trainer);
   const bool failed = !report.failures.empty();
@@ -144,6 +148,15 @@ int simulate_chaos(const CommandLine& line, const sim::Options& options,
   if (seeds->first < seeds->last) return play_many(line, setup, *seeds);
   return play_one(line, setup,
                   sim::draw_scenario(seeds->first, options.nodes, options.phases.chaos));
+}
+
+Result<Tally> tally_chaos(const CommandLine& line, const sim::Options& options,
+                          const TrainerMaker& make_trainer) {
+  TRY(const Seeds seeds, read_seeds(line, options.seed));
+  const sim::SoakReport report = sim::soak(soak_of(options, seeds), make_trainer);
+  Tally tally{.seeds = report.seeds, .failures = report.failures.size(), .first_failure = {}};
+  if (!report.failures.empty()) tally.first_failure = sim::to_text(report.failures.front());
+  return tally;
 }
 
 }  // namespace starling::daemon

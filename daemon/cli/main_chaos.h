@@ -1,8 +1,10 @@
 // The part of starling simulate that plays faults: one scenario, or one for each of many seeds.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/command_line.h"
 #include "optim/trainer.h"
@@ -25,5 +27,13 @@ Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& li
 // scenarios unless there is one.
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
                    const TrainerMaker& make_trainer, const sim::Scenario* scenario);
+
+// What came of the seeds of --seeds.
+struct Tally {
+  std::uint64_t seeds = 0, failures = 0;
+  std::string first_failure;  // in words; empty: none
+};
+Result<Tally> tally_chaos(const CommandLine& line, const sim::Options& options,
+                          const TrainerMaker& make_trainer);
 
 }  // namespace starling::daemon

@@ -1,11 +1,14 @@
 #include "daemon/cli/main_simulate.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/command_line.h"
 #include "base/text.h"
+#include "daemon/cli/combinations.h"
 #include "daemon/cli/config.h"
 #include "daemon/cli/display.h"
 #include "daemon/cli/exit_code.h"
@@ -26,6 +29,7 @@ const CommandOption kOptions[] = {
     {"seed", "of all chance", true},
     {"chaos", "play a scenario of faults drawn from the seed", false},
     {"seeds", "A..B: one run of chaos for each", true},
+    {"every-combination", "of choices that go together, in pairs: a row each", false},
     {"scenario", "play the faults of this file", true},
     {"shrink", "cut a scenario that fails down to the faults that matter", false},
     {"timeline", "print what happened", false},
@@ -45,6 +49,7 @@ const Schema& simulation_schema() {
 struct Setup {
   sim::Options options;
   std::string algorithm_reason;
+  optim::OuterKind outer = optim::OuterKind::none;
   sim::TrainerFactory make_trainer;
 };
 
@@ -88,10 +93,63 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   setup.options.seed = static_cast<std::uint64_t>(seed);
   setup.options.base = config.node;
   setup.algorithm_reason = config.algorithm_reason;
+  setup.outer = config.learner.optim.outer;
   TRY_DO(validate_cluster(config, setup.options.nodes));
   TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
   for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
   return setup;
+}
+
+// Of the keys that the command line leaves open.
+Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
+  std::vector<std::string> mistakes;
+  const Settings given =
+      gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  if (!mistakes.empty()) return fail("{}", mistakes.front());
+  std::vector<std::string_view> open(varied_keys().begin(), varied_keys().end());
+  std::erase_if(open, [&](std::string_view key) {
+    return std::ranges::find(line.keys, key, &SettingSources::Pair::first) != line.keys.end();
+  });
+  std::vector<Combination> legal = all_combinations(simulation_schema(), open);
+  std::erase_if(legal, [&](const Combination& one) { return !is_legal(one, given); });
+  if (legal.empty()) return fail("no choices that are left open go together with these keys");
+  return covering_pairs(legal);
+}
+
+// By partners an outer momentum goes on with what one pair did, and the next pair is another; and
+// admm, whose edges each have a state of their own, exchanges over one of them a round. The models
+// come together as many times slower (docs/simulator.md).
+void give_time(Setup& setup) {
+  constexpr int kSlowByPartners = 7;
+  const gossip::Options& node = setup.options.base;
+  const bool is_slow =
+      setup.outer != optim::OuterKind::none || node.needs.delivery == optim::Delivery::per_edge;
+  if (is_slow && node.schedule->is_matched) setup.options.phases.healed *= kSlowByPartners;
+}
+
+// A row for each combination, as it ends. Gives the exit code.
+int simulate_combinations(const CommandLine& line) {
+  for (const char* other : {"scenario", "shrink", "timeline", "json"})
+    if (line.has(other))
+      return wrong_usage(fmt::format("--every-combination prints a table: leave out --{}", other));
+  const auto combinations = combinations_of(line);
+  if (!combinations) return wrong_usage(combinations.error().text);
+  std::size_t failed = 0;
+  for (const Combination& combination : *combinations) {
+    CommandLine own = line;
+    own.keys.insert(own.keys.end(), combination.begin(), combination.end());
+    auto setup = make_setup(own, nullptr);
+    if (!setup) return wrong_usage(setup.error().text);
+    give_time(*setup);
+    const auto tally = tally_chaos(own, setup->options, setup->make_trainer);
+    if (!tally) return wrong_usage(tally.error().text);
+    failed += tally->failures > 0;
+    fmt::print("{:<56} {:>4} seeds {:>3} fail  {}\n", row_name(combination), tally->seeds,
+               tally->failures, tally->first_failure);
+    std::fflush(stdout);
+  }
+  fmt::print("{} combinations, {} fail\n", combinations->size(), failed);
+  return failed > 0 ? kExitFailed : kExitDone;
 }
 
 // Gives the exit code.
@@ -119,6 +177,7 @@ int command_simulate(std::span<const std::string> arguments) {
   if (line->has("help")) return print_help("simulate");
   if (!line->positional.empty())
     return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
+  if (line->has("every-combination")) return simulate_combinations(*line);
   const auto scenario = read_scenario(*line);
   if (!scenario) return wrong_usage(scenario.error().text);
   const auto setup = make_setup(*line, scenario->get());
