@@ -81,15 +81,17 @@ gossip::GoalSummary judge_goal(const World& world) {
 
 }  // namespace
 
-gossip::Summary simulate(Options options, TrainerFactory make_trainer) {
+gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Listener& told) {
   options.base.expect = options.nodes;
   World world(options, std::move(make_trainer));
   Checker checker(world);
   gossip::Series series;
   std::size_t finished = 0;
   world.observe([&](std::size_t, const gossip::Output& output) {
-    if (const auto* progress = std::get_if<gossip::Progress>(&output))
+    if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
       series.add(world.now(), *progress);
+      if (told) told(world.now(), *progress);
+    }
     const auto* event = std::get_if<gossip::Event>(&output);
     if (event && event->kind == gossip::Event::Kind::finished) ++finished;
   });

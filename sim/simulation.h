@@ -1,6 +1,7 @@
 // Simulation: n nodes that start together and train until all are finished, and what came of it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,9 +12,12 @@
 
 namespace starling::sim {
 
+// Is told of every round of every node as it is completed.
+using Listener = std::function<void(Time now, const gossip::Progress& progress)>;
+
 // All nodes start at time 0, know node-0 and wait for each other before round 1. Ends when all are
 // finished, or at the limit of virtual time.
-gossip::Summary simulate(Options options, TrainerFactory make_trainer);
+gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Listener& told = {});
 
 // What a node says of itself: the state after its last whole round, its distance from the mean as
 // it estimates that. REQUIRES that it runs.

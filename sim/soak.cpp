@@ -27,6 +27,7 @@ class Desk {
     failures_ += !verdict.passed();
     if (verdict.passed()) verdict.scenario.faults = {};
     verdicts_.emplace(seed, std::move(verdict));
+    if (options_.told) options_.told(verdicts_.size(), failures_);
   }
   SoakReport report() &&;
 

@@ -238,15 +238,6 @@ Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
   return verdict;
 }
 
-// Over the nodes that have measured it.
-std::optional<double> mean(std::span<const gossip::NodeSummary> nodes,
-                           std::optional<double> gossip::NodeSummary::*member) {
-  double total = 0, count = 0;
-  for (const gossip::NodeSummary& node : nodes)
-    if (node.*member) total += *(node.*member), ++count;
-  return count > 0 ? std::optional(total / count) : std::nullopt;
-}
-
 std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
   std::uint64_t round = UINT64_MAX;
   for (const gossip::NodeSummary& node : nodes) round = std::min(round, node.round);
@@ -257,11 +248,11 @@ std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
 std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
                           std::size_t running) {
   std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
-  if (const auto loss = mean(nodes, &gossip::NodeSummary::loss))
+  if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
     line += fmt::format("  loss {:.4f}", *loss);
-  if (const auto accuracy = mean(nodes, &gossip::NodeSummary::accuracy))
+  if (const auto accuracy = gossip::mean(nodes, &gossip::NodeSummary::accuracy))
     line += fmt::format("  accuracy {}", percent(*accuracy));
-  if (const auto rmse = mean(nodes, &gossip::NodeSummary::rmse))
+  if (const auto rmse = gossip::mean(nodes, &gossip::NodeSummary::rmse))
     line += fmt::format("  rmse {:.4g}", *rmse);
   if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
   return line;

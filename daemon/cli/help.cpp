@@ -178,20 +178,23 @@ What does a link of 100 Mbit/s cost?
 Exit codes: 0 done, 2 wrong usage or a topology that N nodes cannot have.
 )"},
     {"simulate", "the same nodes in virtual time",
-     R"(Usage: starling simulate [-n N] [--seed S] [-c FILE] [--json] [--SECTION.KEY=VALUE ...]
+     R"(Usage: starling simulate [-n N] [--seed S | --seeds A..B] [-c FILE] [--json]
+                         [--SECTION.KEY=VALUE ...]
        starling simulate --chaos [--seed S | --seeds A..B] [--shrink] [--timeline] [-n N] ...
        starling simulate --every-combination [--seeds A..B] [-n N] ...
        starling simulate --scenario FILE [--shrink] [--timeline] ...
 
 Runs N nodes in one process and in virtual time, over a network that can delay, lose and repeat
-messages. The same seed gives the same run, bit for bit. With --chaos or --scenario faults happen to
-network and nodes; then all must agree and their models come together, and laws are checked at
-every step.
+messages. The same seed gives the same run, bit for bit. Without a goal (stop.*, sim.seconds) it
+ends after 100 rounds. With --chaos or --scenario faults happen to network and nodes; then all must
+agree and their models come together, and laws are checked at every step. Standard error says how
+far a long run has come.
 
   -n N               nodes
-  --seed S           of everything that is left to chance
-  --chaos            draw faults from the seed
-  --seeds A..B       one such run for every seed, on all cores
+  --seed S           of the network, the initial parameters and the order of samples, unless
+                     node.seed names that of training; data.seed is that of the data
+  --seeds A..B       a run for each seed, on all cores: a row each, then mean and deviation
+  --chaos            draw faults from the seed; with --seeds A..B one such run for every seed
   --every-combination
                      chaos with all algorithms, schedules, formats, local optimizers, outer steps
                      and kinds of exchange.missing, every two that go together in one run; keys
@@ -205,11 +208,12 @@ every step.
                      time of a local step, s; virtual time after which the simulation stops, s
 {configuring}  --json             print the summary as one JSON document, and nothing else;
                      under faults with the laws that were broken, how often faults hit, and the
-                     scenario; for --seeds what came of all, with every seed that failed
+                     scenario; for --seeds what came of all, under faults every seed that failed
 
 Examples:
 
   starling simulate -n 16 --topology.kind=ring --stop.rounds=200 --seed 7
+  starling simulate -n 8 --seeds 1..10 --stop.rounds=200
   starling simulate --chaos --seeds 1..100 -n 16 -c configs/scenarios/chaos.ini
 
 Exit codes: 0 done, 1 failed while running or a law was broken, 2 wrong usage or configuration,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/main_verdict.h"
+#include "daemon/cli/progress_line.h"
 #include "sim/soak.h"
 
 namespace starling::daemon {
@@ -23,22 +24,6 @@ struct ChaosSetup {
   const sim::Options& options;
   const TrainerMaker& make_trainer;
 };
-
-struct Seeds {
-  std::uint64_t first = 1, last = 1;
-};
-
-Result<Seeds> read_seeds(const CommandLine& line, std::uint64_t seed) {
-  const auto text = line.value("seeds");
-  if (!text) return Seeds{seed, seed};
-  const std::size_t dots = text->find("..");
-  const auto first = parse_integer(text->substr(0, dots));
-  const auto last =
-      dots == std::string::npos ? std::nullopt : parse_integer(text->substr(dots + 2));
-  if (!first || !last || *first < 0 || *last < *first)
-    return fail("seeds = \"{}\": expected A..B, whole numbers from 0 with A <= B", *text);
-  return Seeds{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)};
-}
 
 Result<sim::Scenario> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -96,17 +81,24 @@ int play_one(const CommandLine& line, const ChaosSetup& setup, const sim::Scenar
   return verdict.passed() ? kExitDone : kExitFailed;
 }
 
-sim::SoakOptions soak_of(const sim::Options& options, const Seeds& seeds) {
+sim::SoakOptions soak_of(const sim::Options& options, const SeedRange& seeds) {
   return {.trial = {.world = options},
           .first_seed = seeds.first,
           .last_seed = seeds.last,
           .threads = std::max(1U, std::thread::hardware_concurrency())};
 }
 
-int play_many(const CommandLine& line, const ChaosSetup& setup, const Seeds& seeds) {
-  const sim::SoakOptions soak = soak_of(setup.options, seeds);
+int play_many(const CommandLine& line, const ChaosSetup& setup, const SeedRange& seeds) {
+  ProgressLine progress;
+  const std::uint64_t count = seeds.last - seeds.first + 1;
+  sim::SoakOptions soak = soak_of(setup.options, seeds);
+  soak.told = [&](std::uint64_t done, std::size_t failed) {
+    progress.tell(
+        [&] { return fmt::format("{} of {} seeds are done, {} failed", done, count, failed); });
+  };
   const auto started = std::chrono::steady_clock::now();
   const sim::SoakReport report = sim::soak(soak, setup.make_trainer);
+  progress.clear();
   const bool failed = !report.failures.empty();
   if (line.has("json")) {
     Json document = chaos_json(report);
@@ -124,7 +116,7 @@ int play_many(const CommandLine& line, const ChaosSetup& setup, const Seeds& see
 }  // namespace
 
 bool is_chaos(const CommandLine& line) {
-  return line.has("chaos") || line.has("seeds") || line.has("scenario");
+  return line.has("chaos") || line.has("scenario");
 }
 
 Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& line) {
@@ -140,19 +132,18 @@ Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& li
 }
 
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
-                   const TrainerMaker& make_trainer, const sim::Scenario* scenario) {
+                   const TrainerMaker& make_trainer, const SeedRange& seeds,
+                   const sim::Scenario* scenario) {
   const ChaosSetup setup{options, make_trainer};
   if (scenario) return play_one(line, setup, *scenario);
-  const auto seeds = read_seeds(line, options.seed);
-  if (!seeds) return wrong_usage(seeds.error().text);
-  if (seeds->first < seeds->last) return play_many(line, setup, *seeds);
+  if (seeds.first < seeds.last) return play_many(line, setup, seeds);
   return play_one(line, setup,
-                  sim::draw_scenario(seeds->first, options.nodes, options.phases.chaos));
+                  sim::draw_scenario(seeds.first, options.nodes, options.phases.chaos));
 }
 
 Result<Tally> tally_chaos(const CommandLine& line, const sim::Options& options,
                           const TrainerMaker& make_trainer) {
-  TRY(const Seeds seeds, read_seeds(line, options.seed));
+  TRY(const SeedRange seeds, read_seeds(line, options.seed));
   const sim::SoakReport report = sim::soak(soak_of(options, seeds), make_trainer);
   Tally tally{.seeds = report.seeds, .failures = report.failures.size(), .first_failure = {}};
   if (!report.failures.empty()) tally.first_failure = sim::to_text(report.failures.front());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/command_line.h"
+#include "daemon/cli/seed_range.h"
 #include "optim/trainer.h"
 
 namespace starling::sim {
@@ -23,10 +24,11 @@ using TrainerMaker = std::function<std::unique_ptr<optim::Trainer>(std::size_t i
 bool is_chaos(const CommandLine& line);
 // That of the file of --scenario, whose nodes are those of the run; null where none is named.
 Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& line);
-// Gives the exit code of the program. `make_trainer` is called from several threads. Draws its
-// scenarios unless there is one.
+// Gives the exit code of the program. `make_trainer` is called from several threads. Draws a
+// scenario from each of the seeds unless there is one.
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
-                   const TrainerMaker& make_trainer, const sim::Scenario* scenario);
+                   const TrainerMaker& make_trainer, const SeedRange& seeds,
+                   const sim::Scenario* scenario);
 
 // What came of the seeds of --seeds.
 struct Tally {

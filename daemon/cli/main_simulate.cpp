@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,8 +14,12 @@
 #include "daemon/cli/display.h"
 #include "daemon/cli/exit_code.h"
 #include "daemon/cli/main_chaos.h"
+#include "daemon/cli/main_sweep.h"
+#include "daemon/cli/progress_line.h"
+#include "daemon/cli/seed_range.h"
 #include "daemon/cli/setting_sources.h"
 #include "daemon/cli/summary_json.h"
+#include "daemon/cli/table_recipe.h"
 #include "daemon/process/log.h"
 #include "models/data/load.h"
 #include "sim/scenario.h"
@@ -28,7 +33,7 @@ const CommandOption kOptions[] = {
     {"config,c", "configuration file", true},
     {"seed", "of all chance", true},
     {"chaos", "play a scenario of faults drawn from the seed", false},
-    {"seeds", "A..B: one run of chaos for each", true},
+    {"seeds", "A..B: one run for each", true},
     {"every-combination", "of choices that go together, in pairs: a row each", false},
     {"scenario", "play the faults of this file", true},
     {"shrink", "cut a scenario that fails down to the faults that matter", false},
@@ -36,6 +41,9 @@ const CommandOption kOptions[] = {
     {"json", "print one JSON document", false},
     {"help,h", "", false},
 };
+
+// Of a run that is given none. Larger: a first look takes longer; smaller: it shows less.
+constexpr const char* kDefaultRounds = "100";
 
 const Schema& simulation_schema() {
   static const Schema kSchema = [] {
@@ -50,7 +58,10 @@ struct Setup {
   sim::Options options;
   std::string algorithm_reason;
   optim::OuterKind outer = optim::OuterKind::none;
-  sim::TrainerFactory make_trainer;
+  std::string default_goal;  // that stands in for what the user did not say; empty: none
+  SeedRange seeds;
+  sim::SeededTrainers trainers;        // for the seed of a run
+  sim::TrainerFactory chaos_trainers;  // whose chance is that of node.seed under every fault
 };
 
 Result<std::int64_t> whole_number(const CommandLine& line, const std::string& name,
@@ -62,19 +73,38 @@ Result<std::int64_t> whole_number(const CommandLine& line, const std::string& na
   return *value;
 }
 
-// A trainer of every node on the one data set, its part fixed where sites own their data.
-Result<sim::TrainerFactory> trainer_factory(const Config& config, std::size_t nodes) {
+// A trainer of every node on the one data set, its part fixed where sites own their data. Their
+// chance has the seed that is asked for.
+Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t nodes) {
   TRY(auto loaded, models::load(config.learner.data));
   TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
-  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data,
-                     nodes](std::size_t index) {
+  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data, nodes](
+                        std::uint64_t seed, std::size_t index) {
     models::LearnerOptions own = learner;
+    own.optim.seed = seed;
     if (parts) own.data.shard = {models::ShardChoice::Kind::part, index, nodes};
     return models::make_trainer(own, data, fmt::format("node-{}", index), [] { return Time{}; });
   };
-  TRY_DO(make(nodes - 1));
-  return [make](std::size_t index) { return *make(index); };
+  TRY_DO(make(config.learner.optim.seed, nodes - 1));
+  return [make](std::uint64_t seed) -> sim::TrainerFactory {
+    return [make, seed](std::size_t index) { return *make(seed, index); };
+  };
+}
+
+// Gives what was set; nothing where the user says how long.
+std::string set_default_goal(Settings& settings) {
+  if (names_goal(settings) || !settings.is_default("sim.seconds")) return {};
+  settings.set("stop.rounds", kDefaultRounds, "simulate");
+  return fmt::format("stop.rounds = {}", kDefaultRounds);
+}
+
+Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
+  TRY(const sim::SeededTrainers seeded, seeded_trainers(config, setup.options.nodes));
+  setup.chaos_trainers = seeded(config.learner.optim.seed);
+  setup.trainers = seeded;
+  if (!are_seeded) setup.trainers = [same = setup.chaos_trainers](std::uint64_t) { return same; };
+  return {};
 }
 
 Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
@@ -82,11 +112,12 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
   TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
   std::vector<std::string> mistakes;
-  const Settings settings =
+  Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  Setup setup;
+  setup.default_goal = set_default_goal(settings);
   TRY(const Config config, read_config(settings, std::move(mistakes)));
   Reader reader(settings);
-  Setup setup;
   setup.options = sim::read_options(reader);
   TRY_DO(reader.verdict());
   setup.options.nodes = static_cast<std::size_t>(nodes);
@@ -94,8 +125,9 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   setup.options.base = config.node;
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
+  TRY(setup.seeds, read_seeds(line, setup.options.seed));
   TRY_DO(validate_cluster(config, setup.options.nodes));
-  TRY(setup.make_trainer, trainer_factory(config, setup.options.nodes));
+  TRY_DO(add_trainers(setup, config, settings.is_default("node.seed")));
   for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
   return setup;
 }
@@ -141,7 +173,7 @@ int simulate_combinations(const CommandLine& line) {
     auto setup = make_setup(own, nullptr);
     if (!setup) return wrong_usage(setup.error().text);
     give_time(*setup);
-    const auto tally = tally_chaos(own, setup->options, setup->make_trainer);
+    const auto tally = tally_chaos(own, setup->options, setup->chaos_trainers);
     if (!tally) return wrong_usage(tally.error().text);
     failed += tally->failures > 0;
     fmt::print("{:<56} {:>4} seeds {:>3} fail  {}\n", row_name(combination), tally->seeds,
@@ -152,12 +184,32 @@ int simulate_combinations(const CommandLine& line) {
   return failed > 0 ? kExitFailed : kExitDone;
 }
 
+// What the user did not choose.
+void introduce(const Setup& setup) {
+  if (!setup.algorithm_reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);
+  if (!setup.default_goal.empty()) fmt::print("No goal is given: {}\n", setup.default_goal);
+  std::fflush(stdout);
+}
+
+// "round 37 of 100, 1.25 s of virtual time, loss 0.331".
+std::string progress_text(const gossip::Goal& goal, Time now, const gossip::Progress& progress) {
+  std::string text = fmt::format("round {}", progress.round);
+  if (goal.rounds > 0) text += fmt::format(" of {}", goal.rounds);
+  text += fmt::format(", {:.3g} s of virtual time", seconds(now));
+  return std::isfinite(progress.loss) ? text + fmt::format(", loss {:.3g}", progress.loss) : text;
+}
+
 // Gives the exit code.
 int simulate_once(const Setup& setup, bool as_json) {
   const auto started = std::chrono::steady_clock::now();
-  if (!as_json && !setup.algorithm_reason.empty())
-    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);
-  gossip::Summary summary = sim::simulate(setup.options, setup.make_trainer);
+  ProgressLine progress;
+  gossip::Summary summary = sim::simulate(
+      setup.options, setup.trainers(setup.options.seed),
+      [&](Time now, const gossip::Progress& news) {
+        progress.tell([&] { return progress_text(setup.options.base.goal, now, news); });
+      });
+  progress.clear();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
   summary.wall_s = wall.count();
   if (as_json)
@@ -183,10 +235,13 @@ int command_simulate(std::span<const std::string> arguments) {
   const auto setup = make_setup(*line, scenario->get());
   if (!setup) return wrong_usage(setup.error().text);
   if (is_chaos(*line))
-    return simulate_chaos(*line, setup->options, setup->make_trainer, scenario->get());
+    return simulate_chaos(*line, setup->options, setup->chaos_trainers, setup->seeds,
+                          scenario->get());
   if (line->has("timeline") || line->has("shrink"))
-    return wrong_usage("--timeline and --shrink belong to --chaos, --seeds or --scenario");
-  return simulate_once(*setup, line->has("json"));
+    return wrong_usage("--timeline and --shrink belong to --chaos or --scenario");
+  if (!line->has("json")) introduce(*setup);
+  if (!line->has("seeds")) return simulate_once(*setup, line->has("json"));
+  return simulate_seeds(*line, setup->options, setup->trainers, setup->seeds);
 }
 
 }  // namespace starling::daemon

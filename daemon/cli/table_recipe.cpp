@@ -28,8 +28,12 @@ bool are_defaults(const Settings& settings, std::span<const char* const> keys) {
 
 }  // namespace
 
+bool names_goal(const Settings& settings) {
+  return !are_defaults(settings, kGoals);
+}
+
 std::vector<std::pair<std::string, std::string>> table_recipe(const Settings& settings) {
-  if (settings.at("data.source").value != "csv" || !are_defaults(settings, kGoals)) return {};
+  if (settings.at("data.source").value != "csv" || names_goal(settings)) return {};
   std::vector<std::pair<std::string, std::string>> recipe{{"stop.rounds", "2000"}};
   if (settings.is_default("eval.every")) recipe.emplace_back("eval.every", "50");
   if (are_defaults(settings, kChoices))

@@ -9,6 +9,9 @@
 
 namespace starling::daemon {
 
+// Whether any key of stop.* says when training ends.
+bool names_goal(const Settings& settings);
+
 // Keys and values that stand in for defaults: for data.source = csv without a goal (stop.*), a
 // number of rounds, and an optimizer whose rate falls to zero over them. A user who chooses an
 // algorithm, a schedule or anything of the optimizer gets the rounds alone. Empty: no recipe.

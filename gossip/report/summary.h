@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct NodeSummary {
   std::optional<double> distance_to_optimum = {};  // ||x_i - x*||
   std::uint64_t sent_bytes = 0;                    // of parameters
 };
+
+// Over the nodes that have it; nothing where none has.
+std::optional<double> mean(std::span<const NodeSummary> nodes,
+                           std::optional<double> NodeSummary::*member);
 
 // The state of all nodes at one time.
 struct TraceRecord {

@@ -128,3 +128,10 @@ TEST_CASE("A watched fleet is drawn from one node until Ctrl-C") {
     CHECK(shows_cursor(session.text()));
   }
 }
+
+TEST_CASE("A long simulation says how far it is") {
+  Session session({"simulate", "-n", "2", "--data.samples=200", "--model.kind=softmax",
+                   "--sim.seconds=1000000"});
+  CHECK(session.reads(" s of virtual time, loss "));
+  CHECK(session.text().find(kHide) != std::string::npos);
+}

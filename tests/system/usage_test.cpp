@@ -95,6 +95,39 @@ TEST_CASE("The nodes of a scenario are those of its file") {
   refuses(simulate + " -n 8", "nodes 10");
 }
 
+TEST_CASE("A simulation without a goal ends after a number of rounds that it names") {
+  const std::string simulate =
+      "simulate -n 2 --data.samples=200 --model.kind=softmax --optim.algorithm=dpsgd";
+  const testing::Outcome outcome = run(simulate);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.find("No goal is given: stop.rounds = 100\n") != std::string::npos);
+  const auto limited = nlohmann::json::parse(run(simulate + " --json --sim.seconds=0.2").out);
+  CHECK_FALSE(limited["goal"].contains("rounds"));
+  CHECK(limited["virtual_s"] == doctest::Approx(0.2));
+}
+
+TEST_CASE("Many seeds give a row each and then their mean and deviation") {
+  const std::string simulate =
+      "simulate -n 2 --data.samples=200 --model.kind=softmax --optim.algorithm=dpsgd"
+      " --optim.batch-size=20 --stop.rounds=5";
+  const testing::Outcome table = run(simulate + " --seeds 3..5");
+  CHECK(table.exit_code == 0);
+  for (const char* row : {"\nseed ", "\n3 ", "\n4 ", "\n5 ", "\nmean ", "\ndeviation "})
+    CHECK(("\n" + table.out).find(row) != std::string::npos);
+
+  const auto sweep = nlohmann::json::parse(run(simulate + " --seeds 3..5 --json").out);
+  REQUIRE(sweep["runs"].size() == 3);
+  const auto one = nlohmann::json::parse(run(simulate + " --seed 4 --json").out);
+  CHECK(sweep["runs"][1]["seed"] == 4);
+  CHECK(sweep["runs"][1]["event_hash"] == one["event_hash"]);
+  CHECK(sweep["deviation"]["loss"] > 0);
+
+  // Whose chance in training is fixed differ by nothing on a network without faults.
+  const auto same = nlohmann::json::parse(run(simulate + " --node.seed=1 --seeds 3..4 --json").out);
+  CHECK(same["deviation"]["loss"] == 0);
+  refuses(simulate + " --seeds 1..2 --shrink", "--chaos");
+}
+
 TEST_CASE("A run under faults is one JSON document with its verdict") {
   const std::string file = temporary_file("two.txt",
                                           "seed 7\nnodes 2\nchaos 5 s\n"
