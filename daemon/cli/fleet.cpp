@@ -118,6 +118,23 @@ class Patience {
   steady_clock::time_point until_;
 };
 
+// Puts a number in the place of the one that follows the last `before`, if there is one.
+void replace_number(std::string& text, std::string_view before, const std::string& number) {
+  const std::size_t place = text.rfind(before);
+  if (place == std::string::npos) return;
+  const std::size_t begin = place + before.size();
+  const std::size_t end = std::min(text.find_first_not_of("0123456789.e+-", begin), text.size());
+  text.replace(begin, end - begin, number);
+}
+
+std::string with_means(std::string sentence, std::span<const gossip::NodeSummary> nodes) {
+  if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
+    replace_number(sentence, ", loss ", fmt::format("{:.4g}", *loss));
+  if (const auto accuracy = gossip::mean(nodes, &gossip::NodeSummary::accuracy))
+    replace_number(sentence, ", accuracy ", fmt::format("{:.1f}", 100 * *accuracy));
+  return sentence;
+}
+
 std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
   const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
   node.is_silent = !reply;
@@ -255,10 +272,11 @@ std::optional<double> Fleet::samples() const {
 // Warnings are lines of their own.
 Fleet::Sentence Fleet::sentence() {
   Sentence first;
+  const std::vector<gossip::NodeSummary> nodes = node_summaries();
   for (Node& node : nodes_) {
     if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
     const json& own = node.status.at("node");
-    std::string text = node.status.value("summary", "");
+    std::string text = with_means(node.status.value("summary", ""), nodes);
     for (const std::string& warning : own.value("warnings", std::vector<std::string>()))
       if (const std::size_t place = text.find(warning + "; "); place != std::string::npos)
         text.erase(place, warning.size() + 2);

@@ -61,7 +61,8 @@ class Fleet {
   // Of all nodes together, since they began; nothing before all have said.
   std::optional<double> samples() const;
   // The sentence of the first node that answers and has reasons, behind its name, or else of the
-  // first that answers; without its warnings, and empty before one answers.
+  // first that answers; without its warnings, and empty before one answers. Its loss and accuracy
+  // are the means of what all nodes say, where the node has estimates that come later.
   struct Sentence {
     std::string text = {};
     bool has_reasons = false;

@@ -23,8 +23,9 @@ struct Fixture {
   Fixture() {
     std::string places;
     for (std::size_t k = 0; k < servers.size(); ++k) {
-      auto started =
-          HttpServer::start({"127.0.0.1", 0}, [k](const HttpRequest&) { return curve(k); });
+      auto started = HttpServer::start({"127.0.0.1", 0}, [k](const HttpRequest& asked) {
+        return asked.target == "/v1/status" ? status(k) : curve(k);
+      });
       REQUIRE(started.has_value());
       servers[k] = *std::move(started);
       places +=
@@ -45,6 +46,20 @@ struct Fixture {
   static HttpResponse curve(std::size_t k) {
     const double distance = static_cast<double>(k) + 1;
     return {.body = json{{"series", {{{"round", 7}, {"distance_to_optimum", distance}}}}}.dump()};
+  }
+
+  // One that has estimates of before, while it has a loss of k + 1 itself.
+  static HttpResponse status(std::size_t k) {
+    const double loss = static_cast<double>(k) + 1;
+    const json run{{"loss", loss}, {"eval", {{"accuracy", 0.96 + 0.01 * loss}}}};
+    return {.body = json{{"node", {{"state", "finished"}}},
+                         {"run", run},
+                         {"consensus", json::object()},
+                         {"traffic", json::object()},
+                         {"summary",
+                          "all 2 nodes have finished, loss 1.8e+02, accuracy 91.1 %, models within "
+                          "1 % of their mean"}}
+                        .dump()};
   }
 
   std::array<std::unique_ptr<HttpServer>, 2> servers;
@@ -72,4 +87,12 @@ TEST_CASE_FIXTURE(Fixture, "A node whose curve is missing is known") {
   REQUIRE(points.size() == 1);
   CHECK(points[0].distance_to_optimum == 2.0);
   CHECK(fleet->nodes()[0].is_silent);
+}
+
+TEST_CASE_FIXTURE(Fixture, "The sentence of a fleet has the loss and accuracy that its nodes say") {
+  auto fleet = Fleet::start(options);
+  REQUIRE(fleet.has_value());
+  fleet->refresh();
+  CHECK(fleet->sentence().text ==
+        "all 2 nodes have finished, loss 1.5, accuracy 97.5 %, models within 1 % of their mean");
 }
