@@ -37,6 +37,7 @@ class Forger {
     });
   }
   void text(const std::string&, std::size_t) {}
+  void name(const std::string&, std::size_t) {}
   void bytes(const std::string&, std::size_t) {}
   void floats(const std::vector<float>&, std::size_t) {}
   void endpoint(const Endpoint&) {}

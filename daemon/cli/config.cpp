@@ -7,6 +7,7 @@
 
 #include "base/bindings.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/cli/algorithm_choice.h"
 #include "daemon/cli/edge_list.h"
 #include "daemon/cli/legality.h"
@@ -249,6 +250,8 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   check_addresses(config, reader);
   check_legality(config.node, config.learner.optim, reader);
   if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
+  if (!is_utf8(config.node.name) || !is_plain(config.node.name))
+    reader.mistake("node.name", "expected UTF-8 without control and format characters");
   TRY_DO(reader.verdict());
   TRY_DO(load_edges(config.node.topology));
   config.node.terms = models::agreed(config.learner);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "daemon/cli/text_width.h"
 
 namespace starling::daemon {
@@ -112,13 +113,12 @@ std::string human_number(double value) {
 }
 
 std::string printable(std::string_view text) {
-  std::string safe(text);
-  for (std::size_t k = 0; k < safe.size(); ++k) {
-    const auto byte = static_cast<unsigned char>(safe[k]);
-    // U+0080 to U+009F are control characters too: C2 80 to C2 9F.
-    const bool second = byte >= 0x80 && byte < 0xA0 && k > 0 && safe[k - 1] == '\xC2';
-    if (second) safe[k - 1] = '?';
-    if (second || byte < 0x20 || byte == 0x7F) safe[k] = '?';
+  std::string safe;
+  while (!text.empty()) {
+    const Utf8Character next = first_utf8_character(text);
+    const bool is_safe = next.point && !is_steering(*next.point);
+    safe += is_safe ? std::string(text.substr(0, next.bytes)) : std::string(next.bytes, '?');
+    text.remove_prefix(next.bytes);
   }
   return safe;
 }

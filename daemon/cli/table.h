@@ -42,7 +42,8 @@ std::string human_duration(double seconds);
 std::string human_fraction(double fraction);
 // Three digits that count: "0.0312", "1.2e-07".
 std::string human_number(double value);
-// Control characters become '?': a name that came over the network shall not steer a terminal.
+// Control and format characters and what is no UTF-8 become '?': a name that came over the network
+// shall not steer a terminal, nor look like another.
 std::string printable(std::string_view text);
 
 enum class Spark { blocks, ascii };

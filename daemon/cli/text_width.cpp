@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace starling::daemon {
 namespace {
@@ -38,14 +39,6 @@ bool is_within(std::span<const Range> ranges, char32_t point) {
       ranges, [point](const Range& range) { return point >= range.first && point <= range.last; });
 }
 
-// 0 for a byte that begins no character.
-std::size_t length_of(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return 2;
-  if (lead >= 0xE0 && lead < 0xF0) return 3;
-  return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
-}
-
 // "\x1b[33m"; 0 where none begins.
 std::size_t color_bytes(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
@@ -56,16 +49,10 @@ std::size_t color_bytes(std::string_view text) {
 // REQUIRES a text that is not empty.
 Character first_character(std::string_view text) {
   if (const std::size_t bytes = color_bytes(text)) return {bytes, 0};
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = length_of(lead);
-  if (length <= 1 || length > text.size()) return {};
-  char32_t point = lead & (0x7FU >> length);
-  for (const char byte : text.substr(1, length - 1)) {
-    if ((byte & 0xC0) != 0x80) return {};
-    point = point << 6 | (static_cast<unsigned char>(byte) & 0x3FU);
-  }
-  if (is_within(kCombining, point)) return {length, 0};
-  return {length, is_within(kWide, point) ? 2U : 1U};
+  const Utf8Character next = first_utf8_character(text);
+  if (!next.point) return {};
+  if (is_within(kCombining, *next.point)) return {next.bytes, 0};
+  return {next.bytes, is_within(kWide, *next.point) ? 2U : 1U};
 }
 
 // The bytes of the longest beginning that takes no more than `columns`.

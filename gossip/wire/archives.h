@@ -14,18 +14,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "gossip/wire/fields.h"
 
 namespace starling::gossip {
 
 // ---------------------------------------------------------------- what a field may be
 
-// Whether the text holds no control character, with which a peer could forge a line of a log.
-inline bool is_printable(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
+// What goes by a name is UTF-8, so that two names do not look alike, and does not steer what shows
+// it: a peer could forge a line of a log.
+inline bool is_name(std::string_view text) {
+  return is_plain(text) && is_utf8(text);
 }
 inline bool is_amount(double value, double most) {
   return value >= 0 && value <= most;
@@ -48,6 +47,7 @@ class Counter {
   void real(double) { ++count_; }
   void amount(double, double) { ++count_; }
   void text(std::string_view, std::size_t) { ++count_; }
+  void name(std::string_view, std::size_t) { ++count_; }
   void bytes(const std::string&, std::size_t) { ++count_; }
   void floats(const std::vector<float>&, std::size_t) { ++count_; }
   void endpoint(const Endpoint&) { count_ += 2; }
@@ -88,6 +88,7 @@ class Writer {
   }
   void amount(double value, double) { real(value); }
   void text(std::string_view value, std::size_t) { packer_.pack(value); }
+  void name(std::string_view value, std::size_t) { packer_.pack(value); }
   void bytes(const std::string& value, std::size_t) { binary(value.data(), value.size()); }
   void floats(const std::vector<float>& values, std::size_t) {
     binary(values.data(), values.size() * sizeof(float));
@@ -141,7 +142,10 @@ class Checker {
   void real(double) {}
   void amount(double value, double most) { expect(is_amount(value, most)); }
   void text(std::string_view value, std::size_t most) {
-    expect(value.size() <= most && is_printable(value));
+    expect(value.size() <= most && is_plain(value));
+  }
+  void name(std::string_view value, std::size_t most) {
+    expect(value.size() <= most && is_name(value));
   }
   void bytes(const std::string& value, std::size_t most) { expect(value.size() <= most); }
   void floats(const std::vector<float>& values, std::size_t most) {
@@ -213,7 +217,11 @@ class Reader {
     const msgpack::object* field = next(msgpack::type::STR);
     if (!field || !expect(field->via.str.size <= most)) return;
     const std::string_view read(field->via.str.ptr, field->via.str.size);
-    if (expect(is_printable(read))) value = read;
+    if (expect(is_plain(read))) value = read;
+  }
+  void name(std::string& value, std::size_t most) {
+    text(value, most);
+    expect(is_name(value));
   }
   void bytes(std::string& value, std::size_t most) {
     const msgpack::object* field = next(msgpack::type::BIN);

@@ -6,10 +6,11 @@
 //   number(x, most)   uint64, at most `most`         flag(x)       bool
 //   id(x)             NodeId                         choice(x, last)  enum from 0 to `last`
 //   real(x)           double, whatever its value     amount(x, most)  double from 0 to `most`
-//   text(x, most)     printable, `most` bytes        bytes(x, most)   `most` bytes
-//   floats(x, most)   `most` finite floats           endpoint(x)      two fields, host and port
-//   ids(x, most)      an array of NodeIds            record(x)        an array of the fields of x
-//   list(x, most)     an array of records            rest(x, most)    records up to the end
+//   text(x, most)     printable, `most` bytes        name(x, most)    the same, and UTF-8
+//   bytes(x, most)    `most` bytes                   floats(x, most)  `most` finite floats
+//   endpoint(x)       two fields, host and port      ids(x, most)     an array of NodeIds
+//   record(x)         an array of the fields of x    list(x, most)    an array of records
+//   rest(x, most)     records up to the end
 #pragma once
 
 #include <concepts>
@@ -46,7 +47,7 @@ void fields(A& a, Like<Chunk> auto& x) {
 template <class A>
 void fields(A& a, Like<Member> auto& x) {
   a.id(x.id);
-  a.text(x.name, kNameBytesLimit);
+  a.name(x.name, kNameBytesLimit);
   a.endpoint(x.control);
   a.endpoint(x.bulk);
   a.endpoint(x.http);

@@ -63,6 +63,7 @@ class Stretcher {
       x.resize(most + prng.below(2), 'x');
     });
   }
+  void name(std::string& x, std::size_t most) { text(x, most); }
   void bytes(std::string& x, std::size_t most) {
     add([&x, most](Prng& prng) { x.resize(most + prng.below(2)); });
   }
@@ -121,6 +122,18 @@ TEST_CASE("A real number survives the wire whatever its value") {
   Member member = sample_member("node-1");
   member.loss = std::nan("");
   expect_round_trip(Join{member});
+}
+
+TEST_CASE("A name that is no UTF-8 or steers what shows it does not pass the wire") {
+  for (const char* name : {"caf\xc3\xa9", "\xe8\x9c\x82-1", "a b"})
+    expect_round_trip(Join{sample_member(name)});
+  for (const char* name :
+       {"caf\xe9", "gnp\u202eexe", "a\u200bb", "a\xc2\x85", "a\nb", "\xed\xa0\x80", "\xc0\xaf"}) {
+    CAPTURE(name);
+    const Member member = sample_member(name);
+    CHECK_FALSE(is_within_limits(Join{member}));
+    CHECK_FALSE(decode_header(bytes_of(encode_header({}, Join{member}, {}))).has_value());
+  }
 }
 
 TEST_CASE("A header of another version or with anything behind is refused") {

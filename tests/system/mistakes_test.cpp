@@ -23,6 +23,9 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
+    {"run --node.name=a\u202eb",
+     "starling: command line: node.name = \"a\u202eb\": expected UTF-8 without control and format "
+     "characters"},
     {"run --topology.knid=ring",
      "starling: command line: unknown key topology.knid; did you mean topology.kind?"},
     {"run --topology.kind=rnig",
