@@ -32,7 +32,8 @@ struct Sample {
 // the neighbours' estimates differ from this node's.
 struct Spread {
   double mean = 0, error = 0;
-  std::optional<double> least = {}, most = {};
+  std::optional<double> least = {}, most = {};  // as they were extremes_age ago
+  std::optional<double> mean_then = {};         // the mean of that time, between these two
 };
 
 struct FleetStatus {
@@ -40,10 +41,11 @@ struct FleetStatus {
   // Root mean square of ||x_i - mean|| over all nodes, relative to ||mean||; and its error.
   std::optional<double> distance = {};
   double distance_error = 0;
-  double model_share = 0;        // of the nodes that the estimates reach; 1 once they settle
-  double degraded_share = 0;     // of the nodes that train
-  std::optional<double> before;  // the mean loss some time ago, to tell whether it falls
-  Duration extremes_age{};       // since the extremes were taken
+  double model_share = 0;     // of the nodes that the estimates reach; 1 once they settle
+  double degraded_share = 0;  // of the nodes that train
+  // The part by which the mean loss has changed in the last minute; 0: by no more than its noise.
+  std::optional<double> loss_change;
+  Duration extremes_age{};  // since the extremes were taken
 };
 
 }  // namespace starling::gossip

@@ -30,6 +30,7 @@ void LiveQuery::measure(FleetView& view, double time_s, std::optional<double> sa
 
 Result<Frame> LiveQuery::frame(std::string_view command, const json& document, double time_s,
                                Size size, Style style) {
+  TRY_DO(expect_answer(command, document));
   if (command != "status" && command != "fleet") {
     TRY(const std::string text, present(command, document));
     return draw_text(text, size, style);

@@ -1,6 +1,7 @@
 #include "daemon/cli/present.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -195,7 +196,9 @@ std::string fleet_text(const json& fleet) {
   for (const Row& row : kRows) {
     const json& spread = part(fleet, row.name);
     if (!spread.is_object() || spread.empty()) continue;
-    table.add({row.title, cell(spread, "mean", row.format), cell(spread, "min", row.format),
+    // All three of one moment, where there is one.
+    const char* mean = spread.contains("mean_then") ? "mean_then" : "mean";
+    table.add({row.title, cell(spread, mean, row.format), cell(spread, "min", row.format),
                cell(spread, "max", row.format), cell(spread, "error", row.format),
                cell(spread, "total", row.format)});
   }
@@ -209,7 +212,8 @@ std::string fleet_text(const json& fleet) {
   const auto sentence = wrap_words(word(fleet, "summary"), display_width());
   return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
          line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
-         (age ? fmt::format("smallest and largest are of {} ago\n", human_duration(*age)) : "");
+         (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
+              : "");
 }
 
 // ---- lists
@@ -317,7 +321,28 @@ std::string convergence_text(const json& document) {
 
 }  // namespace
 
+namespace {
+
+// What makes the answer one of a node, whatever its version.
+bool is_answer(std::string_view command, const json& document) {
+  static const std::map<std::string_view, const char*> kFields = {
+      {"status", "/node/name"},    {"fleet", "/summary"},  {"members", "/members"},
+      {"neighbors", "/neighbors"}, {"topology", "/edges"}, {"convergence", "/series"},
+      {"events", "/events"}};
+  const auto field = kFields.find(command);
+  return document.is_object() &&
+         (field == kFields.end() || document.contains(json::json_pointer(field->second)));
+}
+
+}  // namespace
+
+Result<void> expect_answer(std::string_view command, const json& document) {
+  if (is_answer(command, document)) return {};
+  return fail("the answer is none of a node of starling; expected its REST interface there");
+}
+
 Result<std::string> present(std::string_view command, const json& document) {
+  TRY_DO(expect_answer(command, document));
   try {
     if (command == "status") return status_text(document);
     if (command == "fleet") return fleet_text(document);

@@ -9,6 +9,9 @@
 
 namespace starling::daemon {
 
+// That the document answers the command at all: it is an object that has what every version has.
+Result<void> expect_answer(std::string_view command, const nlohmann::json& document);
+
 // `command` is status, fleet, members, neighbors, topology, convergence or events. The document
 // comes from a node that may be of another version: what is missing is left out, what has the wrong
 // type is an error.

@@ -18,6 +18,7 @@ json spread_json(const gossip::FleetStatus& fleet, Quantity quantity) {
   json object = {{"mean", spread->mean}, {"error", spread->error}};
   if (spread->least) object["min"] = *spread->least;
   if (spread->most) object["max"] = *spread->most;
+  if (spread->mean_then) object["mean_then"] = *spread->mean_then;
   return object;
 }
 
@@ -59,7 +60,7 @@ json fleet_json(const Snapshot& snapshot) {
         missing.push_back(member.member.name);
     checkpoint = {{"round", agreed}, {"missing", missing}};
   }
-  return {{"summary", gossip::sentence(status)},
+  return {{"summary", gossip::sentence(status, snapshot.now)},
           {"nodes", count([](gossip::Phase) { return true; })},
           {"training", training},
           {"paused", paused},

@@ -157,7 +157,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
   put(consensus, "mixing_rate", status.mixing_rate);
   put(consensus, "expected_mixing_rate", mixing_rate);
   json document = {
-      {"summary", gossip::sentence(status)},
+      {"summary", gossip::sentence(status, snapshot.now)},
       {"node", node_json(snapshot)},
       {"run", run_json(snapshot.identity, status.run)},
       {"consensus", consensus},

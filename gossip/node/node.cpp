@@ -15,6 +15,7 @@
 #include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/fleet_past.h"
 #include "gossip/node/gate.h"
 #include "gossip/node/neighborhood.h"
 #include "gossip/node/sampler.h"
@@ -160,6 +161,7 @@ struct Node::Parts {
   Saver saver;
   Training training;
   Sampler sampler;
+  FleetPast past;
   Donor donor;
   const Gate::Known known_incarnation = [this](NodeId id) { return members.incarnation_of(id); };
   Neighborhood neighborhood;
@@ -366,20 +368,13 @@ void Node::Parts::sample(Time now) {
   const Sample own = sampler.take(now, training, outbox.sent_bytes(), state() == State::degraded);
   means.set(own);
   extremes.set(own.values);
-  sampler.note(means.status());
+  past.add(now, means.status());
   if (pace) extremes.wish(phase() == Phase::training ? pace->wish() : std::nullopt);
 }
 
 FleetStatus Node::Parts::fleet(Time now) const {
   FleetStatus fleet = means.status();
-  fleet.before = sampler.loss_before();
-  fleet.extremes_age = now - extremes.values_of();
-  for (std::size_t k = 0; k < kQuantities; ++k) {
-    const auto range = extremes.range(static_cast<Quantity>(k));
-    if (!fleet.spreads[k] || !range) continue;
-    fleet.spreads[k]->least = range->least;
-    fleet.spreads[k]->most = range->most;
-  }
+  past.complete(now, extremes, fleet);
   return fleet;
 }
 

@@ -25,15 +25,4 @@ Sample Sampler::take(Time now, const Training& training, std::uint64_t sent_byte
   return sample;
 }
 
-void Sampler::note(const FleetStatus& fleet) {
-  const auto& loss = fleet.spreads[static_cast<std::size_t>(Quantity::loss)];
-  if (!loss) return;
-  losses_.push_back(loss->mean);
-  if (losses_.size() > kSamplesKept) losses_.pop_front();
-}
-
-std::optional<double> Sampler::loss_before() const {
-  return losses_.size() < 2 ? std::nullopt : std::optional(losses_.front());
-}
-
 }  // namespace starling::gossip

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 
 #include "base/time.h"
 #include "gossip/fleet.h"
@@ -20,10 +19,6 @@ class Sampler {
   Time deadline() const { return next_; }
   // REQUIRES is_due(now).
   Sample take(Time now, const Training& training, std::uint64_t sent_bytes, bool is_degraded);
-  // Remembers the mean loss of the fleet, to tell whether it falls.
-  void note(const FleetStatus& fleet);
-  // The mean loss kSamplesKept periods ago, or since there is one.
-  std::optional<double> loss_before() const;
 
  private:
   struct Counters {
@@ -32,14 +27,13 @@ class Sampler {
     Duration compute{};
   };
 
-  // Larger: rates and the trend of the loss follow more slowly. Smaller: rates jump where a round
-  // takes longer than so many periods.
+  // Larger: rates follow more slowly. Smaller: rates jump where a round takes longer than so many
+  // periods.
   static constexpr std::size_t kSamplesKept = 16;
 
   Duration period_;
   Time next_{};
   std::deque<Counters> counters_;  // of the last periods, the oldest first
-  std::deque<double> losses_;      // of the fleet, the same
 };
 
 }  // namespace starling::gossip

@@ -11,6 +11,9 @@ namespace {
 
 // A loss that changed by less than this part is level.
 constexpr double kLevel = 0.005;
+// So long a death is news.
+constexpr Duration kNews = std::chrono::minutes(10);
+constexpr std::size_t kNamesShown = 4;
 
 std::string counted(std::size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
@@ -50,10 +53,9 @@ std::string who(const Status& status) {
   return text;
 }
 
-std::string_view trend(double mean, std::optional<double> before) {
-  if (!before || *before == 0) return "";
-  const double change = (mean - *before) / std::abs(*before);
-  return change < -kLevel ? " falling" : change > kLevel ? " rising" : " level";
+std::string_view trend(std::optional<double> change) {
+  if (!change) return "";
+  return *change < -kLevel ? " falling" : *change > kLevel ? " rising" : " level";
 }
 
 std::string percent(double part) {
@@ -75,7 +77,7 @@ std::vector<std::string> clauses(const Status& status) {
   if (const auto& loss = spread(status, Quantity::loss))
     clauses.push_back(fmt::format("loss {:.4g}{}", loss->mean,
                                   count_of(status, Phase::training) > 0
-                                      ? trend(loss->mean, status.fleet.before)
+                                      ? trend(status.fleet.loss_change)
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
@@ -87,10 +89,42 @@ std::vector<std::string> clauses(const Status& status) {
   return clauses;
 }
 
+std::string names_of(const std::vector<const MemberStatus*>& members) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(members.size(), kNamesShown); ++k)
+    text += (k > 0 ? ", " : "") + members[k]->member.name;
+  return members.size() > kNamesShown ? text + ", …" : text;
+}
+
+// "1 of 4 nodes died 20 s ago (node-1)", "2 of 4 nodes do not answer (node-1, node-3)".
+std::vector<std::string> losses(const Status& status, Time now) {
+  std::vector<const MemberStatus*> dead, silent;
+  for (const MemberStatus& one : status.members) {
+    if (one.liveness == Liveness::dead && now - one.last_heard <= kNews) dead.push_back(&one);
+    if (one.liveness == Liveness::suspect) silent.push_back(&one);
+  }
+  const std::string all = counted(count_present(status) + dead.size(), "node");
+  std::vector<std::string> texts;
+  if (!dead.empty()) {
+    const auto last =
+        std::ranges::max(dead, {}, [](const MemberStatus* one) { return one->last_heard; });
+    const std::string ago = duration(seconds(now - last->last_heard));
+    texts.push_back(dead.size() == 1
+                        ? fmt::format("1 of {} died {} ago ({})", all, ago, names_of(dead))
+                        : fmt::format("{} of {} died ({}), the last {} ago", dead.size(), all,
+                                      names_of(dead), ago));
+  }
+  if (!silent.empty())
+    texts.push_back(fmt::format("{} of {} {} not answer ({})", silent.size(), all,
+                                silent.size() == 1 ? "does" : "do", names_of(silent)));
+  return texts;
+}
+
 }  // namespace
 
-std::string sentence(const Status& status) {
-  std::vector<std::string> all = status.reasons;
+std::string sentence(const Status& status, Time now) {
+  std::vector<std::string> all = losses(status, now);
+  all.insert(all.end(), status.reasons.begin(), status.reasons.end());
   if (status.state == State::leaving) all.insert(all.begin(), "this node leaves");
   const bool has_model = status.state != State::starting && status.state != State::joining;
   if (has_model)

@@ -1,5 +1,6 @@
 // The state of the fleet in one sentence for people, as any node sees it: "16 nodes train, loss
-// 0.142 falling, models within 1.1 % of their mean, done in about 4 min". Reasons come first.
+// 0.142 falling, models within 1.1 % of their mean, done in about 4 min". What is wrong comes
+// first: who died or does not answer, then the reasons of this node.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 
 namespace starling::gossip {
 
-std::string sentence(const Status& status);
+// `now` is that of the status.
+std::string sentence(const Status& status, Time now);
 
 }  // namespace starling::gossip

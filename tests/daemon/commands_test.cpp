@@ -300,7 +300,8 @@ TEST_CASE("A table leaves out what is not needed where there is no room") {
 
 TEST_CASE("An answer of another shape is an error and no crash") {
   for (const char* command : {"status", "members", "neighbors", "topology", "convergence"}) {
-    CHECK(present(command, json::object()).has_value());
+    CHECK_FALSE(present(command, json::object()).has_value());
+    CHECK_FALSE(present(command, json::parse("[[[", nullptr, false)).has_value());
     for (const char* text : {"[]", "7", "null",
                              R"({"node":7,"members":7,"neighbors":[7],)"
                              R"("nodes":7,"edges":[7],"series":[7]})",
@@ -343,6 +344,8 @@ TEST_CASE("A name cannot steer the terminal") {
   CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
   CHECK(printable("caf\xc3\xa9") == "caf\xc3\xa9");
   CHECK(printable("x\xc2\x9b") == "x??");
+  CHECK(printable("gnp\u202eexe.\u200bx") == "gnp???exe.???x");
+  CHECK(printable("\xff\xe2\x80x") == "???x");
 }
 
 TEST_CASE("A table aligns its columns") {

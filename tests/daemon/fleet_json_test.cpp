@@ -22,7 +22,8 @@ gossip::Spread& spread(Snapshot& snapshot, Quantity quantity) {
 TEST_CASE("The fleet is told by counts and means and extremes and totals") {
   Snapshot snapshot = example_snapshot();
   for (auto& member : snapshot.status.members) member.member.phase = gossip::Phase::training;
-  spread(snapshot, Quantity::loss) = {.mean = 0.5, .error = 0.01, .least = 0.25, .most = 0.75};
+  spread(snapshot, Quantity::loss) = {
+      .mean = 0.5, .error = 0.01, .least = 0.25, .most = 0.75, .mean_then = 0.6};
   spread(snapshot, Quantity::sample_rate) = {.mean = 100, .error = 1};
   snapshot.status.fleet.distance = 0.02;
   snapshot.status.fleet.distance_error = 0.001;
@@ -32,7 +33,8 @@ TEST_CASE("The fleet is told by counts and means and extremes and totals") {
   CHECK(fleet["training"] == 3);
   CHECK(fleet["degraded"] == 1);
   CHECK(fleet["loss"] ==
-        nlohmann::json{{"mean", 0.5}, {"error", 0.01}, {"min", 0.25}, {"max", 0.75}});
+        nlohmann::json{
+            {"mean", 0.5}, {"error", 0.01}, {"min", 0.25}, {"max", 0.75}, {"mean_then", 0.6}});
   CHECK(fleet["samples_per_s"]["total"] == 300);
   CHECK_FALSE(fleet["samples_per_s"].contains("min"));
   CHECK(fleet["accuracy"].is_null());
