@@ -59,7 +59,7 @@ inline constexpr std::size_t kSeedNamesLimit = 16;
 struct Options {
   // identity
   std::string name;
-  Endpoint control, bulk, http;   // as other nodes reach them
+  Endpoint control, bulk, http;   // as other nodes reach them; http of port 0: they do not
   std::vector<Endpoint> aliases;  // further addresses that lead to `control`, which are no seeds
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()

@@ -157,7 +157,11 @@ Gathered gather(const Export& wanted) {
   const auto members = members_beside(wanted.access, gathered.nodes.front().name);
   if (!members) gathered.code = complain_of(members.error());
   for (const LivingMember& member : members.value_or(std::vector<LivingMember>())) {
-    auto node = ask_node({member.http, wanted.access.token}, wanted);
+    if (!member.http) {
+      gathered.code = end_with(kExitUnreachable, "export: " + printable(without_http(member.name)));
+      continue;
+    }
+    auto node = ask_node({*member.http, wanted.access.token}, wanted);
     if (node)
       gathered.nodes.push_back(*std::move(node));
     else

@@ -112,6 +112,9 @@ int complain(std::string_view command, ExitCode code, std::string_view problem) 
 }
 
 Result<std::string> text_of(const Query& query, const HttpReply& reply) {
+  const bool is_json = query.verbatim && query.target.find("format=dot") == std::string::npos;
+  if (is_json && json::parse(reply.body, nullptr, false).is_discarded())
+    return fail("the answer is no JSON; expected the REST interface of a node there");
   if (query.verbatim) return reply.body.ends_with('\n') ? reply.body : reply.body + "\n";
   const auto url = to_string(query.access.node);
   if (query.command == "join") return fmt::format("node at {} is told to join\n", url);
@@ -184,6 +187,15 @@ bool is_starting(const HttpReply& reply) {
          document[path] == "starting";
 }
 
+// A list that goes to other programs, such as a monitor, lacks their addresses.
+void tell_unreachable(const HttpReply& reply) {
+  const auto members = living_members(json::parse(reply.body, nullptr, false));
+  std::string names;
+  for (const LivingMember& member : members.value_or(std::vector<LivingMember>()))
+    if (!member.http) names += (names.empty() ? "" : ", ") + member.name;
+  if (!names.empty()) complain("members", done, without_http(names));
+}
+
 int ask_once(Query& query, Output& output) {
   const auto reply = ask(query, query.target);
   if (!reply)
@@ -200,6 +212,7 @@ int ask_once(Query& query, Output& output) {
     return complain(query.command, refused,
                     fmt::format("http://{}: {}", to_string(query.access.node), shown.error().text));
   if (query.command == "events") move_on(query, *reply);
+  if (query.command == "members" && !query.watch) tell_unreachable(*reply);
   return done;
 }
 
@@ -218,8 +231,12 @@ int ask_all(const Query& query) {
   if (!members) return complain(query.command, unreachable, members.error().text);
   int worst = done;
   for (const LivingMember& member : *members) {
+    if (!member.http) {
+      worst = std::max<int>(worst, complain(query.command, unreachable, without_http(member.name)));
+      continue;
+    }
     Query one = query;
-    one.access.node = member.http;
+    one.access.node = *member.http;
     Output output(one);
     worst = std::max(worst, ask_once(one, output));
   }

@@ -210,6 +210,8 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
                      std::string(topology::to_string(config.node.topology.kind))};
+  // On loopback it is an address of this machine alone: others hear of none.
+  if (is_loopback(config.node.http) && !is_loopback(config.node.control)) config.node.http.port = 0;
   if (is_external(config)) {
     TRY(daemon.external, ExternalRun::open(config, config.node.name));
   }

@@ -35,10 +35,18 @@ Result<std::vector<LivingMember>> living_members(const nlohmann::json& document)
   for (const auto& member : document["members"]) {
     const std::string state = text_in(member, "state");
     const auto http = parse_endpoint(text_in(member, "http"));
-    if ((state == "alive" || state == "suspect") && http && http->port != 0)
-      members.push_back({text_in(member, "name"), *http});
+    if (state != "alive" && state != "suspect") continue;
+    members.push_back({text_in(member, "name"), std::nullopt});
+    if (http && http->port != 0) members.back().http = *http;
   }
   return members;
+}
+
+std::string without_http(const std::string& names) {
+  return fmt::format(
+      "{}: no address for HTTP from other machines; give each a listen.http beyond loopback and an "
+      "http.token-file (docs/several-machines.md)",
+      names);
 }
 
 std::string refusal_of(const HttpReply& reply) {

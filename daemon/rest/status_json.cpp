@@ -187,12 +187,13 @@ json members_json(const Snapshot& snapshot) {
                    {"name", member.name},
                    {"control", to_string(member.control)},
                    {"bulk", to_string(member.bulk)},
-                   {"http", to_string(member.http)},
                    {"state", gossip::name(status.liveness)},
                    {"phase", gossip::name(member.phase)},
                    {"incarnation", member.incarnation},
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
+    const Endpoint& http = status.self ? snapshot.identity.http : member.http;
+    if (http.port != 0) object["http"] = to_string(http);
     if (member.round > 0) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
     members.push_back(std::move(object));

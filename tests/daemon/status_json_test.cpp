@@ -208,3 +208,11 @@ TEST_CASE("The version is that of the project") {
   text << stream.rdbuf();
   CHECK(text.str().find(fmt::format("VERSION {} ", kVersion)) != std::string::npos);
 }
+
+TEST_CASE("A member that other machines cannot ask by HTTP has no address for it") {
+  Snapshot snapshot = example_snapshot();
+  for (auto& member : snapshot.status.members) member.member.http.port = 0;
+  const json members = members_json(snapshot)["members"];
+  CHECK(members[0]["http"] == "10.0.0.1:7680");  // that of the node itself
+  for (std::size_t k = 1; k < members.size(); ++k) CHECK_FALSE(members[k].contains("http"));
+}

@@ -215,7 +215,8 @@ def names_are_no_paths_and_gaps_are_said(folder):
     runs = folder / "deep" / "runs"
     done = export(url, "--format=tensorboard", "--all", f"--output={runs}")
     assert done.returncode == 4, done
-    assert done.stderr.count(b"\n") == 1 and b"127.0.0.1:1" in done.stderr, done
+    assert done.stderr.count(b"\n") == 2 and b"127.0.0.1:1" in done.stderr, done
+    assert b"odd: no address for HTTP" in done.stderr, done
     assert [path.name for path in runs.iterdir()] == ["_.._.._evil"], list(runs.iterdir())
     assert not (folder / "evil").exists()
     server.shutdown()
