@@ -135,12 +135,15 @@ class Looks {
       seen_.memory = {values["MemAvailable:"], values["MemTotal:"]};
   }
 
-  // Neighbours, and members that were not heard lately.
+  // Neighbours, members that were not heard lately, and then all that are there: one that joins
+  // has no edges yet, and gets no model through a bulk port that is closed.
   std::set<std::string> names_to_try() const {
+    const std::string own =
+        seen_.status.document.value(json::json_pointer("/node/name"), std::string());
     std::set<std::string> names;
-    const auto add = [&names](const json& list, auto wanted) {
+    const auto add = [&names, &own](const json& list, auto wanted) {
       for (const json& item : list)
-        if (item.is_object() && wanted(item.value("state", "")) &&
+        if (item.is_object() && wanted(item.value("state", "")) && item.value("name", "") != own &&
             names.size() < kTriedMembersLimit)
           names.insert(item.value("name", ""));
     };
@@ -148,6 +151,8 @@ class Looks {
         [](const std::string&) { return true; });
     add(seen_.members.document.value("members", json::array()),
         [](const std::string& state) { return state == "suspect" || state == "dead"; });
+    add(seen_.members.document.value("members", json::array()),
+        [](const std::string& state) { return state == "alive"; });
     return names;
   }
 

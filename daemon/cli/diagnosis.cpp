@@ -305,6 +305,30 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
          fmt::format("{} of other nodes can be reached from here", counted(open, "port")), ""});
 }
 
+// A node cannot see whether others reach it; that no part of a model comes shows it.
+void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
+  constexpr std::string_view kFetching = "fetching the model from ";
+  const json& node = member_of(seen.status.document, "node");
+  const auto received = [](const Answer& status) {
+    return number_of(member_of(status.document, "traffic"), "received_bytes");
+  };
+  if (number_of(node, "uptime_s") < kModelPatience_s ||
+      received(seen.later) > received(seen.status))
+    return;
+  for (const std::string& reason : list_of(member_of(seen.later.document, "node"), "reasons")) {
+    if (!reason.starts_with(kFetching)) continue;
+    std::string own;
+    for (const json& member : member_of(seen.members.document, "members"))
+      if (words_of(member, "name") == words_of(node, "name")) own = words_of(member, "bulk");
+    findings.push_back(
+        {Severity::fail, "ports",
+         fmt::format("{} sends its model to the bulk port of {}, {}, and nothing came in {:.1f} s",
+                     reason.substr(kFetching.size()), words_of(node, "name"), own, seen.between_s),
+         "open that port to the other nodes; starling doctor on the machine of another one looks "
+         "at it"});
+  }
+}
+
 void look_at_rejected(const SeenNode& seen, Findings& findings) {
   const json& rejected = member_of(seen.status.document, "rejected");
   if (!rejected.is_object()) return;
@@ -324,6 +348,8 @@ void look_at_rejected(const SeenNode& seen, Findings& findings) {
 
 // ---- the machine
 
+constexpr std::string_view kDiskFull = "No space left on device";
+
 void look_at_clock(const SeenNode& seen, Findings& findings) {
   if (!seen.clock_ahead_s) return;
   const double apart = std::abs(*seen.clock_ahead_s);
@@ -340,6 +366,13 @@ void look_at_clock(const SeenNode& seen, Findings& findings) {
 void look_at_folder(const SeenNode& seen, Findings& findings) {
   if (!seen.folder) return;
   const Folder& folder = *seen.folder;
+  const std::string problem = words_of(member_of(seen.status.document, "checkpoint"), "problem");
+  if (problem.find(kDiskFull) != std::string::npos) {
+    findings.push_back({Severity::fail, "disk",
+                        fmt::format("node.data-dir {}: {}", printable(folder.path), problem),
+                        "make room: the node trains on and saves nothing"});
+    return;
+  }
   if (!folder.path.starts_with('/')) {
     findings.push_back({Severity::ok, "disk",
                         fmt::format("node.data-dir {} is relative to where the node was started, "
@@ -415,6 +448,7 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   look_at_members(seen, findings);
   look_at_links(seen, findings);
   look_at_ports(seen, findings);
+  look_at_own_bulk(seen, findings);
   look_at_rejected(seen, findings);
   look_at_folder(seen, findings);
   look_at_memory(seen, findings);

@@ -59,7 +59,7 @@ struct SeenNode {
   Answer later = {};                         // /v1/status once more
   double between_s = 1;                      // from one to the other
   std::optional<double> clock_ahead_s = {};  // of the node, beside this machine
-  std::vector<SeenPort> ports = {};          // of neighbours, and of members that are not well
+  std::vector<SeenPort> ports = {};          // of neighbours and other members
   std::optional<Folder> folder = {};         // where one is set and the node is local
   std::optional<Space> memory = {};          // where the node is local
 };
@@ -84,6 +84,8 @@ inline std::uint16_t bulk_port(const Endpoint& control) {
 
 // Clocks that are further apart are said. Smaller: a slow answer looks like a wrong clock.
 inline constexpr double kClockApart_s = 5;
+// A node that waits longer for a model, of which nothing has come, cannot be reached.
+inline constexpr double kModelPatience_s = 5;
 // Less free space than this is said, and less than the other has failed: a node keeps a few kB.
 inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
 // The share of the memory below which the system may end processes.

@@ -309,3 +309,38 @@ TEST_CASE("The date of an answer is read back as it was written") {
   CHECK_FALSE(parse_http_date("").has_value());
   CHECK_FALSE(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT and more").has_value());
 }
+
+TEST_CASE("A newcomer whose model does not come cannot be reached at its bulk port") {
+  SeenNode seen = well();
+  seen.members.document["members"][0]["bulk"] = "10.0.0.3:7601";
+  for (Answer* status : {&seen.status, &seen.later}) {
+    status->document["node"]["state"] = "joining";
+    status->document["node"]["reasons"] = {"fetching the model from node-1"};
+    status->document["traffic"] = {{"received_bytes", 900}};
+  }
+  const auto bulk_findings = [&seen] {
+    std::vector<Finding> found = diagnose(seen);
+    std::erase_if(found, [](const Finding& finding) { return finding.severity != Severity::fail; });
+    return found;
+  };
+  REQUIRE(bulk_findings().size() == 1);
+  CHECK(bulk_findings()[0].check == "ports");
+  CHECK(bulk_findings()[0].seen ==
+        "node-1 sends its model to the bulk port of node-0, 10.0.0.3:7601, and nothing came in "
+        "1.0 s");
+  seen.later.document["traffic"]["received_bytes"] = 901;
+  CHECK(bulk_findings().empty());
+  seen.later.document["traffic"]["received_bytes"] = 900;
+  seen.status.document["node"]["uptime_s"] = 1;
+  CHECK(bulk_findings().empty());
+}
+
+TEST_CASE("A checkpoint that finds no room fails the disk wherever the folder is") {
+  for (const char* path : {"relative", "/var/lib/starling"}) {
+    SeenNode seen = well();
+    seen.folder->path = path;
+    seen.status.document["checkpoint"] = {
+        {"problem", "checkpoint-7.part: No space left on device"}};
+    finds(diagnose(seen), Severity::fail, "disk", "No space left on device");
+  }
+}

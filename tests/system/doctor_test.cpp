@@ -89,6 +89,15 @@ TEST_CASE("The doctor finds nothing wrong with two nodes that train together") {
   CHECK(doctor(api_of(second)).exit_code == 4);
 }
 
+TEST_CASE("The doctor looks at the ports of members that are no neighbours") {
+  const std::string path = "--topology.kind=path";
+  Daemon first("a", quick({path}));
+  const std::string join = "--cluster.join=" + to_string(first.control());
+  Daemon second("b", quick({path, join})), third("c", quick({path, join}));
+  CHECK(eventually(
+      [&] { return holds(doctor(api_of(first)).seen("ports", "ok"), "4 ports of other nodes"); }));
+}
+
 TEST_CASE("The doctor names the other cluster and the token and the disk") {
   const std::string token = testing::temporary_file("token", "secret\n");
   std::filesystem::permissions(token, std::filesystem::perms::owner_read);
