@@ -39,6 +39,42 @@ def shows_what_nodes_say(browser):
     assert len(links) == 2 and all(link.startswith("http://127.0.0.1:") for link in links), links
 
 
+# What the table shows of one node: [state, round, behind, loss].
+ROWS = """[...document.querySelectorAll('#rows tr')].map((row) =>
+    Object.fromEntries(['name', 'state', 'round', 'behind', 'loss'].map((key, k) =>
+      [key, row.children[k].textContent.replace(',', '')])))"""
+
+
+def numbers_are_of_one_moment(browser):
+    """Rounds and how far they are behind the furthest, and the loss beside the panel's."""
+    rows, loss = browser.value(f"[{ROWS}, [...document.querySelectorAll('#details dt')]"
+                               ".find((term) => term.textContent === 'loss').nextSibling.textContent]")
+    rounds = {row["name"]: int(row["round"]) for row in rows}
+    for row in rows:
+        assert int(row["behind"]) == max(rounds.values()) - rounds[row["name"]], rows
+    assert [row["loss"] for row in rows if row["name"] == "node-0"] == [loss], (rows, loss)
+
+
+def is_heard_by_a_screen_reader(browser):
+    unnamed = browser.value("[...document.querySelectorAll('canvas')]"
+                            ".filter((one) => !one.ariaLabel || one.role !== 'img').length")
+    assert unnamed == 0, f"{unnamed} canvases without a name"
+    live = browser.value("document.querySelector('#spoken[role=status][aria-live=polite]')"
+                         ".textContent")
+    assert live == "3 nodes train", live
+
+
+MARKS = "import('/page/charts.js').then(({ marks }) => [[59e-5, 189e-5], [0.5, 0.55], [1e-9, 1]]" \
+        ".map(([min, max]) => marks(min, max)))"
+
+
+def axes_have_enough_marks(browser):
+    found = browser.value(MARKS)
+    assert found[0] == [6e-4, 7e-4, 8e-4, 9e-4, 1e-3], found
+    assert found[1] == [0.5, 0.51, 0.52, 0.53, 0.54, 0.55], found
+    assert found[2] == [1e-9, 1e-7, 1e-5, 1e-3, 1e-1], found
+
+
 def is_used_by_keyboard(browser):
     browser.value("document.getElementById('stage').focus()")
     browser.press("ArrowRight")
@@ -87,6 +123,10 @@ def shows_pauses_and_deaths(browser, nodes):
     eventually(lambda: nodes[0].state_of_member("node-1") == "dead", "node-1 is found dead")
     told = time.monotonic()
     browser.wait_for(f"{state_of('node-1')} === 'dead'")
+    browser.wait_for(f"{text('#sentence')}.startsWith('1 of 3 nodes died ')")
+    browser.wait_for(f"{text('#sentence')}.includes(' ago (node-1); ')")
+    browser.wait_for(f"{text('#spoken')}.startsWith('1 of 3 nodes died (node-1)')")
+    browser.wait_for("document.title.startsWith('1 died · node-0: ')")
     # The page asks for the members every two seconds.
     assert time.monotonic() - told < 10, "the page shows a dead node long after /v1/members does"
 
@@ -178,6 +218,9 @@ def asks_once_a_period(browser, node):
 def fits_a_phone(browser):
     browser.resize(360, 740)
     browser.wait_for("innerWidth === 360 && document.documentElement.scrollWidth <= 360")
+    tops = browser.value("['members', 'curves', 'graph']"
+                         ".map((id) => document.getElementById(id).getBoundingClientRect().top)")
+    assert tops == sorted(tops), f"sentence, nodes and then the curves: {tops}"
 
 
 def asks_only_its_node(browser, node):
@@ -210,6 +253,9 @@ def main():
         browser.requests.clear()
         browser.visit(page_of(nodes[0]))
         shows_what_nodes_say(browser)
+        numbers_are_of_one_moment(browser)
+        is_heard_by_a_screen_reader(browser)
+        axes_have_enough_marks(browser)
         is_used_by_keyboard(browser)
         answers_clicks(browser)
         draws_extremes_at_their_age(browser)

@@ -70,7 +70,8 @@ class Chart {
     for (const [k, { name, label, help }] of spec.own.entries()) {
       const values = points.map((point) => point[name]);
       if (settings.smoothing > 0 && k === 0) found.push({ style: 'raw', values });
-      found.push({ label, help, style: k === 0 ? 'own' : 'other',
+      found.push({ label: settings.smoothing > 0 ? `${label}, smoothed` : label, help,
+                   style: k === 0 ? 'own' : 'other',
                    values: smoothed(values, settings.smoothing, isLogarithmic) });
     }
     const times = points.map(({ time_s }) => time_s);
@@ -108,6 +109,9 @@ class Chart {
   make(settings) {
     this.plot?.destroy();
     this.plot = new uPlot(this.options(settings), [[]], this.plotted);
+    const canvas = this.plotted.querySelector('canvas');
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', `Chart: ${this.spec.title}. The newest values stand below.`);
     this.legend.replaceChildren();
     this.values = this.drawn.map((curve) => this.entry(curve));
   }
@@ -169,7 +173,7 @@ class Chart {
       scales: { x: { time: false }, y: isLogarithmic ? { distr: 3, range: logarithmicRange } : {} },
       axes: [this.axis(kAbscissas[settings.abscissa], { space: 60, size: 34,
         ...(settings.abscissa === 'time_s' ? { incrs: kSeconds, space: 75 } : {}) }),
-             this.axis(this.spec.format, { size: kAxisWidth, space: 34,
+             this.axis(isLogarithmic ? power(this.spec.format) : this.spec.format, { size: kAxisWidth, space: 34,
                                            ...(isLogarithmic ? { splits: decades, filter: (_, all) => all } : {}) })],
       padding: [14, 26, 0, 0],
       series: [{}, ...styles.map(lineStyle)],
@@ -196,20 +200,39 @@ function logarithmicRange(_, min, max) {
   return [min / margin, max * margin];
 }
 
-// Of a logarithmic axis: powers of ten, with 3, or 2 and 5, times them where there are few; its ends where
-// there is none.
-function decades(plot) {
-  const { min, max } = plot.scales.y;
+const kFactors = [[1], [1, 3], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]];
+const kMarksLeast = 3;
+
+// Of a logarithmic axis: powers of ten, with more between them where there are few; equal steps of
+// one digit where even those are few.
+export function marks(min, max) {
   const first = Math.floor(Math.log10(min));
   const count = Math.ceil(Math.log10(max)) - first;
   const step = Math.ceil(count / 6);
-  const factors = max > 1000 * min ? [1] : max > 100 * min ? [1, 3] : [1, 2, 5];
-  const found = [];
-  for (let k = 0; k <= count; k += step)
-    found.push(...factors.map((factor) => factor * 10 ** (first + k)));
-  const within = found.filter((value) => value >= 0.999 * min && value <= 1.001 * max);
-  return within.length > 1 ? within : [min, max];
+  for (const factors of kFactors) {
+    const found = [];
+    for (let k = 0; k <= count; k += step)
+      found.push(...factors.map((factor) => Number(`${factor}e${first + k}`)));
+    const within = found.filter((value) => value >= 0.999 * min && value <= 1.001 * max);
+    if (within.length >= kMarksLeast) return within;
+  }
+  return evenMarks(min, max);
 }
+
+function evenMarks(min, max) {
+  const digit = Math.floor(Math.log10((max - min) / kMarksLeast));
+  const step = [1, 2, 5].findLast((factor) => factor * 10 ** digit * kMarksLeast <= max - min) * 10 ** digit;
+  const found = [];
+  for (let k = Math.ceil(min / step); k * step <= max; ++k)
+    found.push(Number((k * step).toPrecision(12)));
+  return found;
+}
+
+// Of marks side by side: 1e-3 beside 5e-4.
+const power = (format) => (value) =>
+  (value < 0.01 ? Number(value.toPrecision(3)).toExponential() : format(value));
+
+const decades = (plot) => marks(plot.scales.y.min, plot.scales.y.max);
 
 function lineStyle(style) {
   const lines = {

@@ -5,12 +5,12 @@ import { bytes, decimal, duration, integer, rate } from './format.js';
 
 const kLinesShown = 6;
 
-// Of this node, what its status says.
-function ownFacts({ node, run, topology }) {
+// Of this node, what its status says; its round and loss are those that stand in the table.
+function ownFacts({ node, run, topology }, member) {
   const shard = run.shard?.description ?? `${integer(run.shard?.samples)} samples`;
   const rows = [
     ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
-    ['round', integer(run.round)], ['loss', decimal(run.loss)],
+    ['round', integer(member?.round)], ['loss', decimal(member?.loss)],
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
     ['local steps', integer(run.local_steps)],
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
@@ -21,7 +21,7 @@ function ownFacts({ node, run, topology }) {
 }
 
 function facts({ member, edge, round, behind, isSelf }, status) {
-  if (isSelf && status) return ownFacts(status);
+  if (isSelf && status) return ownFacts(status, member);
   const rows = [];
   if (member) {
     rows.push(['state', standing(member)], ['round', integer(round)]);

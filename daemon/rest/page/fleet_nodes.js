@@ -29,20 +29,17 @@ export function pageOf(member) {
 const collator = new Intl.Collator('en', { numeric: true });
 export const byName = (a, b) => collator.compare(a.name, b.name);
 
-// Vectors of a neighbour say its round sooner than news of it.
-const roundOf = ({ member, edge }) => Math.max(member?.round ?? 0, edge?.round ?? 0);
-
-// Rounds behind the furthest; of one that is no neighbour, behind what this node had done when that
-// one was last heard: else old news would seem a slow node. For one that is paused nobody waits.
-function roundsBehind(node, furthest, roundAgo) {
-  if (!node.member || node.fading !== undefined || isPaused(node)) return undefined;
-  const isSeen = node.edge || node.isSelf;
-  return Math.max(0, (isSeen ? furthest : roundAgo(node.member.last_heard_s)) - node.round);
+// Members that died in the last ten minutes, and those that do not answer.
+export function lost(members) {
+  const all = members?.members ?? [];
+  return { dead: all.filter((member) => member.state === 'dead' && fading(member) > 0).length,
+           silent: all.filter((member) => member.state === 'suspect').length };
 }
 
-// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. `roundAgo`
-// gives the round of this node so many seconds ago.
-export function fleetNodes({ status, members, neighbors, topology, roundAgo }) {
+// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. Rounds
+// and losses are those of the list of members, which is of one moment. For one that is paused nobody
+// waits.
+export function fleetNodes({ status, members, neighbors, topology }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
   for (const member of members?.members ?? [])
@@ -53,10 +50,10 @@ export function fleetNodes({ status, members, neighbors, topology, roundAgo }) {
   for (const node of nodes) {
     node.isSelf = node.name === status?.node.name;
     node.fading = fading(node.member);
-    node.round = roundOf(node);
+    node.round = node.member?.round;
   }
-  const rounds = nodes.filter((node) => node.fading === undefined).map((node) => node.round);
-  const furthest = rounds.reduce((most, round) => Math.max(most, round), 0);
-  for (const node of nodes) node.behind = roundsBehind(node, furthest, roundAgo);
+  const runs = nodes.filter((node) => node.member && node.fading === undefined && !isPaused(node));
+  const furthest = runs.reduce((most, { round }) => Math.max(most, round), 0);
+  for (const node of runs) node.behind = furthest - node.round;
   return nodes;
 }

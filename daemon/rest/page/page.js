@@ -9,23 +9,15 @@ import { Graph } from './graph.js';
 import { Members } from './members.js';
 import { poll } from './poll.js';
 import { showSentence } from './sentence.js';
-import { Series, Window } from './series.js';
+import { Series } from './series.js';
 import { listenForTheme } from './theme_button.js';
 import { TimeSplit } from './time_split.js';
 
-const kRoundsKept_s = 120;
-const rounds = new Window(kRoundsKept_s);
-
 const pageTime_s = () => performance.now() / 1000;
-
-// This node's round so many seconds ago, as far back as it is known.
-function roundAgo(seconds) {
-  return rounds.at(rounds.newest.at_s - seconds)?.value ?? 0;
-}
 
 // The documents that were heard last, null where there is none.
 const state = { status: null, members: null, neighbors: null, topology: null, fleet: null,
-                config: null, events: [], roundAgo };
+                config: null, events: [] };
 const series = new Series();
 const fleet = new FleetSeries();
 const events = new Events();
@@ -54,7 +46,6 @@ function hearStatus(status) {
   if (!status) return;
   forgetEarlierLife(status);
   state.status = status;
-  rounds.add(status.node.uptime_s, status.run.round);
   showSentence(state);
   timeSplit.update(status);
 }

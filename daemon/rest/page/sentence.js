@@ -1,5 +1,6 @@
 // The sentence on top: how it goes, in words. What is wrong comes first.
 import { byId, setHidden, setItems, setText } from './dom.js';
+import { lost } from './fleet_nodes.js';
 import { decimal, duration, integer, percent, rate } from './format.js';
 
 const kDoing = {
@@ -57,21 +58,44 @@ function showFleet(fleet, config) {
   setHidden(byId('fleet'), numbers === '');
 }
 
-// The fleet's sentence stands above this node's own where there is one.
-export function showSentence({ status, fleet, config }) {
+// A sentence begins with a capital letter, and a name as it is.
+const capitalised = (text, names) =>
+  (names.some((name) => text.startsWith(name)) ? text : text.charAt(0).toUpperCase() + text.slice(1));
+
+// What is worth an interruption: without numbers, which are others every second.
+const gist = (text) => text.split(', loss ')[0].replace(/ [0-9.]+ (ms|s|min|h)\b( ago)?/g, '');
+
+// Those of a screen reader hear what changed, and not the whole sentence every second.
+function speak(sentence) {
+  setText(byId('spoken'), gist(sentence));
+}
+
+// "1 died · node-0: training".
+function titleOf({ status, members }) {
+  const { dead, silent } = lost(members);
+  const parts = [dead > 0 ? `${dead} died` : '', silent > 0 ? `${silent} silent` : '',
+                 `${status.node.name}: ${status.node.state}`];
+  return parts.filter((part) => part).join(' · ');
+}
+
+// The fleet's sentence, which begins with what is wrong, stands in the place of this node's own
+// where there is one.
+export function showSentence({ status, members, fleet, config }) {
   if (!status) return;
   const own = statusSentence(status, config);
   const reasons = status.node.reasons;
-  const summary = fleet?.summary;
-  const hasReasons = reasons.length > 0;
-  setText(byId('sentence'), summary || (hasReasons ? `${reasons[0]}. ${own}` : own));
-  setItems(byId('reasons'), summary ? reasons.map((reason) => `This node ${reason}`)
-                                    : reasons.slice(1));
+  const summary = fleet?.summary || (reasons.length > 0 ? `${reasons[0]}. ${own}` : own);
+  const names = (members?.members ?? [status.node]).map(({ name }) => name);
+  setText(byId('sentence'), capitalised(summary, names));
+  setItems(byId('reasons'), reasons.filter((reason) => !summary.includes(reason))
+    .map((reason) => capitalised(reason, names)));
+  speak(summary);
   showFleet(fleet, config);
   setText(byId('who'), status.node.name);
   setText(byId('state'), status.node.state);
   byId('state').className = `chip is-${status.node.state}`;
   setHidden(byId('state'), false);
   setText(byId('version'), `Starling ${status.node.version}, up for ${duration(status.node.uptime_s)}`);
-  document.title = `${status.node.name}: ${status.node.state}`;
+  const title = titleOf({ status, members });
+  if (document.title !== title) document.title = title;
 }
