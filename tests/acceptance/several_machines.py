@@ -66,6 +66,12 @@ class Machines:
     def round(self, k):
         return self.ask(k, "status").get("run", {}).get("round", 0)
 
+    def doctor_fails(self, k, check, words):
+        done = self.type(k, "starling doctor --json")
+        findings = json.loads(done.stdout)["findings"] if done.stdout else []
+        return any(finding["severity"] == "FAIL" and finding["check"] == check
+                   and words in finding["seen"] for finding in findings)
+
     def end(self):
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
@@ -113,6 +119,21 @@ def main():
             report("look", line, machines.type(0, line).returncode == 0)
         codes = machines.end()
         report("leaving", f"exit codes {codes}", codes == [0] * NODES)
+
+        machines.type(2, "nft insert rule inet starling input tcp dport 7601 drop")
+        for k in (0, 1):
+            machines.start(k, runs[k])
+        eventually(lambda: machines.round(0) > 10)
+        machines.start(2, runs[2])
+        for k, words in ((0, "the bulk port of "), (2, "nothing came in ")):
+            report(f"a shut bulk port, seen from machine {k + 1}", words,
+                   eventually(lambda: machines.doctor_fails(k, "ports", words)))
+        listed = [member.get("http") for member in machines.ask(0, "members")["members"]]
+        report("addresses of HTTP", f"{listed}", listed.count(None) == NODES - 1)
+        machines.end()
+        machines.type(2, "nft flush chain inet starling input")
+        for line in firewall:
+            machines.type(2, line)
 
         machines.type(2, "nft insert rule inet starling input tcp dport 7600 drop")
         for k in (0, 2):
