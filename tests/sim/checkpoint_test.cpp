@@ -12,6 +12,7 @@
 #include "optim/saved_state.h"
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/lockstep.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -28,11 +29,12 @@ struct Case {
   optim::LocalOptimizerKind optimizer = optim::LocalOptimizerKind::sgd;
   optim::OuterKind outer = optim::OuterKind::none;
   std::size_t local_steps = 1;
+  const optim::Format* codec = nullptr;  // null: the numbers as they are
 
   std::string text() const {
-    return fmt::format("{} by {}, {} bit, {}, {} steps{}", algorithm->name, schedule,
-                       is_single ? 32 : 64, optim::name(optimizer), local_steps,
-                       outer == optim::OuterKind::none ? "" : ", outer");
+    return fmt::format("{} by {}, {} bit, {}, {} steps, outer {}, codec {}", algorithm->name,
+                       schedule, is_single ? 32 : 64, optim::name(optimizer), local_steps,
+                       optim::name(outer), codec ? codec->name : "none");
   }
 };
 
@@ -46,6 +48,7 @@ optim::Options training_of(const Case& what) {
   training.momentum = 0.8;
   if (what.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   if (what.is_single) training.codec = optim::format_named("f32");
+  if (what.codec) training.codec = what.codec;
   return training;
 }
 
@@ -126,6 +129,51 @@ std::vector<Case> cases() {
   return all;
 }
 
+// The choices of a key are the enumerators, in their order.
+template <class Kind>
+std::vector<Kind> kinds_of(const char* key) {
+  Schema schema;
+  optim::describe(schema);
+  std::vector<Kind> kinds;
+  for (std::size_t k = 0; k < schema.find(key)->choices.size(); ++k)
+    kinds.push_back(static_cast<Kind>(k));
+  return kinds;
+}
+
+bool allows(const optim::OptimizerRule& rule, optim::LocalOptimizerKind kind) {
+  using Allowed = optim::OptimizerRule::Allowed;
+  return rule.allowed == Allowed::any || kind == optim::LocalOptimizerKind::sgd ||
+         (rule.allowed == Allowed::linear && optim::is_linear(kind));
+}
+
+// With every codec, in both kinds of numbers.
+void add_formats(const Case& what, std::vector<Case>& all) {
+  for (const optim::Format& format : optim::formats())
+    for (const bool is_single : {false, true}) {
+      all.push_back(what);
+      all.back().is_single = is_single;
+      all.back().codec = &format;
+    }
+}
+
+// What daemon/cli/legality.cpp allows, by the registries: what is added to one of them is tried
+// with all of the others. Whom a trainer exchanges with is all that a schedule means to it: every
+// neighbour, or one. Pairwise algorithms have it from Lockstep.
+std::vector<Case> legal_cases() {
+  std::vector<Case> all;
+  for (const optim::AlgorithmRow& row : optim::algorithms())
+    for (const auto optimizer : kinds_of<optim::LocalOptimizerKind>("optim.local-optimizer"))
+      for (const auto outer : kinds_of<optim::OuterKind>("optim.outer")) {
+        const bool has_outer = outer != optim::OuterKind::none;
+        if (!allows(row.optimizers, optimizer) || (has_outer && !row.outer_refusal.empty()))
+          continue;
+        add_formats({&row, "rounds", false, optimizer, outer, 3}, all);
+        if (!row.needs.is_pairwise)
+          add_formats({&row, "matching", false, optimizer, outer, 3}, all);
+      }
+  return all;
+}
+
 // Sixteen nodes on a torus that save so often.
 Cluster saving_cluster(const char* algorithm, const gossip::CheckpointPlan& plan, double loss = 0,
                        std::uint64_t seed = 1) {
@@ -181,6 +229,27 @@ TEST_CASE("A fleet that stops at one round goes on bit for bit") {
     start_again(cut, kEnd);
     REQUIRE(all_finished(cut));
     CHECK(models(cut) == models(whole));
+  }
+}
+
+TEST_CASE("All that is legal goes on bit for bit from what it saved") {
+  const std::vector<Case> all = legal_cases();
+  CHECK(all.size() > 500);
+  for (std::size_t k = 0; k < all.size(); k += full_or<std::size_t>(1, 17)) {
+    const Case& what = all[k];
+    CAPTURE(what.text());
+    const auto run = [&](bool is_cut) {
+      Lockstep nodes(topology::Kind::ring, kNodes, what.algorithm->needs, trainers_of(what));
+      if (what.schedule == "matching") nodes.match_from(7);
+      nodes.run(kStop);
+      if (is_cut) nodes.go_on_from_saved();
+      nodes.run(kEnd - kStop);
+      std::vector<std::vector<double>> models;
+      for (std::size_t node = 0; node < kNodes; ++node)
+        models.push_back(nodes.trainer(node).parameters());
+      return models;
+    };
+    CHECK(run(true) == run(false));
   }
 }
 

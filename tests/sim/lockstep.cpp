@@ -90,6 +90,18 @@ Payload Lockstep::snapshot(std::size_t node) {
   return trainers_[node]->run(job).snapshot;
 }
 
+void Lockstep::go_on_from_saved() {
+  for (const std::size_t node : present_) {
+    optim::Job before, after;
+    before.round = after.round = round_ + 1;
+    before.save = true;
+    after.resume = trainers_[node]->run(before).saved;
+    start(node);
+    const optim::Done done = trainers_[node]->run(after);
+    ENSURE(!done.problem, "the state was saved by such a trainer");
+  }
+}
+
 void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
   optim::Job job;
   job.round = round_;

@@ -41,6 +41,8 @@ class Lockstep {
   void come_back(std::size_t node);
   // The same as another trainer, which adopts a snapshot of `donor`, or its own of before.
   void come_back(std::size_t node, std::size_t donor);
+  // All end between two rounds and go on in trainers made anew, from what they saved.
+  void go_on_from_saved();
   // The snapshot was made for its trainer.
   void adopt(std::size_t node, const Payload& snapshot);
 
