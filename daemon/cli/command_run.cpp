@@ -342,6 +342,7 @@ int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
 }  // namespace
 
 int command_run(std::span<const std::string> arguments) {
+  ignore_hangups_of_services();
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();

@@ -1,6 +1,10 @@
 #include "daemon/process/stop_signals.h"
 
+#include <fcntl.h>
+
 #include <csignal>
+
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
@@ -19,6 +23,11 @@ void handle_stop_signals(void (*handler)(int)) {
   sigaddset(&all, SIGTERM);
   sigaddset(&all, SIGHUP);
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+}
+
+void ignore_hangups_of_services() {
+  const OpenFile terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!terminal) std::signal(SIGHUP, SIG_IGN);
 }
 
 }  // namespace starling::daemon

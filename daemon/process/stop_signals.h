@@ -8,4 +8,8 @@ namespace starling::daemon {
 // are interrupted.
 void handle_stop_signals(void (*handler)(int));
 
+// From now on SIGHUP is ignored where no terminal can hang up, as in a service: there it asks to
+// read the configuration again, and a node that took leave would not be started again.
+void ignore_hangups_of_services();
+
 }  // namespace starling::daemon

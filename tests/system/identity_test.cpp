@@ -1,5 +1,8 @@
 // Names and ends of real processes: who may have a name, and what a signal does when.
 #include <doctest/doctest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -33,18 +36,53 @@ bool gives_reason(const testing::Daemon& node, const std::string& hint) {
          });
 }
 
-// Whether the process is the program already, and handles that signal, as the system says.
-bool handles(int pid, int number) {
+// Whether the process is the program already, and the system says that of the signal: "SigCgt" that
+// it is handled, "SigIgn" that it is ignored.
+bool has(int pid, const std::string& what, int number) {
   std::error_code error;
   const auto program =
       std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error);
   if (error || program != std::filesystem::canonical(testing::program())) return false;
   std::ifstream stream("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(stream, line);)
-    if (line.starts_with("SigCgt:"))
+    if (line.starts_with(what))
       return (std::stoull(line.substr(8), nullptr, 16) >> (number - 1) & 1) != 0;
   return false;
 }
+
+// `starling run` in a session of its own, with a terminal or without one.
+class Session {
+ public:
+  explicit Session(bool has_terminal) {
+    const std::string program = testing::program();
+    pid_ = has_terminal ? ::forkpty(&terminal_, nullptr, nullptr, nullptr) : ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ > 0) return;
+    if (!has_terminal) ::setsid();
+    ::execl(program.c_str(), program.c_str(), "run", "--data.samples=2000",
+            "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0",
+            "--listen.http=127.0.0.1:0", "--node.log=error", nullptr);
+    ::_exit(127);
+  }
+  ~Session() {
+    ::kill(pid_, SIGKILL);
+    if (!is_over_) ::waitpid(pid_, nullptr, 0);
+    if (terminal_ >= 0) ::close(terminal_);
+  }
+  int pid() const { return pid_; }
+  // What is waited for; the exit code, or 128 and the signal.
+  int end() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    is_over_ = true;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int terminal_ = -1;
+  bool is_over_ = false;
+};
 
 }  // namespace
 
@@ -70,23 +108,30 @@ TEST_CASE("A second node under a running node's name ends and changes nothing") 
   CHECK(eventually([&] { return !gives_reason(first, "name"); }));
 }
 
-TEST_CASE("A hangup leaves as SIGTERM does") {
-  testing::Daemon seed("seed", kSmall), other("other", joining(seed));
-  REQUIRE(eventually([&] { return seed.members("alive") == 2; }));
-  other.process().signal(SIGHUP);
-  CHECK(eventually([&] { return seed.members("left") == 1; }));
-  REQUIRE(other.process().wait(60s));
-  CHECK(other.process().exit_code() == 0);
+TEST_CASE("A hangup leaves as SIGTERM does where a terminal may hang up") {
+  Session node(true);
+  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
+  ::kill(node.pid(), SIGHUP);
+  CHECK(node.end() == 0);
+}
+
+TEST_CASE("A hangup changes nothing where no terminal may hang up") {
+  Session node(false);
+  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGTERM); }));
+  CHECK(has(node.pid(), "SigIgn", SIGHUP));
+  ::kill(node.pid(), SIGHUP);
+  ::kill(node.pid(), SIGTERM);
+  CHECK(node.end() == 0);
 }
 
 TEST_CASE("A node that is told to stop while it starts ends with 0") {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+  for (const int number : {SIGTERM, SIGINT}) {
     auto process = daemon::ChildProcess::start(
         {testing::program(), "run", "--data.samples=60000", "--model.kind=mlp",
          "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
         testing::temporary_file("early.log", ""));
     REQUIRE(process.has_value());
-    REQUIRE(eventually([&] { return handles(process->pid(), number); }));
+    REQUIRE(eventually([&] { return has(process->pid(), "SigCgt", number); }));
     process->signal(number);
     REQUIRE(process->wait(60s));
     CHECK(process->exit_code() == 0);
