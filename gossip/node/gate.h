@@ -25,6 +25,8 @@ class Gate {
 
   // The largest payload accepted, in bytes.
   void set_payload_limit(std::size_t bytes) { assembler_.set_payload_limit(bytes); }
+  // See Assembler.
+  void set_senders(std::size_t count) { assembler_.set_senders(count); }
   // Returns the incarnation in which a member is known; nothing if the member is unknown.
   using Known = std::function<std::optional<std::uint64_t>(NodeId)>;
   // Returns a whole message, each only once; nothing if it is incomplete or refused. From an

@@ -393,6 +393,7 @@ void Node::Parts::follow_members(Time now) {
         outbox.send(peer->control, Gossip{{{*members.find(members.self())}}});
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
+  gate.set_senders(links.all().size());
   links.match(neighborhood.partners());
   exchange.links_changed(now, links, members, outbox);
   if (training.started() && dealt_view != neighborhood.view()) reassign_data();

@@ -1,6 +1,7 @@
 #include "gossip/wire/transfer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/prng.h"
@@ -92,16 +93,18 @@ Result<std::optional<Message>> Assembler::add(Time now, Header header, Payload b
   const auto found = partials_.find(key);
   if (found == partials_.end() || found->second.bytes < chunk.offset) return fail("incomplete");
   if (found->second.bytes > chunk.offset) return fail("repeated");
+  make_room(body.size(), key);
   Partial& partial = found->second;
   partial.last = now;
   partial.bytes += body.size();
+  kept_bytes_ += body.size();
   std::ranges::copy(body.pieces(), std::back_inserter(partial.pieces));
   if (partial.bytes < chunk.total) {
     part_ = {key.first, header.envelope.incarnation, key.second, partial.bytes};
     return std::nullopt;
   }
   Message message{header.envelope, std::move(header.body), Payload(std::move(partial.pieces))};
-  partials_.erase(found);
+  drop(found);
   return message;
 }
 
@@ -114,7 +117,7 @@ bool Assembler::begin(Time now, const Key& key) {
     ++count;
     if (oldest == partials_.end() || item->second.last < oldest->second.last) oldest = item;
   }
-  if (count >= kTransfersPerSender) partials_.erase(oldest);
+  if (count >= kTransfersPerSender) drop(oldest);
   if (partials_.size() >= kPartialsLimit) return false;
   partials_[key].last = now;
   return true;
@@ -128,8 +131,32 @@ std::optional<Time> Assembler::last_chunk(NodeId sender) const {
   return last;
 }
 
+// Invented senders begin transfers and send no more, so those that wait longest go first.
+void Assembler::make_room(std::size_t bytes, const Key& except) {
+  while (partials_.size() > 1 && (kept_bytes_ + bytes) / transfers_limit_ > payload_bytes_limit_) {
+    auto oldest = partials_.end();
+    for (auto item = partials_.begin(); item != partials_.end(); ++item)
+      if (item->first != except &&
+          (oldest == partials_.end() || item->second.last < oldest->second.last))
+        oldest = item;
+    drop(oldest);
+  }
+}
+
+std::map<Assembler::Key, Assembler::Partial>::iterator Assembler::drop(
+    std::map<Key, Partial>::iterator partial) {
+  kept_bytes_ -= partial->second.bytes;
+  return partials_.erase(partial);
+}
+
 std::size_t Assembler::expire(Time now, Duration age) {
-  return std::erase_if(partials_, [&](const auto& entry) { return now - entry.second.last > age; });
+  std::size_t expired = 0;
+  for (auto item = partials_.begin(); item != partials_.end();) {
+    const bool is_old = now - item->second.last > age;
+    expired += is_old;
+    item = is_old ? drop(item) : std::next(item);
+  }
+  return expired;
 }
 
 }  // namespace starling::gossip

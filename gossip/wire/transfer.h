@@ -95,6 +95,12 @@ class Assembler {
  public:
   // The largest payload accepted, in bytes; follows from the model's size.
   void set_payload_limit(std::size_t bytes) { payload_bytes_limit_ = bytes; }
+  // How many senders there are, as a rule. The bytes of all incomplete transfers are at most those
+  // of so many senders' largest, and kTransfersSpare more. Beyond that the transfers that have
+  // waited longest for a chunk are dropped.
+  void set_senders(std::size_t count) {
+    transfers_limit_ = kTransfersPerSender * count + kTransfersSpare;
+  }
 
   // Returns a whole message, nothing while chunks are missing, or an error that names why the chunk
   // is refused.
@@ -111,6 +117,8 @@ class Assembler {
   std::optional<Part> take_part() { return std::exchange(part_, std::nullopt); }
   // Forgets transfers that got no chunk for longer than `age`; returns how many.
   std::size_t expire(Time now, Duration age);
+  // Of the chunks that are kept.
+  std::size_t kept_bytes() const { return kept_bytes_; }
 
  private:
   struct Partial {
@@ -122,13 +130,19 @@ class Assembler {
   // An interrupted transfer and the one after it. Larger: a sender can make this node hold more.
   // Smaller: an interrupted vector begins again.
   static constexpr std::size_t kTransfersPerSender = 2;
+  // From edges that close, and from donors. Larger: peers can make this node hold more memory.
+  // Smaller: vectors begin again more often while the topology changes.
+  static constexpr std::size_t kTransfersSpare = 8;
   using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
 
   // Whether the chunk is acceptable by itself, whatever came before.
   Result<void> check(const Header& header, const Payload& body) const;
   bool begin(Time now, const Key& key);
+  void make_room(std::size_t bytes, const Key& except);
+  std::map<Key, Partial>::iterator drop(std::map<Key, Partial>::iterator partial);
 
-  std::size_t payload_bytes_limit_ = 0;
+  std::size_t payload_bytes_limit_ = 0, transfers_limit_ = kTransfersSpare;
+  std::size_t kept_bytes_ = 0;
   std::map<Key, Partial> partials_;
   std::optional<Part> part_;
 };

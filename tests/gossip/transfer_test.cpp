@@ -208,3 +208,24 @@ TEST_CASE("Frames are made in turn and a chunk is hashed once for all neighbours
   CHECK(first.done());
   CHECK_FALSE(second.done());
 }
+
+TEST_CASE("Transfers that many senders begin hold a limited number of bytes") {
+  Receiver receiver;
+  receiver.assembler.set_senders(1);
+  Message honest = message_with(Payload::copy_of(numbers(1000)));
+  const std::vector<Frame> frames = cut(honest);
+  std::uint64_t sender = 100;
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    const Time now{std::chrono::seconds(k)};
+    receiver.add(frames[k], now);
+    for (int n = 0; n < 200; ++n) {
+      Message invented = honest;
+      invented.envelope.sender = NodeId{++sender};
+      receiver.add(cut(invented).front(), now);
+      CHECK(receiver.assembler.kept_bytes() <= 10 * 1000 + kChunk);
+    }
+  }
+  CHECK(receiver.whole.payload.size() == 1000);
+  receiver.assembler.expire(Time(std::chrono::hours(1)), std::chrono::seconds(30));
+  CHECK(receiver.assembler.kept_bytes() == 0);
+}
