@@ -7,6 +7,7 @@ namespace starling::gossip {
 
 void Donor::asked(Time now, NodeId by, const Roster& members, Outbox& out) {
   tick(now);
+  if (!may_ask(now, by)) return;
   if (snapshot_) return give(by, members, out);
   if (waiting_.size() < kWaitingLimit && std::ranges::find(waiting_, by) == waiting_.end())
     waiting_.push_back(by);
@@ -23,6 +24,11 @@ void Donor::made(Time now, std::uint64_t round, Payload snapshot, const std::str
   payload_ = std::move(snapshot);
   made_at_ = now;
   for (NodeId to : std::exchange(waiting_, {})) give(to, members, out);
+}
+
+bool Donor::may_ask(Time now, NodeId by) {
+  std::erase_if(asked_, [&](const auto& item) { return now - item.second >= kAgainAfter; });
+  return asked_.size() < kWaitingLimit && asked_.try_emplace(by, now).second;
 }
 
 void Donor::tick(Time now) {

@@ -4,6 +4,7 @@
 // one copy.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace starling::gossip {
 class Donor {
  public:
   // Sends member `by` the current copy, or the next one when it is made. A member that is not
-  // joining gets nothing.
+  // joining gets nothing, and neither does one that asked within kAgainAfter, nor do more than
+  // kWaitingLimit members in that time.
   void asked(Time now, NodeId by, const Roster& members, Outbox& out);
   // Returns whether newcomers wait for a copy that no job makes yet. If so, the caller must start
   // such a job.
@@ -32,10 +34,15 @@ class Donor {
  private:
   static constexpr Duration kFresh = std::chrono::milliseconds(200);
   static constexpr std::size_t kWaitingLimit = 256;
+  // A newcomer that got nothing asks again after a second at the earliest. Longer: it waits for
+  // longer where its copy was lost. Shorter: a peer can make this node send more copies.
+  static constexpr Duration kAgainAfter = std::chrono::milliseconds(900);
 
+  bool may_ask(Time now, NodeId by);
   void give(NodeId to, const Roster& members, Outbox& out) const;
 
   std::vector<NodeId> waiting_;
+  std::map<NodeId, Time> asked_;  // when each was last heard
   bool claimed_ = false;
   std::optional<Snapshot> snapshot_;
   Payload payload_;

@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(Fixture, "A fresh copy is sent at once and an old copy is drop
   CHECK(donor.deadline() == Time(200ms));
   donor.tick(Time(200ms));
   CHECK(donor.deadline() == kNever);
-  ask(Time(201ms), kSecond);
+  ask(Time(1s), kSecond);
   CHECK(party.said().empty());
   CHECK(donor.claim());
 }
@@ -79,4 +79,18 @@ TEST_CASE_FIXTURE(Fixture, "A node that is no member gets no copy") {
   CHECK(donor.claim());
   make(Time{}, 7);
   CHECK(party.said().empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "A member that asks again and again gets one copy a second") {
+  std::size_t copies = 0;
+  for (Time now{}; now < Time(3s); now += 10ms) {
+    donor.tick(now);
+    ask(now, kFirst);
+    if (donor.claim()) make(now, 7);
+    copies += party.said().size();
+  }
+  CHECK(copies == 4);
+  ask(Time(3s), kSecond);
+  if (donor.claim()) make(Time(3s), 7);
+  CHECK(party.said().size() == 1);
 }
