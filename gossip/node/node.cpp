@@ -354,13 +354,13 @@ void Node::Parts::on(Time now, const CheckpointCommand& command) {
   constexpr int kSpreads = 20;
   std::uint64_t furthest = training.run().round;
   for (const Member* member : members.present()) furthest = std::max(furthest, member->round);
-  if (training.finished()) return saver.agree(furthest);
+  if (training.finished()) return saver.agree(now, furthest);
   const double trained = static_cast<double>(training.run().round - startup.round());
   const double speed = training.started() ? trained / seconds(now - started_at) : 0;
   const double rounds = speed * kSpreads * seconds(options.timing.news);
   const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
   const std::uint64_t last = options.goal.rounds;
-  saver.agree(last > 0 ? std::min(target, std::max(last, furthest)) : target);
+  saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
 }
 
 void Node::Parts::sample(Time now) {
@@ -380,7 +380,7 @@ FleetStatus Node::Parts::fleet(Time now) const {
 
 void Node::Parts::follow_members(Time now) {
   members_version = members.version();
-  for (const Member* member : members.present()) saver.agree(member->save_at);
+  saver.hear(now, members, training.run().round);
   saver.set_fleet(startup.foundation(), members.present().size());
   departures = members.departures();
   next_follow = now + kFollowEvery;

@@ -1,7 +1,10 @@
 #include "gossip/node/saver.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace starling::gossip {
 namespace {
@@ -9,13 +12,41 @@ namespace {
 // After a failure, the longest time until the next try. Longer: a disk that has room again is
 // noticed later. Shorter: a broken disk costs more copies.
 constexpr Duration kRetryPause = std::chrono::seconds(10);
+// How far ahead other nodes may agree to save. Larger: a false round holds the next agreement up
+// for longer. Smaller: nodes whose rounds are very short save without this one.
+constexpr std::uint64_t kWishLead = 1 << 16;
+// How long an agreed round is waited for. Longer: a false round holds the next agreement up for
+// longer. Shorter: nodes whose rounds take minutes save one by one.
+constexpr Duration kWishPatience = std::chrono::minutes(10);
 
 }  // namespace
 
-void Saver::agree(std::uint64_t round) {
-  if (!plan_.is_kept || round <= agreed_round()) return;
+void Saver::agree(Time now, std::uint64_t round) {
+  if (!plan_.is_kept || round <= agreed_round() || round == given_up_) return;
   status_.fleet_round = round;
   is_agreed_ = true;
+  agreed_at_ = now;
+}
+
+void Saver::hear(Time now, const Roster& members, std::uint64_t own) {
+  std::uint64_t highest = 0, second = 0;
+  const std::vector<const Member*> ready = members.ready();
+  for (const Member* member : ready) {
+    second = std::max(second, std::min(highest, member->round));
+    highest = std::max(highest, member->round);
+  }
+  for (const Member* member : ready)
+    if (member->save_at <= std::max(second, own) + kWishLead) agree(now, member->save_at);
+}
+
+void Saver::tick(Time now, Outbox& out) {
+  if (!is_agreed_ || is_busy() || now < agreed_at_ + kWishPatience) return;
+  given_up_ = agreed_round();
+  is_agreed_ = false;
+  status_.fleet_round.reset();
+  out.event(Event::Kind::problem,
+            fmt::format("gave up saving after round {}: it was not reached in {:.0f} s", given_up_,
+                        seconds(kWishPatience)));
 }
 
 bool Saver::is_due(Time now, std::uint64_t round, bool rests) const {

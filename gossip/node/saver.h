@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
+#include "gossip/members/roster.h"
 #include "gossip/outbox.h"
 
 namespace starling::gossip {
@@ -23,8 +24,14 @@ class Saver {
   // Somebody asked for a checkpoint. It is taken after the round under way.
   void want() { is_wanted_ = true; }
   // The nodes agreed to save after this round, or later where that has passed. A lower number than
-  // before changes nothing.
-  void agree(std::uint64_t round);
+  // before changes nothing, and neither does one that was given up.
+  void agree(Time now, std::uint64_t round);
+  // Agrees to the round that other members say, unless it is far above `own`, this node's round,
+  // and the second highest that members are in: one false record must not name a round that is
+  // never reached.
+  void hear(Time now, const Roster& members, std::uint64_t own);
+  // Gives up what was agreed on and is not reached in kWishPatience.
+  void tick(Time now, Outbox& out);
 
   // What checkpoints say of the fleet: the survey that it is founded on, and how many train
   // together.
@@ -60,7 +67,9 @@ class Saver {
   std::size_t members_ = 1;
   bool is_wanted_ = false;
   bool is_agreed_ = false;  // the agreed round is still to be saved
-  Time begun_at_;           // of the last try, or of this life
+  Time agreed_at_{};
+  std::uint64_t given_up_ = 0;  // the last round that was agreed on and not reached
+  Time begun_at_;               // of the last try, or of this life
   std::uint64_t begun_round_ = 0;
   std::optional<Checkpoint> pending_;
   CheckpointStatus status_{};

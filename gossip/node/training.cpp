@@ -40,6 +40,7 @@ void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out
 
 void Training::want_checkpoint(Time now, const Exchange& exchange, const Links& links, Outbox& out,
                                bool ends) {
+  if (saver_) saver_->tick(now, out);
   const bool rests = started_ && jobs_in_flight_ == 0 && (ends || finished_ || is_paused_);
   if (!saver_ || !rests || !saver_->is_due_at_rest(now, run_.round)) return;
   optim::Job job;

@@ -152,6 +152,7 @@ std::string FewNodes::carry(const std::string& name, gossip::Send& send) {
   if (target == names_.end()) return "nobody is there";
   const std::string& to = target->second;
   if (cuts_.contains(std::minmax(name, to))) return "cut off";
+  if (lie_) lie_(name, send.message.body);
   const auto mishap = mishap_of(name, to, send.message);
   if (mishap == Mishap::Kind::drop) return "lost";
   const gossip::Plane plane = gossip::kind_of(send.message.body).plane;

@@ -55,6 +55,9 @@ class FewNodes {
   void step(const std::string& name, gossip::Input input);
 
   void meddle(Mishap mishap) { mishaps_.push_back(std::move(mishap)); }
+  // From now on may change what a node says, before it is encoded.
+  using Lie = std::function<void(const std::string& from, gossip::Body& body)>;
+  void lie(Lie lie) { lie_ = std::move(lie); }
   // Nothing passes between the two any more, either way.
   void cut(const std::string& a, const std::string& b) { cuts_.insert(std::minmax(a, b)); }
   void heal() { cuts_.clear(); }
@@ -109,6 +112,7 @@ class FewNodes {
   std::map<std::string, Participant> nodes_;
   std::map<std::string, std::string> names_;  // by host
   std::vector<Mishap> mishaps_;
+  Lie lie_;
   std::set<std::pair<std::string, std::string>> cuts_;
   std::map<std::pair<std::string, std::string>, Time> held_;
   std::map<std::pair<Time, std::uint64_t>, Event> queue_;  // by time, then as it was put in

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "optim/saved_state.h"
+#include "tests/gossip/party.h"
+#include "tests/gossip/samples.h"
 
 using namespace starling;
 using namespace starling::gossip;
@@ -35,6 +37,14 @@ struct Desk {
   void answer(const std::string& problem = "") {
     saver.saved(now, {problem, ++generation, 8}, outbox);
   }
+  // A member that trains says that all save after that round.
+  void hear(std::uint64_t round) {
+    Member member = test::sample_member("node-2");
+    member.incarnation = ++incarnation;
+    member.save_at = round;
+    party.membership.receive(now, {}, Gossip{{{member}}}, party.outbox);
+    saver.hear(now, party.membership.roster(), 1000);
+  }
   std::size_t saves() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         outputs, [](const Output& output) { return std::holds_alternative<Save>(output); }));
@@ -44,7 +54,8 @@ struct Desk {
   Outputs outputs;
   Outbox outbox{1, node_id("node-0"), 1};
   Saver saver;
-  std::uint64_t generation = 0;
+  test::Party party{test::party_options(1)};
+  std::uint64_t generation = 0, incarnation = 0;
 };
 
 }  // namespace
@@ -52,7 +63,7 @@ struct Desk {
 TEST_CASE("A node without a place for checkpoints saves none whoever asks") {
   Desk desk({.rounds = 1, .every = 1ms});
   desk.saver.want();
-  desk.saver.agree(5);
+  desk.saver.agree(desk.now, 5);
   desk.now += 1h;
   CHECK_FALSE(desk.job(9, "", true));
   CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 9));
@@ -128,7 +139,7 @@ TEST_CASE("A node that rests saves its round once") {
 TEST_CASE(
     "A node that rests tries again after a failure and saves for the fleet no more than once") {
   Desk desk({.is_kept = true});
-  desk.saver.agree(100);
+  desk.saver.agree(desk.now, 100);
   CHECK(desk.job(8, "no room", true));
   CHECK_FALSE(desk.saver.is_due_at_rest(desk.now, 8));
   desk.now += 10s;
@@ -140,14 +151,43 @@ TEST_CASE(
 
 TEST_CASE("The round that all save is saved once at it or at the first one behind it") {
   Desk desk({.is_kept = true});
-  desk.saver.agree(20);
-  desk.saver.agree(10);
+  desk.saver.agree(desk.now, 20);
+  desk.saver.agree(desk.now, 10);
   CHECK(desk.saver.agreed_round() == 20);
   CHECK_FALSE(desk.job(19));
   CHECK(desk.job(22));
   CHECK_FALSE(desk.job(23));
-  desk.saver.agree(20);
+  desk.saver.agree(desk.now, 20);
   CHECK_FALSE(desk.job(24));
-  desk.saver.agree(30);
+  desk.saver.agree(desk.now, 30);
   CHECK(desk.job(30));
+}
+
+TEST_CASE("A round that is never reached is given up and a later wish for a lower one holds") {
+  Desk desk({.is_kept = true});
+  desk.hear(1000 + (1 << 16));
+  CHECK(desk.saver.agreed_round() == 1000 + (1 << 16));
+  desk.now += 9min;
+  desk.saver.tick(desk.now, desk.outbox);
+  desk.saver.agree(desk.now, 2000);
+  CHECK(desk.saver.agreed_round() == 1000 + (1 << 16));
+  desk.now += 1min;
+  desk.saver.tick(desk.now, desk.outbox);
+  CHECK_FALSE(desk.saver.status().fleet_round);
+  desk.hear(1000 + (1 << 16));  // others have not given it up yet
+  CHECK_FALSE(desk.saver.status().fleet_round);
+  desk.saver.agree(desk.now, 2000);
+  CHECK(desk.job(2000));
+  desk.now += 1h;
+  desk.saver.tick(desk.now, desk.outbox);
+  CHECK(desk.saver.agreed_round() == 2000);  // it was saved
+}
+
+TEST_CASE("A round to save at that no node comes near is not believed") {
+  Desk desk({.is_kept = true});
+  desk.hear(1ULL << 47);
+  desk.hear(1001 + (1 << 16));
+  CHECK_FALSE(desk.saver.status().fleet_round);
+  desk.hear(1010);
+  CHECK(desk.saver.agreed_round() == 1010);
 }
