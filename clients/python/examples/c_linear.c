@@ -11,12 +11,10 @@
 
 #include "starling.h"
 
-#define RATE 0.002
-
 enum { kColumnsLimit = 64, kRowsLimit = 1 << 20, kLineBytes = 4096 };
-
 static double* rows; /* of `columns` numbers each */
 static size_t row_count, columns;
+static const double kRate = 0.002;
 
 /* Reads rows of numbers; a line that does not begin with a number is a header. */
 static int read_rows(const char* path) {
@@ -63,14 +61,14 @@ static double error_of(const double* w, const double* row) {
 }
 
 /* One step of stochastic gradient descent on a row; returns its loss. `share` is 1 / H. */
-static double take_step(starling_swarm* swarm, const double* row, double rate, double share) {
+static double take_step(starling_swarm* swarm, const double* row, double share) {
   double* w = starling_values(swarm, 0);
   const double* correction = starling_correction(swarm, 0);
   double* tracked = starling_gradient(swarm, 0);
   const double error = error_of(w, row);
   for (size_t k = 0; k + 1 < columns; ++k) {
     double gradient = error * row[k] + (correction != NULL ? correction[k] : 0);
-    w[k] -= rate * gradient;
+    w[k] -= kRate * gradient;
     if (tracked != NULL) tracked[k] += share * gradient;
   }
   return error * error / 2;
@@ -90,7 +88,7 @@ static int train(starling_swarm* swarm, unsigned long alone) {
   for (unsigned long step = 0; code == STARLING_OK; ++step) {
     size_t row = (size_t)((status.place + step * 7919 * status.nodes) % row_count);
     starling_report report = {.size = sizeof report, .samples = 1, .has_loss = 1};
-    report.loss = take_step(swarm, rows + row * columns, RATE, 1 / (double)status.local_steps);
+    report.loss = take_step(swarm, rows + row * columns, 1 / (double)status.local_steps);
     if (step % 1000 == 999) starling_log(swarm, "rmse", rmse(w));
     code = alone > 0 ? step + 1 == alone : starling_step(swarm, &report);
   }
@@ -112,13 +110,11 @@ int main(int count, char** arguments) {
   uint64_t shape[] = {columns - 1};
   starling_tensor weight = {.size = sizeof weight, .name = "weight", .rank = 1, .shape = shape};
   starling_options options = {.size = sizeof options, .corrects = 1, .waits = 1};
-  options.steps = STARLING_SGD;
-  options.learning_rate = RATE;
+  options.steps = STARLING_SGD, options.learning_rate = kRate;
   starling_swarm* swarm = NULL;
   int code = starling_create(&options, &weight, 1, &swarm);
   if (code < 0) fprintf(stderr, "c_linear: %s\n", starling_text(swarm));
   if (code == STARLING_OK) code = train(swarm, alone);
   starling_free(swarm);
-  free(rows);
   return code != 0;
 }
