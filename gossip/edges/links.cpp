@@ -55,22 +55,23 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
     out.put(Hangup{link.bulk});
     return true;
   });
-  for (const auto& [peer, edge] : wanted) {
-    const Member* member = members.find(peer);
-    if (!member) continue;
-    Link& link = links_[peer];
-    link.wanted = edge;
-    // A peer that has not said hello may have started again elsewhere.
-    const bool has_moved = link.peer_incarnation == 0 && link.control != member->control;
-    if (link.epoch != 0 && !has_moved) continue;
-    if (link.epoch == 0) link.epoch = ++last_epoch_;
-    link.name = member->name;
-    link.control = member->control;
-    link.bulk = member->bulk;
-    link.pause = options_.timing.retry;
-    link.next_hello = now;
-    if (const auto memory = memory_.extract(peer)) link.memory = memory.mapped();
-  }
+  for (const auto& [peer, edge] : wanted)
+    if (const Member* member = members.find(peer)) want_one(now, edge, *member);
+}
+
+void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
+  Link& link = links_[edge.peer];
+  link.wanted = edge;
+  // A peer that has not said hello may have started again elsewhere.
+  const bool has_moved = link.peer_incarnation == 0 && link.control != member.control;
+  if (link.epoch != 0 && !has_moved) return;
+  if (link.epoch == 0) link.epoch = ++last_epoch_;
+  link.name = member.name;
+  link.control = member.control;
+  link.bulk = member.bulk;
+  link.pause = options_.timing.retry;
+  link.next_hello = now;
+  if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
 }
 
 // The peer may have heard the claim already, so the opening that it was made for ends too.

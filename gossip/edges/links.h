@@ -99,6 +99,7 @@ class Links {
   void activate(Time now, Link& link, std::uint64_t claim, Outbox& out);
   void begin_anew(Link& link);
   void refuse(Link& link, Outbox& out);
+  void want_one(Time now, const WantedEdge& edge, const Member& member);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
   Options options_;
