@@ -229,7 +229,7 @@ def every_state(program, document, first, nodes):
                    f"--join={first.addresses['control']}")
     for node in (first, second):
         node.wait_for("training")
-    eventually(lambda: first.get("/v1/fleet")["age_s"] > 0 and
+    eventually(lambda: str(first.get("/v1/fleet")).count("mean_then") >= 3 and
                len(first.get("/v1/convergence")["series"]) >= 10, "the fleet becomes known")
     document.ask_all(first)
     refuses(document, first)
