@@ -25,9 +25,10 @@ struct KeptEdge {
 };
 
 struct Checkpoint {
-  std::uint64_t round = 0;  // the last one that is whole
-  std::size_t members = 1;  // that trained together, this node too
-  std::string foundation;   // the survey to found on; empty when none is needed
+  std::uint64_t round = 0;      // the last one that is whole
+  std::uint64_t uncounted = 0;  // of the rounds up to then; see RoundCounter
+  std::size_t members = 1;      // that trained together, this node too
+  std::string foundation;       // the survey to found on; empty when none is needed
   std::shared_ptr<const optim::SavedState> state;
   std::vector<KeptEdge> edges;
   double path = 0, partner_path = 0;  // sums of learning rates; see EdgeMemory

@@ -67,7 +67,8 @@ struct TopologyStatus {
 };
 
 struct RunStatus {
-  std::uint64_t round = 0;  // rounds completed or jumped over
+  std::uint64_t round = 0;      // rounds completed or jumped over
+  std::uint64_t uncounted = 0;  // of those, jumped over and not done by anybody
   std::uint64_t steps = 0, samples = 0;
   std::size_t local_steps = 0;     // of the last round; 0: none yet
   std::string local_steps_reason;  // why so many; empty: a setting says so

@@ -69,6 +69,8 @@ struct SavedState;  // optim/saved_state.h
 
 struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
+  // Of the rounds before, those that nobody did: the learning rate's schedule does not count them.
+  std::uint64_t uncounted = 0;
   std::optional<Payload> adopt;
   std::shared_ptr<const SavedState> resume;
   bool absorb = false;

@@ -122,6 +122,7 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
   const optim::SavedState& state = *checkpoint.state;
   Generation content;
   content.about = {{"round", std::to_string(checkpoint.round)},
+                   {"uncounted", std::to_string(checkpoint.uncounted)},
                    {"members", std::to_string(checkpoint.members)},
                    {"steps", std::to_string(checkpoint.steps)},
                    {"samples", std::to_string(checkpoint.samples)},
@@ -143,6 +144,9 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
 Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   gossip::Checkpoint checkpoint;
   TRY(checkpoint.round, count_of(content, "round", kSavedRoundLimit));
+  if (content.about.contains("uncounted")) {
+    TRY(checkpoint.uncounted, count_of(content, "uncounted", kSavedRoundLimit));
+  }
   TRY(checkpoint.members, count_of(content, "members", kMembersLimit));
   TRY(checkpoint.steps, count_of(content, "steps", UINT64_MAX));
   TRY(checkpoint.samples, count_of(content, "samples", UINT64_MAX));

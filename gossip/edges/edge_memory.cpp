@@ -26,7 +26,7 @@ KeptEdge EdgeMemory::of(const Exchange& exchange, const Link& link) {
   const std::uint64_t own_end = mix64(link.epoch) ^ node_id(exchange.options_.name).value;
   const std::uint64_t peer_end = mix64(link.peer_epoch) ^ peer.value;
   const std::uint64_t averaged =
-      exchange.is_paired(link) ? exchange.sessions_.taken(peer) : exchange.round_;
+      exchange.is_paired(link) ? exchange.sessions_.taken(peer) : exchange.round();
   const std::uint64_t claim = mix64(mix64(own_end) + mix64(peer_end)) ^ mix64(averaged);
   return {peer, link.edge_id(), std::max<std::uint64_t>(claim, 1)};
 }

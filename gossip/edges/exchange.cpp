@@ -10,7 +10,8 @@ Exchange::Exchange(const Options& options)
     : options_(options),
       scheduler_(options.schedule->make(options)),
       mixing_(node_id(options.name)),
-      newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)) {}
+      newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)),
+      rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
   const std::pair versions{links.version(), members.version()};
@@ -64,10 +65,11 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   offer_ = std::move(done.offer);
   edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
   for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
-  partner_ = links.partner(round_);
+  partner_ = links.partner(round());
   const std::vector<StreamView> streams = views(links);
-  if (scheduler_->rules().joins_furthest) round_ = std::max(round_, furthest_round(streams));
-  offered_round_ = round_;
+  if (scheduler_->rules().joins_furthest)
+    rounds_.go_to(now, std::max(round(), rounds_.follow(now, streams)), pace());
+  offered_round_ = round();
   // Edges that are not open yet count too: the shares of a round must add up to less than one.
   const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
   const auto degree = std::ranges::count_if(links.all(), is_incoming);
@@ -121,7 +123,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   take_newest(links, terms);
   mixing_.end();
   tell_first(links, out);
-  round_ = scheduler_->next_round(round_, streams);
+  rounds_.go_to(now, scheduler_->next_round(round(), rounds_.follow(now, streams)), pace());
   return terms;
 }
 
@@ -207,7 +209,7 @@ void Exchange::tell_first(const Links& links, Outbox& out) {
     if (!link || neighbor.averaged || neighbor.weight == 0) continue;
     neighbor.averaged = true;
     out.event(Event::Kind::averaged,
-              fmt::format("averages with {} from round {} on", link->name, round_));
+              fmt::format("averages with {} from round {} on", link->name, round()));
   }
 }
 

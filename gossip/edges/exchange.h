@@ -22,6 +22,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/edges/mixing_meter.h"
 #include "gossip/edges/neighbor.h"
+#include "gossip/edges/round_counter.h"
 #include "gossip/edges/scheduler.h"
 #include "gossip/edges/sessions.h"
 #include "gossip/edges/wait_meter.h"
@@ -35,8 +36,6 @@ class Exchange {
  public:
   explicit Exchange(const Options& options);
 
-  // Sets the current round to `round` if that is later.
-  void start_from(std::uint64_t round) { round_ = std::max(round_, round); }
   // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
   // edges whose vectors are not paired.
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
@@ -61,7 +60,8 @@ class Exchange {
   }
 
   // The round whose vectors are exchanged.
-  std::uint64_t round() const { return round_; }
+  std::uint64_t round() const { return rounds_.round(); }
+  RoundCounter& rounds() { return rounds_; }
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
   // When complete() may become true by time alone.
@@ -115,7 +115,9 @@ class Exchange {
   void measure(Time now, const Link& link, Neighbor& neighbor, const Round& message,
                std::size_t bytes, Outbox& out);
   bool is_likely(Time now, const Round& message, NodeId peer, const Roster& members) const;
+  bool has_witness(const Round& message, NodeId peer, const Roster& members) const;
   bool believes(Time now, const Round& message, NodeId peer, const Roster& members);
+  Duration pace() const;
   // ---- for people
   std::vector<EdgeStatus> edge_statuses(const Links& links) const;
   void add_reasons(Time now, const Links& links, Status& status) const;
@@ -127,7 +129,8 @@ class Exchange {
   MixingMeter mixing_;
   std::uint64_t probe_ = 0;  // of the current offer
   NewestStream::Rules newest_rules_;
-  std::uint64_t round_ = 0, offered_round_ = 0;
+  RoundCounter rounds_;
+  std::uint64_t offered_round_ = 0;
   double offered_share_ = 0;  // of the current offer
   Payload offer_;
   std::map<std::uint64_t, Payload> edge_offers_;  // by edge id

@@ -44,7 +44,7 @@ std::vector<EdgeStatus> Exchange::edge_statuses(const Links& links) const {
     edge.refusal = link.refusal;
     edge.weight = link.active ? neighbor.weight : 0;
     edge.round = neighbor.round;
-    edge.staleness = round_ > edge.round ? round_ - edge.round : 0;
+    edge.staleness = round() > edge.round ? round() - edge.round : 0;
     edge.rtt_s = link.rtt_s;
     edge.patience_s = seconds(
         neighbor.patience.value(options_.timing.patience_least, options_.timing.patience_least));
@@ -79,6 +79,15 @@ std::string Exchange::network_reason(const std::vector<EdgeStatus>& edges) const
 void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
   if (std::string network = network_reason(status.edges); !network.empty())
     status.reasons.push_back(network);
+  const auto leader = rounds_.alone(views(links));
+  if (leader && scheduler_->rules().rounds_in_step > 0) {
+    const std::uint64_t claimed = neighbors_.at(*leader).round;
+    status.reasons.push_back(fmt::format("{} says that it is in round {}, {} ahead of this node",
+                                         links.all().at(*leader).name, claimed, claimed - round()));
+  }
+  if (rounds_.uncounted() > 0)
+    status.reasons.push_back(
+        fmt::format("{} rounds that were jumped over do not count", rounds_.uncounted()));
   const char* without =
       scheduler_->is_far_ahead(turn(), views(links)) ? "far ahead of" : "going on without";
   for (const EdgeStatus& edge : status.edges) {

@@ -14,14 +14,7 @@ constexpr Duration kAlonePatience = std::chrono::seconds(60);
 
 }  // namespace
 
-std::uint64_t furthest_round(Streams streams) {
-  std::uint64_t furthest = 0;
-  for (const StreamView& stream : streams) furthest = std::max(furthest, stream.round);
-  return furthest;
-}
-
-std::uint64_t Scheduler::next_round(std::uint64_t round, Streams streams) const {
-  const std::uint64_t furthest = furthest_round(streams);
+std::uint64_t Scheduler::next_round(std::uint64_t round, std::uint64_t furthest) const {
   const bool jumps = rules_.rounds_in_step > 0 && furthest > round + rules_.rounds_in_step;
   return jumps ? furthest : round + 1;
 }

@@ -81,8 +81,9 @@ class Scheduler {
   // When may_finish() may become true by time alone.
   virtual Time deadline(const Turn& turn, Streams streams) const = 0;
 
-  // The round after `round`.
-  std::uint64_t next_round(std::uint64_t round, Streams streams) const;
+  // The round after `round` of a node that follows neighbours in round `furthest`; see
+  // RoundCounter.
+  std::uint64_t next_round(std::uint64_t round, std::uint64_t furthest) const;
   // Whether this node is more than rounds_in_step ahead of all neighbours heard. On its own it
   // would only train towards its own optimum.
   bool is_far_ahead(const Turn& turn, Streams streams) const;
@@ -95,7 +96,5 @@ class Scheduler {
  private:
   const Rules rules_;
 };
-
-std::uint64_t furthest_round(Streams streams);
 
 }  // namespace starling::gossip

@@ -280,7 +280,7 @@ void Node::Parts::learn_workload(const optim::Workload& workload) {
 
 void Node::Parts::donate(Time now, optim::Done& done) {
   if (done.snapshot.empty()) return;
-  const std::uint64_t round = done.round > 0 ? done.round - 1 : 0;
+  const std::uint64_t round = done.round - std::min(done.round, training.run().uncounted + 1);
   donor.made(now, round, std::move(done.snapshot), startup.foundation(), members, outbox);
 }
 
@@ -359,7 +359,8 @@ void Node::Parts::on(Time now, const CheckpointCommand& command) {
   const double speed = training.started() ? trained / seconds(now - started_at) : 0;
   const double rounds = speed * kSpreads * seconds(options.timing.news);
   const std::uint64_t target = furthest + 2 + static_cast<std::uint64_t>(rounds);
-  const std::uint64_t last = options.goal.rounds;
+  std::uint64_t last = options.goal.rounds;
+  if (last > 0) last += training.run().uncounted;
   saver.agree(now, last > 0 ? std::min(target, std::max(last, furthest)) : target);
 }
 

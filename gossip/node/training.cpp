@@ -20,7 +20,7 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Li
   started_at_ = now;
   started_round_ = round;
   run_.round = round;
-  exchange.start_from(round + 1);
+  exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
   // An adopted model was evaluated by its donor, and the neighbours wait for an offer.
   if (round > 0) evaluated_round_ = round;
   begin_round(now, {}, false, exchange, links, out);
@@ -56,6 +56,7 @@ Checkpoint Training::checkpoint_of(Time now, std::uint64_t round, const Exchange
                                    const Links& links) const {
   Checkpoint checkpoint;
   checkpoint.round = round;
+  checkpoint.uncounted = run_.uncounted;
   checkpoint.steps = run_.steps;
   checkpoint.samples = run_.samples;
   checkpoint.trained_s = elapsed_s(now);
@@ -81,13 +82,14 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   measure(now, absorb, exchange);
   optim::Job job;
   job.round = exchange.round();
+  job.uncounted = run_.uncounted = exchange.rounds().uncounted();
   job.absorb = absorb;
   job.mix = std::move(mix);
   job.edges = links.edge_ids();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = std::exchange(snapshot_wanted_, false);
   const std::uint64_t completed = job.round - 1;
-  last_round_ = (options_.goal.rounds > 0 && completed >= options_.goal.rounds) ||
+  last_round_ = (options_.goal.rounds > 0 && completed >= last_round()) ||
                 (options_.goal.seconds > 0 && elapsed_s(now) >= options_.goal.seconds);
   pauses_ = pause_wanted_ && !last_round_;
   const bool goes_on = !last_round_ && !pauses_;
@@ -100,11 +102,11 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.save = absorb && begins_checkpoint(now, completed, !goes_on, exchange, links);
   offered_ = false;
   jobs_in_flight_ = 1;
-  const std::uint64_t round = job.round;
+  optim::Job step;
+  step.round = job.round;
+  step.uncounted = job.uncounted;
   out.train(std::move(job));
   if (!goes_on || !options_.needs.overlaps) return;
-  optim::Job step;
-  step.round = round;
   step.local = true;
   ++jobs_in_flight_;
   out.train(std::move(step));
@@ -273,9 +275,8 @@ std::optional<double> Training::remaining_s(Time now) const {
   std::optional<double> remaining;
   if (!started_ || finished_ || is_paused_) return remaining;
   if (options_.goal.seconds > 0) remaining = std::max(0.0, options_.goal.seconds - elapsed);
-  if (options_.goal.rounds > run_.round && rounds > 0) {
-    const double left =
-        static_cast<double>(options_.goal.rounds - run_.round) * lived_s(now) / rounds;
+  if (options_.goal.rounds > 0 && last_round() > run_.round && rounds > 0) {
+    const double left = static_cast<double>(last_round() - run_.round) * lived_s(now) / rounds;
     remaining = std::min(remaining.value_or(left), left);
   }
   return remaining;

@@ -85,6 +85,8 @@ class Training {
   double lived_s(Time now) const;
   double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   bool goal_reached() const;
+  // The round that stop.rounds ends with. REQUIRES such a goal.
+  std::uint64_t last_round() const { return options_.goal.rounds + run_.uncounted; }
   std::string shortfall() const;
 
   Options options_;

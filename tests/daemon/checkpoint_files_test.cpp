@@ -39,6 +39,7 @@ gossip::Checkpoint sample() {
   state->opaque = Payload::copy_of(std::as_bytes(std::span(std::string_view("of a trainer"))));
   gossip::Checkpoint checkpoint;
   checkpoint.round = 12345678901;
+  checkpoint.uncounted = 1234567890;
   checkpoint.members = 16;
   checkpoint.foundation = std::string("survey\0with zeros", 17);
   checkpoint.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
@@ -58,6 +59,7 @@ TEST_CASE("A checkpoint comes back from its files with every bit") {
   const auto read = checkpoint_from(files_of(before));
   REQUIRE(read);
   CHECK(read->round == before.round);
+  CHECK(read->uncounted == before.uncounted);
   CHECK(read->members == before.members);
   CHECK(read->foundation == before.foundation);
   REQUIRE(read->edges.size() == 2);

@@ -37,7 +37,7 @@ struct Trader : Party {
     return status.edges.front();
   }
   void offer(std::uint64_t round, Time now, std::size_t bytes = 7) {
-    exchange.start_from(round);
+    exchange.rounds().start(now, round);
     const std::string vector(bytes, 'v');
     optim::Done done;
     done.is_offer = true;

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "tests/gossip/few_nodes.h"
@@ -15,13 +17,19 @@ using namespace starling::test;
 
 namespace {
 
+constexpr std::uint64_t kFar = 1'000'000;
+
 // The last of them lies. A local step takes 200 ms.
 struct Fleet {
-  explicit Fleet(std::size_t size) : liar(fmt::format("node-{}", size - 1)) {
+  explicit Fleet(std::size_t size, topology::Kind kind = topology::Kind::ring,
+                 std::uint64_t goal = 0)
+      : liar(fmt::format("node-{}", size - 1)) {
     for (std::size_t k = 0; k < size; ++k) {
       Options options = party_options(static_cast<int>(k));
       if (k > 0) options.seeds = {FewNodes::control_of("node-0")};
       options.expect = size;
+      options.topology.kind = kind;
+      options.goal.rounds = goal;
       options.checkpoint.is_kept = true;
       nodes.start(options.name, options, {});
     }
@@ -41,11 +49,70 @@ struct Fleet {
   }
 
   std::string liar;
-  FewNodes nodes{{.saw_output = [](const std::string&, const Output&, const std::string&) {},
+  std::map<std::string, std::uint64_t> steps;
+  std::map<std::string, optim::Job> last_step;
+  FewNodes nodes{{.saw_output =
+                      [this](const std::string& node, const Output& output, const std::string&) {
+                        const auto* train = std::get_if<Train>(&output);
+                        if (!train || !train->job.local) return;
+                        ++steps[node];
+                        last_step[node] = train->job;
+                      },
                   .stepped = [](const std::string&) {}}};
 };
 
+void expect_usual_pace(const Fleet& fleet, std::uint64_t lead, topology::Kind kind) {
+  Fleet sound(5, kind);
+  sound.nodes.run(60s);
+  for (const std::string& node : fleet.honest()) {
+    CAPTURE(node);
+    CAPTURE(lead);
+    // The others wait for the liar once, where they believe none of its vectors.
+    CHECK(fleet.steps.at(node) >= sound.steps.at(node) * (lead == kFar ? 8 : 9) / 10);
+    const Status status = fleet.status(node);
+    CHECK(status.run.round - status.run.uncounted <= fleet.steps.at(node) + 100);
+    for (const std::string& reason : status.reasons) {
+      CAPTURE(reason);
+      for (const std::string& other : fleet.honest())
+        CHECK(reason.find(other) == std::string::npos);
+    }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("A neighbour that says it is rounds ahead does not hold the others up") {
+  for (const topology::Kind kind : {topology::Kind::ring, topology::Kind::complete})
+    for (const std::uint64_t lead : {std::uint64_t{60}, kFar}) {
+      Fleet fleet(5, kind);
+      fleet.lie<Round>([&](Round& round) { round.round += round.round > 0 ? lead : 0; });
+      fleet.nodes.run(60s);
+      expect_usual_pace(fleet, lead, kind);
+      if (lead == kFar) {
+        for (const std::string& node : fleet.honest()) CHECK(fleet.status(node).run.round < 1000);
+        continue;
+      }
+      std::size_t told = 0;
+      for (const std::string& node : fleet.honest())
+        told += std::ranges::any_of(fleet.status(node).reasons, [&](const std::string& reason) {
+          return reason.starts_with(fleet.liar + " says that it is in round");
+        });
+      CHECK(told > 0);
+    }
+}
+
+TEST_CASE("Rounds that a neighbour only claims do not reach the goal of the node that follows it") {
+  Fleet fleet(2, topology::Kind::ring, 200);  // where nobody else can contradict
+  fleet.lie<Round>([](Round& round) { round.round += round.round > 0 ? kFar : 0; });
+  fleet.nodes.run(15s);
+  CHECK(fleet.status("node-0").run.round > kFar);
+  CHECK(fleet.status("node-0").state == State::training);
+  const optim::Job& step = fleet.last_step.at("node-0");
+  CHECK(step.round - step.uncounted < fleet.steps.at("node-0") + 100);
+  fleet.nodes.run(60s);
+  CHECK(fleet.status("node-0").state == State::finished);
+  CHECK(fleet.steps.at("node-0") > 100);
+}
 
 TEST_CASE("A round to save at that one node invents holds no checkpoint of the fleet up") {
   Fleet fleet(3);

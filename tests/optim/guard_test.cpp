@@ -184,6 +184,24 @@ TEST_CASE("A node that was refused tries again and goes on once its rate is soun
     }
 }
 
+TEST_CASE("The rate of a round does not count rounds that nobody did") {
+  Options options = options_for<double>(algorithm_named("dpsgd"), 0.1);
+  options.schedule = *parse_schedule("step:10:0.1");
+  Calls calls;
+  const auto node = trainer<double>(options, calls);
+  const auto rate_of = [&](std::uint64_t round, std::uint64_t uncounted) {
+    Job job;
+    job.round = round;
+    job.uncounted = uncounted;
+    job.local = true;
+    return node->run(job).stats.learning_rate;
+  };
+  CHECK(rate_of(10, 0) == 0.1);
+  CHECK(rate_of(1'000'010, 1'000'000) == 0.1);
+  CHECK(rate_of(1'000'011, 1'000'000) == doctest::Approx(0.01));
+  CHECK(rate_of(3, 5) == 0.1);
+}
+
 TEST_CASE("A refused step takes its batch as one that is taken") {
   Calls sound, sick;
   const auto one = trainer<double>(options_for<double>(algorithm_named("dpsgd"), 0.1), sound);

@@ -1,0 +1,59 @@
+#include "gossip/edges/round_counter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+// The two highest rounds of the neighbours that were heard.
+struct Furthest {
+  explicit Furthest(Streams streams) {
+    for (const StreamView& stream : streams) {
+      if (stream.round == 0) continue;
+      ++heard;
+      second = std::max(second, std::min(first, stream.round));
+      if (stream.round > first) first = stream.round, peer = stream.peer;
+    }
+  }
+  std::uint64_t first = 0, second = 0;
+  NodeId peer{};  // whose round is `first`
+  int heard = 0;
+};
+
+}  // namespace
+
+void RoundCounter::start(Time now, std::uint64_t round, std::uint64_t uncounted) {
+  round_ = std::max(round_, round);
+  uncounted_ = uncounted;
+  counted_ = now;
+  spare_ = round > 1 ? kSpareOfNewcomer : kSpare;
+}
+
+std::uint64_t RoundCounter::follow(Time now, Streams streams) {
+  const Furthest furthest(streams);
+  const bool is_confirmed = furthest.first <= std::max(round_, furthest.second) + reach_;
+  if (!alone(streams)) return is_confirmed || furthest.heard < 2 ? furthest.first : furthest.second;
+  if (now < alone_again_) return furthest.second;
+  alone_again_ = now + pause_;
+  return furthest.first;
+}
+
+std::optional<NodeId> RoundCounter::alone(Streams streams) const {
+  const Furthest furthest(streams);
+  const std::uint64_t reach = round_ + reach_;
+  const bool is_alone = furthest.heard > 1 && furthest.first > reach && furthest.second <= reach;
+  return is_alone ? std::optional(furthest.peer) : std::nullopt;
+}
+
+void RoundCounter::go_to(Time now, std::uint64_t round, Duration pace) {
+  const Duration time = now - std::exchange(counted_, now);
+  const std::uint64_t ahead = round - std::exchange(round_, round);
+  const auto within = pace > Duration{} ? static_cast<std::uint64_t>(time / pace) : 0;
+  const std::uint64_t done = std::max<std::uint64_t>(1, within);
+  const std::uint64_t beyond = ahead - std::min(ahead, done), spared = std::min(beyond, spare_);
+  spare_ -= spared;
+  uncounted_ += beyond - spared;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,57 @@
+// RoundCounter: the round a node is in, which neighbours it follows where they are rounds ahead,
+// and which of the rounds that it jumps over count as done. One neighbour may claim any round, so
+//   two neighbours  that are both further ahead than a node catches up are followed, to the lesser
+//                   of their rounds where these are as far apart
+//   one alone       is followed at once, and then not again before a pause: it may come back from a
+//                   part of the network that went on without this one. Until then the node goes on
+//                   with its other neighbours
+//   an only one     is always followed, since nobody else could confirm its round
+// Of the rounds jumped over those count towards stop.rounds and the learning rate's schedule that
+// there was time for; see go_to().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "gossip/edges/scheduler.h"
+
+namespace starling::gossip {
+
+class RoundCounter {
+ public:
+  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: between two times that one neighbour alone
+  // is followed. Longer: parts of a network that heal in turn are out of step for longer. Shorter:
+  // a false round disturbs more rounds.
+  RoundCounter(std::uint64_t reach, Duration pause) : reach_(reach), pause_(pause) {}
+
+  std::uint64_t round() const { return round_; }
+  // How many of the rounds before were jumped over and do not count. A newcomer begins as many
+  // rounds before its donor.
+  std::uint64_t uncounted() const { return uncounted_; }
+
+  // Sets the round to `round` if that is later; so many before it do not count. After round 1 the
+  // node begins with a model that others went on from meanwhile.
+  void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
+  // The round of the neighbours that this node follows, whether it is ahead or not.
+  std::uint64_t follow(Time now, Streams streams);
+  // The neighbour that is alone ahead, further than a node catches up.
+  std::optional<NodeId> alone(Streams streams) const;
+  // Goes on in that round, which is not before the current one. `pace`: the shortest time of a
+  // round, as this node knows; 0: unknown. Of the rounds between those count that fit into the
+  // time since the last call at that pace, and the spare ones.
+  void go_to(Time now, std::uint64_t round, Duration pace);
+
+ private:
+  // How many more rounds count in all, of a node that began with round 1 or later. Larger: false
+  // rounds end the training earlier. Smaller: a node counts fewer rounds than its neighbours, and
+  // trains alone after they have finished.
+  static constexpr std::uint64_t kSpare = 64, kSpareOfNewcomer = 1000;
+
+  std::uint64_t reach_;
+  Duration pause_;
+  std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
+  Time alone_again_{};  // when one neighbour alone is followed again
+  Time counted_{};      // when go_to() was called last
+};
+}  // namespace starling::gossip

@@ -1,0 +1,68 @@
+#include "gossip/edges/round_counter.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<StreamView> heard_in(const std::vector<std::uint64_t>& rounds) {
+  std::vector<StreamView> streams;
+  for (const std::uint64_t round : rounds)
+    streams.push_back({.peer = NodeId{streams.size() + 1}, .round = round});
+  return streams;
+}
+
+RoundCounter counter_in(std::uint64_t round) {
+  RoundCounter counter(8, 8s);
+  counter.start(Time{}, round);
+  return counter;
+}
+
+}  // namespace
+
+TEST_CASE("Two neighbours that are ahead are followed and no further than one confirms the other") {
+  RoundCounter counter = counter_in(10);
+  CHECK(counter.follow(Time{}, heard_in({12, 10, 11})) == 12);
+  CHECK(counter.follow(Time{}, heard_in({100, 108, 9})) == 108);
+  CHECK(counter.follow(Time{}, heard_in({100, 109, 9})) == 100);
+  CHECK(counter.follow(Time{}, heard_in({0, 1'000'000})) == 1'000'000);  // the only one heard
+  CHECK_FALSE(counter.alone(heard_in({100, 109})));
+}
+
+TEST_CASE("One neighbour alone is followed once in a while") {
+  RoundCounter counter = counter_in(10);
+  const auto streams = heard_in({70, 11, 10});
+  CHECK(counter.alone(streams) == NodeId{1});
+  CHECK(counter.follow(Time(1s), streams) == 70);
+  CHECK(counter.follow(Time(2s), streams) == 11);
+  CHECK(counter.follow(Time(9s) - 1ns, streams) == 11);
+  CHECK(counter.follow(Time(9s), streams) == 70);
+}
+
+TEST_CASE("Rounds that are jumped over count as far as there was time for them") {
+  RoundCounter counter = counter_in(1);
+  counter.go_to(Time(100ms), 2, 100ms);
+  counter.go_to(Time(1100ms), 12, 100ms);  // after a pause
+  CHECK(counter.uncounted() == 0);
+  counter.go_to(Time(1200ms), 12 + 65, 100ms);  // one that was done and all that are spare
+  CHECK(counter.uncounted() == 0);
+  counter.go_to(Time(1300ms), 1'000'077, 100ms);
+  CHECK(counter.uncounted() == 999'999);
+  counter.go_to(Time(1400ms), 1'000'078, 100ms);
+  CHECK(counter.uncounted() == 999'999);
+}
+
+TEST_CASE("A node that begins with a model of others counts the rounds that they did meanwhile") {
+  RoundCounter counter = counter_in(500);
+  counter.go_to(Time(10ms), 1501, Duration{});
+  CHECK(counter.uncounted() == 0);
+  counter.go_to(Time(20ms), 1503, Duration{});
+  CHECK(counter.uncounted() == 1);
+  counter.start(Time(30ms), 1504, 7);
+  CHECK(counter.uncounted() == 7);
+}
