@@ -30,7 +30,8 @@ struct SurveyParts {
   bool is_common = false;
 };
 
-// Cuts the line of that label off the end of the text: what stands behind it; empty: it is another.
+// Cuts the last line off the text if it has that label, and returns the rest of that line. Returns
+// an empty text where the last line has another label.
 std::string_view cut_line(std::string_view& text, std::string_view label) {
   const std::size_t place = text.rfind(label);
   if (place == std::string_view::npos || (place > 0 && text[place - 1] != '\n')) return {};

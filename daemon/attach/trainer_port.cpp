@@ -54,7 +54,7 @@ void turn_away(int socket, const std::string& reason) {
   ::close(socket);
 }
 
-// Bytes that are two things would change behind the check of one.
+// If two regions shared bytes, a write to one would change the other after its check.
 Result<void> check_apart(const Hello& hello) {
   std::vector<std::pair<std::string_view, Region>> regions = {{"table", hello.table},
                                                               {"values", hello.values},
