@@ -20,7 +20,7 @@ class SpectrumCache {
   enum class Partners { all, one_drawn, one_free };
   struct Rounds {
     Partners partners = Partners::all;
-    double share = 1;  // optim::Needs
+    double share = 1;  // optim::Needs::mixing_share
   };
   SpectrumCache() = default;
   explicit SpectrumCache(const Rounds& rounds) : rounds_(rounds) {}

@@ -43,6 +43,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
   json object = {{"algorithm", identity.algorithm},
                  {"schedule", identity.schedule},
                  {"round", run.round},
+                 {"uncounted_rounds", run.uncounted},
                  {"steps", run.steps},
                  {"samples", run.samples},
                  {"shard", {{"samples", run.shard_samples}}}};

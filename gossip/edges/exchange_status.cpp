@@ -85,7 +85,7 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
     status.reasons.push_back(fmt::format("{} says that it is in round {}, {} ahead of this node",
                                          links.all().at(*leader).name, claimed, claimed - round()));
   }
-  if (rounds_.uncounted() > 0)
+  if (rounds_.has_jumped(now))
     status.reasons.push_back(
         fmt::format("{} rounds that were jumped over do not count", rounds_.uncounted()));
   const char* without =

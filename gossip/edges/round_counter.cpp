@@ -54,6 +54,7 @@ void RoundCounter::go_to(Time now, std::uint64_t round, Duration pace) {
   const std::uint64_t beyond = ahead - std::min(ahead, done), spared = std::min(beyond, spare_);
   spare_ -= spared;
   uncounted_ += beyond - spared;
+  if (beyond - spared > kUnlikely) jumped_ = now;
 }
 
 }  // namespace starling::gossip

@@ -29,6 +29,8 @@ class RoundCounter {
   // How many of the rounds before were jumped over and do not count. A newcomer begins as many
   // rounds before its donor.
   std::uint64_t uncounted() const { return uncounted_; }
+  // Whether a jump of the last ten seconds added more to them than a wrong guess of the pace does.
+  bool has_jumped(Time now) const { return jumped_ && now - *jumped_ < kRecently; }
 
   // Sets the round to `round` if that is later; so many before it do not count. After round 1 the
   // node begins with a model that others went on from meanwhile.
@@ -47,11 +49,14 @@ class RoundCounter {
   // rounds end the training earlier. Smaller: a node counts fewer rounds than its neighbours, and
   // trains alone after they have finished.
   static constexpr std::uint64_t kSpare = 64, kSpareOfNewcomer = 1000;
+  static constexpr std::uint64_t kUnlikely = 1000;
+  static constexpr Duration kRecently = std::chrono::seconds(10);
 
   std::uint64_t reach_;
   Duration pause_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
-  Time alone_again_{};  // when one neighbour alone is followed again
-  Time counted_{};      // when go_to() was called last
+  Time alone_again_{};          // when one neighbour alone is followed again
+  Time counted_{};              // when go_to() was called last
+  std::optional<Time> jumped_;  // when it last passed over so many that do not count
 };
 }  // namespace starling::gossip

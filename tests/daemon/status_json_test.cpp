@@ -48,7 +48,7 @@ TEST_CASE("The status has the names of the interface") {
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
   CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
                                          "learning_rate", "local_steps", "loss", "round", "samples",
-                                         "schedule", "shard", "steps"});
+                                         "schedule", "shard", "steps", "uncounted_rounds"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
   CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance",
@@ -85,7 +85,7 @@ TEST_CASE("The status has the values of the snapshot") {
 TEST_CASE("A node that has not begun leaves out what it does not know") {
   const json status = status_json(Snapshot{}, std::nullopt);
   CHECK(names_of(status["run"]) ==
-        Names{"algorithm", "round", "samples", "schedule", "shard", "steps"});
+        Names{"algorithm", "round", "samples", "schedule", "shard", "steps", "uncounted_rounds"});
   CHECK(status["consensus"] ==
         json{{"abandoned_edges", 0}, {"late_edges", 0}, {"unsettled_edges", 0}});
   CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});

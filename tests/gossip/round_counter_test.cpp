@@ -51,10 +51,13 @@ TEST_CASE("Rounds that are jumped over count as far as there was time for them")
   CHECK(counter.uncounted() == 0);
   counter.go_to(Time(1200ms), 12 + 65, 100ms);  // one that was done and all that are spare
   CHECK(counter.uncounted() == 0);
+  CHECK_FALSE(counter.has_jumped(Time(1200ms)));
   counter.go_to(Time(1300ms), 1'000'077, 100ms);
   CHECK(counter.uncounted() == 999'999);
+  CHECK(counter.has_jumped(Time(2s)));
   counter.go_to(Time(1400ms), 1'000'078, 100ms);
   CHECK(counter.uncounted() == 999'999);
+  CHECK_FALSE(counter.has_jumped(Time(12s)));
 }
 
 TEST_CASE("A node that begins with a model of others counts the rounds that they did meanwhile") {
@@ -63,6 +66,7 @@ TEST_CASE("A node that begins with a model of others counts the rounds that they
   CHECK(counter.uncounted() == 0);
   counter.go_to(Time(20ms), 1503, Duration{});
   CHECK(counter.uncounted() == 1);
+  CHECK_FALSE(counter.has_jumped(Time(20ms)));  // too few to speak of
   counter.start(Time(30ms), 1504, 7);
   CHECK(counter.uncounted() == 7);
 }
