@@ -42,6 +42,8 @@ struct Needs {
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
+  // A model moves by this part of what averaging with W would move it: (1 - share) I + share W.
+  double mixing_share = 1;
 };
 
 struct MixTerm {

@@ -176,7 +176,8 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
   using Partners = SpectrumCache::Partners;
   return {.partners = node.schedule->is_pairwise  ? Partners::one_free
                       : node.schedule->is_matched ? Partners::one_drawn
-                                                  : Partners::all};
+                                                  : Partners::all,
+          .share = node.needs.mixing_share};
 }
 
 Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {

@@ -9,7 +9,7 @@ namespace starling::gossip {
 Exchange::Exchange(const Options& options)
     : options_(options),
       scheduler_(options.schedule->make(options)),
-      mixing_(node_id(options.name)),
+      mixing_(node_id(options.name), options.needs.mixing_share),
       newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)),
       rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least) {}
 

@@ -55,7 +55,7 @@ void MixingMeter::mix(double weight, const Offered& own, const Offered& theirs) 
   if (epoch_of(own.round) != epoch_ || epoch_of(theirs.round) != epoch_) return;
   const double difference = (static_cast<double>(theirs.probe) - static_cast<double>(own.probe)) /
                             static_cast<double>(kProbeOne);
-  change_ += weight * difference;
+  change_ += share_ * weight * difference;
   squares_ += weight * difference * difference;
   is_mixed_ = true;
 }

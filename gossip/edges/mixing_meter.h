@@ -21,7 +21,8 @@ class MixingMeter {
   // Longer: a slow network is measured more exactly, and a change of it is seen later.
   static constexpr std::uint64_t kRoundsAnEpoch = 256;
 
-  explicit MixingMeter(NodeId self) : self_(self) {}
+  // `share`: optim::Needs::mixing_share.
+  explicit MixingMeter(NodeId self, double share = 1) : self_(self), share_(share) {}
 
   // The probe of this node's vector of `round`, in parts of kProbeOne. Rounds do not go back.
   std::uint64_t begin(std::uint64_t round);
@@ -48,6 +49,7 @@ class MixingMeter {
   void measure();
 
   NodeId self_;
+  double share_;
   std::optional<std::uint64_t> epoch_;
   double probe_ = 0;
   double change_ = 0;      // of the probe, by the averages of this round

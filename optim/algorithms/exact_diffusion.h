@@ -28,7 +28,9 @@ class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
                  const Options& options)
-      : x_(x, pool, *options.codec), flows_(x.size()) {}
+      : share_(options.algorithm->needs.mixing_share),
+        x_(x, pool, *options.codec),
+        flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
@@ -44,12 +46,13 @@ class ExactDiffusion final : public Algorithm<S> {
   }
   Offer offer() override { return {x_.offer()}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
-    return flows_.absorb(x_, terms, {.share = 0.5, .gain = per_step});
+    return flows_.absorb(x_, terms, {.share = share_, .gain = per_step});
   }
 
   State<S> state() override { return {.edges = {{"flow", &flows_.by_edge()}}}; }
 
  private:
+  double share_;
   Average<S> x_;
   Flows<S> flows_;
 };

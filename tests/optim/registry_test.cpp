@@ -53,6 +53,29 @@ TEST_CASE("The counterpart of an algorithm exchanges the other way") {
   }
 }
 
+// One round of two nodes without steps.
+TEST_CASE("A model moves by as much of an average as its row says") {
+  const std::vector<double> here = {1, -2, 4}, there = {3, 2, -4};
+  const auto pool = std::make_shared<BufferPool>();
+  constexpr double kWeight = 0.25;
+  for (const AlgorithmRow& row : algorithms()) {
+    if (row.needs.delivery == Delivery::per_edge) continue;  // it takes no average
+    CAPTURE(row.name);
+    Options options;
+    options.algorithm = &row;
+    options.codec = format_named("f64");
+    const auto one = make_algorithm<double>(options, here, pool);
+    const auto other = make_algorithm<double>(options, there, pool);
+    for (const auto& node : {one.get(), other.get()}) node->follow(std::vector<std::uint64_t>{7});
+    const Payload own = one->offer().vector, theirs = other->offer().vector;
+    one->absorb(std::vector<MixTerm>{{NodeId{2}, kWeight, theirs, own, 7, 0.1}});
+    const std::span<const double> model = one->model();
+    for (std::size_t k = 0; k < here.size(); ++k)
+      CHECK(model[k] ==
+            doctest::Approx(here[k] + row.needs.mixing_share * kWeight * (there[k] - here[k])));
+  }
+}
+
 TEST_CASE("Whatever an algorithm does not bear its row says what to take instead") {
   for (const AlgorithmRow& row : algorithms()) {
     CAPTURE(row.name);

@@ -190,16 +190,22 @@ TEST_CASE("A fleet that has finished is known with its extremes") {
 
 // A round waits for a lost vector, so that loss costs time and no mixing.
 TEST_CASE("The measured mixing rate is what the graph promises whatever is lost") {
-  for (const double loss : all_or_first(1, {0.3, 0.0})) {
+  struct Case {
+    const char* algorithm;
+    double loss;
+  };
+  for (const auto& [algorithm, loss] : all_or_first<Case>(1, {{"dpsgd", 0.3}, {"ed", 0.0}})) {
     CAPTURE(loss);
-    const optim::Options training = reference_training(0.1);
+    optim::Options training = reference_training(0.1);
+    training.algorithm = optim::algorithm_named(algorithm);
     sim::Options options = reference_world(8, topology::Kind::ring, training);
     options.base.expect = 8;
     options.network.loss = loss;
     Cluster cluster(options, training);
     cluster.start_all();
     REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 530; }, 120s));
-    const double expected = topology::second_modulus(*cluster.world.status(0).topology.graph());
+    const double expected = topology::second_modulus(*cluster.world.status(0).topology.graph(),
+                                                     training.algorithm->needs.mixing_share);
     for (std::size_t node = 0; node < 8; ++node) {
       const auto rate = cluster.world.status(node).mixing_rate;
       REQUIRE(rate);
