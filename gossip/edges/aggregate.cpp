@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/planted.h"
@@ -15,6 +16,17 @@ void Aggregate::set_value(Vector value) {
     disagreement_ = newest_disagreement_ = Vector(value.size());
   }
   value_ = std::move(value);
+}
+
+void Aggregate::move(const Vector& way) {
+  if (way.size() != value_.size()) return;
+  add(way, value_);
+  add(way, estimate_);
+  for (auto& [id, edge] : edges_) add(way, edge.estimate);
+}
+
+void Aggregate::add(const Vector& way, Vector& to) {
+  std::ranges::transform(way, to, to.begin(), std::plus<float>());
 }
 
 void Aggregate::receive(NodeId from, const Vector& flow, const Vector& estimate) {

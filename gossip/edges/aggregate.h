@@ -20,6 +20,12 @@ class Aggregate {
   using Vector = std::vector<float>;
 
   void set_value(Vector value);
+  // Adds `way` to this node's value and to all estimates, as if all values moved alike. Those that
+  // do are estimated without a lag, where set_value() leaves one of half as many rounds as there
+  // are neighbours; what moved otherwise is averaged in the rounds to come.
+  void move(const Vector& way);
+  // REQUIRES vectors of one size.
+  static void add(const Vector& way, Vector& to);
   // Takes what a neighbour sent. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.

@@ -79,6 +79,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   path_ += done.stats.learning_rate * static_cast<double>(done.stats.steps);
   next_doubt_ = now + options_.timing.doubt_least;
   next_tell_ = std::min(next_tell_, now + options_.timing.period);
+  means_.begin_round(offered_round_);
   means_.update();
   probe_ = mixing_.begin(offered_round_);
   // A peer that asks learns that this node is beyond its round, and does not wait in vain.
@@ -211,6 +212,11 @@ void Exchange::tell_first(const Links& links, Outbox& out) {
     out.event(Event::Kind::averaged,
               fmt::format("averages with {} from round {} on", link->name, round()));
   }
+}
+
+void Exchange::rest(bool is_resting) {
+  is_resting_ = is_resting;
+  if (is_resting) means_.rest();
 }
 
 void Exchange::refused(const Endpoint& control, const Links& links) {

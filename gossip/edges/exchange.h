@@ -71,7 +71,7 @@ class Exchange {
   std::vector<optim::MixTerm> finish_round(Time now, const Links& links, Outbox& out);
 
   // Whether this node offers no more vectors for now. REQUIRES that the round has ended.
-  void rest(bool is_resting) { is_resting_ = is_resting; }
+  void rest(bool is_resting);
   // The pairs that both ends have offered and that were not averaged yet, also of edges that close;
   // once both ends have averaged all of them, they have averaged the same.
   std::vector<optim::MixTerm> take_pairs();

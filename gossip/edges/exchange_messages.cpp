@@ -95,7 +95,8 @@ void Exchange::tell(Time now, const Links& links, Outbox& out) {
     Time& told = told_[peer];
     if (!link.active || (told > Time{} && now < told + period)) continue;
     if (!std::exchange(is_updated, true)) means_.update();
-    out.send(link.control, Estimate{means_.flow(peer), means_.estimate()});
+    out.send(link.control,
+             Estimate{is_resting_ ? 0 : offered_round_, means_.flow(peer), means_.estimate()});
     told = now;
   }
 }
@@ -172,7 +173,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.rejected["repeated"];
   if (!is_new) return;
   hear_round(now, neighbor, message);
-  means_.receive(from.sender, message.flow, message.estimate);
+  means_.receive(from.sender, message.round, message.flow, message.estimate);
   if (message.echo == 0)
     neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
 }

@@ -27,15 +27,29 @@ double squared_distance(const std::vector<float>& sketch, const std::vector<floa
   return sum;
 }
 
+// From what a node with a model held to what it holds now; none where one of the two has no model.
+std::vector<float> way_of_model(const std::vector<float>& from, const std::vector<float>& to) {
+  std::vector<float> way(kSize);
+  if (from.size() != kSize || from[kHasModel] == 0) return way;
+  const auto set = [&](std::size_t k) {
+    way[k] = std::isfinite(to[k] - from[k]) ? to[k] - from[k] : 0;
+  };
+  for (std::size_t k = 0; k < kSketch; ++k) set(k);
+  set(kSquaredNorm);
+  return way;
+}
+
 }  // namespace
 
 void FleetMeans::set_model(const std::vector<float>& sketch, double norm) {
   if (sketch.size() != kSketch) return;
-  sketch_ = sketch;
+  const std::vector<float> before = value_;
   value_.resize(kSize);
   std::ranges::copy(sketch, value_.begin());
   value_[kHasModel] = 1;
   value_[kSquaredNorm] = static_cast<float>(norm * norm);
+  aggregate_.move(way_of_model(before, value_));
+  sketch_ = sketch;
   publish();
 }
 
@@ -47,6 +61,36 @@ void FleetMeans::set(const Sample& sample) {
     value_[kValues + 2 * k + 1] = static_cast<float>(sample.values[k].value_or(0));
   }
   publish();
+}
+
+void FleetMeans::begin_round(std::uint64_t round) {
+  before_ = round == round_ + 1 ? std::move(begun_) : std::vector<float>();
+  begun_ = value_;
+  round_ = round;
+  take_early();
+}
+
+void FleetMeans::rest() {
+  round_ = 0;
+  take_early();
+}
+
+void FleetMeans::take_early() {
+  for (const auto& [from, said] : early_) aggregate_.receive(from, said.flow, said.estimate);
+  early_.clear();
+}
+
+void FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
+                         std::vector<float> estimate) {
+  const bool moves = round > 0 && round_ > 0;
+  early_.erase(from);
+  if (moves && round == round_ + 1) {
+    early_[from] = {flow, std::move(estimate)};
+    return;
+  }
+  if (moves && round + 1 == round_ && estimate.size() == kSize)
+    Aggregate::add(way_of_model(before_, value_), estimate);
+  aggregate_.receive(from, flow, estimate);
 }
 
 void FleetMeans::update() {

@@ -5,8 +5,15 @@
 // A node projects its model on 64 numbers (count sketch), so its own squared distance is off by
 // about one part in six, and the mean of n such squares by 1/sqrt(n) of that. The norm of the mean
 // follows from exact norms: ||mean||^2 = sum_i ||x_i||^2 / n - sum_i ||x_i - mean||^2 / n.
+//
+// Models move in every round, mostly together. What a neighbour says of its round is compared with
+// this node's model of the same round, and what is known of the mean moves as this node's model
+// does: so models that are equal round for round have no distance, however fast they move, and a
+// distance that lasts is the true one after the mixing time of the graph.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -24,14 +31,21 @@ class FleetMeans {
 
   // ---- with neighbours
   bool has_value() const { return aggregate_.has_value(); }
+  // This node's model is now the one of that round. Takes what neighbours said who were there
+  // first.
+  void begin_round(std::uint64_t round);
+  // The model stays as it is until the next begin_round().
+  void rest();
   void update();
-  void receive(NodeId from, const std::vector<float>& flow, const std::vector<float>& estimate) {
-    aggregate_.receive(from, flow, estimate);
-  }
+  // `round`: of the neighbour's model; 0: that rests. What is said of the round before this one is
+  // taken as if that model had moved since as this node's has.
+  void receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
+               std::vector<float> estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>
   void keep(Stays stays) {
     aggregate_.keep(stays);
+    std::erase_if(early_, [&](const auto& item) { return !stays(item.first); });
   }
   std::vector<float> flow(NodeId to) const { return aggregate_.flow(to); }
   const std::vector<float>& estimate() const { return aggregate_.estimate(); }
@@ -43,12 +57,19 @@ class FleetMeans {
   FleetStatus status() const;
 
  private:
+  struct Said {
+    std::vector<float> flow, estimate;
+  };
+  void take_early();
   void publish();
   double mean_norm() const;
 
   Aggregate aggregate_;
   std::vector<float> value_;  // what aggregate_ averages; see fleet_means.cpp
   std::vector<float> sketch_;
+  std::uint64_t round_ = 0;            // of the model; 0: the model rests
+  std::vector<float> begun_, before_;  // value_ when round_ began, and when that before it did
+  std::map<NodeId, Said> early_;       // of the round after round_
 };
 
 }  // namespace starling::gossip

@@ -121,7 +121,7 @@ struct Node::Parts {
   void hear(Time, const Envelope& from, Estimate& estimate, Payload&) {
     const Link* link = links.active(from.sender);
     if (link && link->peer_incarnation == from.incarnation)
-      means.receive(from.sender, estimate.flow, estimate.estimate);
+      means.receive(from.sender, estimate.round, estimate.flow, estimate.estimate);
   }
   void hear(Time now, const Envelope&, Misdirected& message, Payload&) {
     strays.receive(now, message, membership.seeds(), outbox);

@@ -102,6 +102,7 @@ void fields(A& a, Like<Probe> auto& x) {
 
 template <class A>
 void fields(A& a, Like<Estimate> auto& x) {
+  a.number(x.round, kRoundLimit);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

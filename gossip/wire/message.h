@@ -142,6 +142,7 @@ struct Terms {
 // for a while; see FleetMeans.
 struct Estimate {
   static constexpr MessageKind kKind{12, "estimate", Plane::control};
+  std::uint64_t round = 0;  // of the sender's model; 0: the sender rests
   std::vector<float> flow = {}, estimate = {};
 };
 

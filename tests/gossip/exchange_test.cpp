@@ -353,7 +353,7 @@ TEST_CASE("A neighbour that is gone before it was told an estimate leaves nothin
   sample.values[0] = 1;
   a.exchange.means().set(sample);
   const std::vector<float> zero(a.exchange.means().estimate().size(), 0.0F);
-  a.exchange.means().receive(peer, zero, zero);
+  a.exchange.means().receive(peer, 0, zero, zero);
   a.exchange.means().update();
   CHECK(a.exchange.means().status().spreads[0]->mean == doctest::Approx(1));
   CHECK(a.exchange.means().flow(peer) != zero);

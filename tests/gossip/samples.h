@@ -37,7 +37,7 @@ inline std::vector<gossip::Body> sample_bodies() {
                 .rumors = {{sample_member("node-1"), Liveness::dead, node_id("node-2")}},
                 .ranges = {.epoch = 1ULL << 40, .least = {-1.5F, 0.0F}, .most = {2.0F, 3e38F}}},
           Estimate{},
-          Estimate{.flow = {1.5F, -2.0F}, .estimate = {0.0F, 3.25F}},
+          Estimate{.round = 7, .flow = {1.5F, -2.0F}, .estimate = {0.0F, 3.25F}},
           Hello{.epoch = 1, .echo = 2, .schema = ~0ULL, .view = 3, .stamps = {1, 2, 3}},
           Bye{"leaving", 7},
           Misdirected{Misdirected::Why::bulk_port, true, {"10.0.0.1", 7600}, {"::1", 7601}, "b"},

@@ -188,6 +188,105 @@ TEST_CASE("A fleet that has finished is known with its extremes") {
   }
 }
 
+// Steps so small that the models still move by more than 2e-3 of themselves in a round at the end.
+// All nodes have the same data, so that after any rounds that all were in they have one model.
+struct Equals {
+  Equals(std::size_t nodes, std::size_t founders, topology::Kind kind, Duration step, double loss)
+      : training(reference_training(0.002)),
+        cluster(options(nodes, founders, kind, step, loss), [&](std::size_t) {
+          return optim::make_trainer<double>(training, reference_objective({}, 0), 0,
+                                             [] { return Time{}; });
+        }) {
+    for (std::size_t node = 0; node < founders; ++node) cluster.world.start(node);
+  }
+  sim::Options options(std::size_t nodes, std::size_t founders, topology::Kind kind, Duration step,
+                       double loss) const {
+    sim::Options options = reference_world(nodes, kind, training);
+    options.base.expect = founders;
+    options.compute = step;
+    options.network.delay = 2ms;
+    options.network.jitter = 5ms;
+    options.network.loss = loss;
+    return options;
+  }
+  void run_rounds(double rounds) {
+    const double until = static_cast<double>(cluster.round(0)) + rounds;
+    REQUIRE(
+        cluster.comes_true([&] { return static_cast<double>(cluster.round(0)) >= until; }, 300s));
+  }
+  // In the next rounds.
+  void expect_no_distance(double bound) {
+    const std::vector<double> before = cluster.world.trainer(0).parameters();
+    const std::uint64_t round = cluster.round(0);
+    for (auto& seen : cluster.progress) seen.clear();
+    cluster.world.run_until(cluster.world.now() + 20 * cluster.world.options().compute);
+    run_rounds(20);
+    double moved = 0, norm = 0;
+    const std::vector<double> after = cluster.world.trainer(0).parameters();
+    for (std::size_t k = 0; k < after.size(); ++k)
+      moved += std::pow(after[k] - before[k], 2), norm += after[k] * after[k];
+    CHECK(std::sqrt(moved / norm) > 2e-3 * static_cast<double>(cluster.round(0) - round));
+    for (const std::size_t node : cluster.world.running()) {
+      CAPTURE(node);
+      REQUIRE_FALSE(cluster.progress[node].empty());
+      double most = 0;
+      for (const Seen& seen : cluster.progress[node])
+        most = std::max(most, seen.progress.distance.value_or(1));
+      CHECK(most < bound);
+      CHECK(cluster.world.status(node).fleet.distance.value_or(1) < bound);
+    }
+  }
+
+  optim::Options training;
+  Cluster cluster;
+};
+
+TEST_CASE("Models that are equal in each round have no distance however fast they move") {
+  for (const double loss : {0.0, 0.2})
+    // Estimates travel alone in rounds of 3 s.
+    for (const Duration step : {Duration(10ms), Duration(3s)}) {
+      CAPTURE(loss);
+      CAPTURE(seconds(step));
+      Equals equals(4, 4, topology::Kind::complete, step, loss);
+      equals.run_rounds(40);
+      equals.expect_no_distance(1e-5);
+    }
+}
+
+// A newcomer's first model is some rounds old, and a distance until it has mixed.
+TEST_CASE("Models that are equal have no distance three mixing times after joins and a crash") {
+  for (const double loss : all_or_first(1, {0.2, 0.0})) {
+    CAPTURE(loss);
+    Equals equals(18, 16, topology::Kind::random_regular, 10ms, loss);
+    equals.run_rounds(40);
+    equals.expect_no_distance(1e-5);
+    sim::World& world = equals.cluster.world;
+    world.start(16);
+    world.start(17);
+    world.crash(5);
+    REQUIRE(equals.cluster.comes_true([&] { return equals.cluster.all_agree(); }, 20s));
+    equals.run_rounds(3 * mixing_rounds(world));
+    equals.expect_no_distance(1e-3);
+  }
+}
+
+TEST_CASE("The distance of models that differ is known while they move") {
+  const optim::Options training = reference_training(0.002);
+  sim::Options options = reference_world(16, topology::Kind::random_regular, training);
+  options.base.expect = 16;
+  Cluster cluster(options, between_rounds(training));
+  cluster.start_all();
+  REQUIRE(cluster.comes_true([&] { return cluster.round(0) >= 200; }, 20s));
+  REQUIRE(cluster.comes_true([&] { return cluster.round_spread() == 0; }, 1s));
+  const Truth truth = truth_of(cluster.world);
+  for (const std::size_t node : cluster.world.running()) {
+    CAPTURE(node);
+    const auto distance = cluster.world.status(node).fleet.distance;
+    REQUIRE(distance);
+    CHECK(*distance == within(0.15, truth.distance));
+  }
+}
+
 // A round waits for a lost vector, so that loss costs time and no mixing.
 TEST_CASE("The measured mixing rate is what the graph promises whatever is lost") {
   struct Case {
