@@ -94,3 +94,23 @@ TEST_CASE_FIXTURE(Fixture, "A member that asks again and again gets one copy a s
   if (donor.claim()) make(Time(3s), 7);
   CHECK(party.said().size() == 1);
 }
+
+TEST_CASE_FIXTURE(Fixture,
+                  "Of many members that ask at once as many get a copy as may wait for one") {
+  Gossip newcomers;
+  for (int k = 3; k < 303; ++k) {
+    Member member;
+    member.name = fmt::format("node-{}", k);
+    member.id = node_id(member.name);
+    member.control = member.bulk = {fmt::format("10.0.1.{}", k), 7600};
+    member.incarnation = 1;
+    newcomers.rumors.push_back({member});
+  }
+  party.membership.receive(Time{}, {}, newcomers, party.outbox);
+  ask(Time{}, kFirst);
+  REQUIRE(donor.claim());
+  make(Time{}, 7);
+  CHECK(party.said().size() == 1);
+  for (const Rumor& rumor : newcomers.rumors) ask(Time(100ms), rumor.member.id);
+  CHECK(party.said().size() == 255);
+}

@@ -101,6 +101,28 @@ TEST_CASE("A neighbour that says it is rounds ahead does not hold the others up"
     }
 }
 
+// Each of these rounds is another one, so that none is told twice.
+TEST_CASE("A node that has not measured a round yet follows nobody far ahead") {
+  Fleet fleet(5);
+  std::uint64_t lead = 0;
+  fleet.lie<Round>([&](Round& round) { round.round += round.round > 0 ? lead += 1000 : 0; });
+  fleet.nodes.run(15s);
+  for (const std::string& node : fleet.honest()) {
+    CAPTURE(node);
+    CHECK(fleet.steps.at(node) > 10);
+    CHECK(fleet.status(node).run.round < 1000);
+  }
+}
+
+// Where nobody else could contradict, beside a round that is as high as a message can say.
+TEST_CASE("A node goes on below the last round of all") {
+  Fleet fleet(2);
+  fleet.lie<Round>([](Round& round) { round.round += round.round > 0 ? kRoundLimit - 1000 : 0; });
+  fleet.nodes.run(30s);
+  CHECK(fleet.steps.at("node-0") > 50);
+  CHECK(fleet.status("node-0").run.round < kRoundLimit / 2);
+}
+
 TEST_CASE("Rounds that a neighbour only claims do not reach the goal of the node that follows it") {
   Fleet fleet(2, topology::Kind::ring, 200);  // where nobody else can contradict
   fleet.lie<Round>([](Round& round) { round.round += round.round > 0 ? kFar : 0; });

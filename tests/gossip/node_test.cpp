@@ -252,6 +252,29 @@ TEST_CASE("A vector of a node that is no neighbour is not averaged") {
 }
 
 // The ack comes from the first member to make room, and its rumor is of a member that needs room.
+// Their bytes are more than a node without neighbours would keep; see Assembler.
+TEST_CASE("The beginnings of vectors of all neighbours are kept") {
+  constexpr int kNodes = 12;
+  FewNodes nodes({.saw_output = [](const std::string&, const Output&, const std::string&) {},
+                  .stepped = [](const std::string&) {}});
+  for (int k = 0; k < kNodes; ++k) {
+    Options options = party_options(k);
+    options.expect = kNodes;
+    options.topology.kind = topology::Kind::complete;
+    if (k > 0) options.seeds = {FewNodes::control_of("node-0")};
+    nodes.start(options.name, options, {.step = 1s, .bytes = kChunkBytes + 1000});
+  }
+  nodes.run(4s);
+  REQUIRE(nodes.find("node-0")->status(nodes.now()).edges.size() == kNodes - 1);
+  for (int k = 1; k < kNodes; ++k)
+    nodes.meddle({Mishap::Kind::interrupt, "vector", fmt::format("node-{}", k), "node-0"});
+  const std::uint64_t round = nodes.find("node-0")->status(nodes.now()).run.round;
+  nodes.run(4s);
+  const Status status = nodes.find("node-0")->status(nodes.now());
+  CHECK(status.run.round > round);
+  CHECK_FALSE(status.rejected.contains("incomplete"));
+}
+
 TEST_CASE("A member may make room for another one of which it tells") {
   One one;
   Gossip crowd;
