@@ -16,8 +16,10 @@
 namespace starling::optim {
 namespace {
 
-// Above this many parameters the sketch is drawn only when the model is evaluated anyway.
+// Above so many parameters the sketch is drawn in one round of so many, the same at all nodes: what
+// their models differ by is told from sketches of one round.
 constexpr std::size_t kSketchAlwaysLimit = 200'000;
+constexpr std::uint64_t kSketchEvery = 10;
 
 // For how many rounds a step that was refused counts as a problem, though other steps are taken
 // meanwhile.
@@ -261,11 +263,16 @@ class TypedTrainer final : public Trainer {
     done.rejections = std::move(mixed.rejections);
   }
 
+  // A large model: also where the node goes to rest.
+  static bool is_described(const Job& job) {
+    return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
+  }
+
   void describe_model(const Job& job, Done& done) {
     const std::span<const S> x = algorithm_->model();
     if (!optimum_.empty())
       done.stats.distance_to_optimum = std::sqrt(squared_distance(x, std::span<const S>(optimum_)));
-    if (x.size() > kSketchAlwaysLimit && !job.evaluate) return;
+    if (x.size() > kSketchAlwaysLimit && !is_described(job)) return;
     done.stats.norm = std::sqrt(squared_norm(x));
     std::array<double, kSketchSize> buckets{};
     sketch(x, buckets);

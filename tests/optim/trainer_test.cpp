@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -42,6 +43,26 @@ class Bowl final : public Objective<double> {
   double target_;
   std::vector<double> optimum_ = {target_, target_};
   bool poisoned_;
+};
+
+// So many parameters that stay as they are.
+class Flat final : public Objective<double> {
+ public:
+  explicit Flat(std::size_t size) : blocks_(one_block(size)) {}
+  void assign(const Shard&) override {}
+  DataSummary describe() const override { return {4, "four", "flat"}; }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return 4; }
+  void initialize(std::span<double> x, std::uint64_t) const override { std::ranges::fill(x, 1); }
+  double loss_and_gradient(std::span<const double>, std::span<const std::uint32_t>,
+                           std::span<double> gradient) override {
+    std::ranges::fill(gradient, 0);
+    return 0;
+  }
+  Evaluation evaluate(std::span<const double>, std::size_t) override { return {}; }
+
+ private:
+  std::vector<ParameterBlock> blocks_;
 };
 
 Options options_for(const AlgorithmRow* algorithm) {
@@ -192,4 +213,28 @@ TEST_CASE("No distance is told to an optimum where adamw does not go") {
       CHECK(one->optimum().empty() == !is_known);
       CHECK(run(*one, false, true, true).stats.distance_to_optimum.has_value() == is_known);
     }
+}
+
+TEST_CASE("Large models are described in the same rounds wherever they are evaluated") {
+  for (const std::size_t size : {10, 300'000}) {
+    CAPTURE(size);
+    const auto node = make_trainer<double>(options_for(algorithm_named("dpsgd")),
+                                           std::make_unique<Flat>(size), 1, [] { return Time{}; });
+    Job first;
+    first.shard = std::make_shared<Shard>();
+    node->run(first);
+    std::vector<std::uint64_t> described;
+    for (std::uint64_t round = 1; round <= 25; ++round) {
+      Job job;
+      job.round = round;
+      job.absorb = round > 1;
+      job.local = job.offer = round < 25;  // the last round of all
+      job.evaluate = round % 4 == 0;
+      if (!node->run(job).stats.sketch.empty()) described.push_back(round);
+    }
+    if (size == 10)
+      CHECK(described.size() == 25);
+    else
+      CHECK(described == std::vector<std::uint64_t>{1, 11, 21, 25});
+  }
 }
