@@ -32,6 +32,13 @@ struct MemberStatus {
   bool self = false;
 };
 
+// The member that the rounds of the others wait for; see members/hold_up.h.
+struct HoldUp {
+  NodeId id;
+  std::string name;
+  std::uint64_t percent = 0;  // of the time of the one that waits longest
+};
+
 enum class EdgeState { opening, active, late, refused };
 std::string_view name(EdgeState state);
 
@@ -101,7 +108,8 @@ struct Status {
   // Closed edges that were given up with such a pair: its share of the mean may be lost.
   std::uint64_t abandoned_edges = 0;
   std::vector<MemberStatus> members;  // by name, self included
-  std::vector<EdgeStatus> edges;      // by name
+  std::optional<HoldUp> hold_up;
+  std::vector<EdgeStatus> edges;  // by name
   TopologyStatus topology;
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   Duration compute{}, wait{}, mix{};

@@ -226,14 +226,22 @@ std::string http_cell(const json& member) {
   return http.substr(colon);
 }
 
+// "node-2 84 %"
+std::string wait_cell(const json& member) {
+  return member.contains("waits_for")
+             ? word(member, "waits_for") + " " + cell(member, "waiting", human_fraction)
+             : "-";
+}
+
 std::string members_text(const json& document) {
-  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS"});
+  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR"});
   for (const json& member : part(document, "members")) {
     // Of one that lives it is news what it does.
     const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
     table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
                cell(member, "round", count), cell(member, "last_heard_s", human_duration),
-               word(member, "control"), http_cell(member), cell(member, "loss", human_number)});
+               word(member, "control"), http_cell(member), cell(member, "loss", human_number),
+               wait_cell(member)});
   }
   return table.text(display_width());
 }

@@ -60,6 +60,11 @@ json fleet_json(const Snapshot& snapshot) {
         missing.push_back(member.member.name);
     checkpoint = {{"round", agreed}, {"missing", missing}};
   }
+  json hold_up = nullptr;
+  if (status.hold_up)
+    hold_up = {{"id", to_string(status.hold_up->id)},
+               {"name", status.hold_up->name},
+               {"share", static_cast<double>(status.hold_up->percent) / 100}};
   return {{"summary", gossip::sentence(status, snapshot.now)},
           {"nodes", count([](gossip::Phase) { return true; })},
           {"training", training},
@@ -75,6 +80,7 @@ json fleet_json(const Snapshot& snapshot) {
           {"computing", spread_json(fleet, Quantity::compute_share)},
           {"consensus_distance", distance},
           {"checkpoint", checkpoint},
+          {"hold_up", hold_up},
           {"age_s", seconds(fleet.extremes_age)}};
 }
 

@@ -179,6 +179,21 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
   return document;
 }
 
+namespace {
+
+// For whom the rounds of the member wait, by what it says itself.
+void put_wait(json& object, const gossip::Held& held,
+              const std::vector<gossip::MemberStatus>& members) {
+  if (held.percent == 0) return;
+  const auto by = [&](const gossip::MemberStatus& other) { return other.member.id == held.by; };
+  const auto found = std::ranges::find_if(members, by);
+  if (found == members.end()) return;
+  object["waits_for"] = found->member.name;
+  object["waiting"] = static_cast<double>(held.percent) / 100;
+}
+
+}  // namespace
+
 json members_json(const Snapshot& snapshot) {
   json members = json::array();
   for (const gossip::MemberStatus& status : snapshot.status.members) {
@@ -197,6 +212,7 @@ json members_json(const Snapshot& snapshot) {
     if (http.port != 0) object["http"] = to_string(http);
     if (member.round > 0) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
+    put_wait(object, member.held, snapshot.status.members);
     members.push_back(std::move(object));
   }
   return {{"members", std::move(members)}};

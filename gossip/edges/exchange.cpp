@@ -114,11 +114,10 @@ Time Exchange::deadline(const Links& links) const {
 }
 
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
-  end_wait(now, links, out);
+  const std::vector<StreamView> streams = views(links);
+  end_wait(now, links, mark_late(now, streams), out);
   for (auto& [peer, neighbor] : neighbors_)
     if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.weight = 0;
-  const std::vector<StreamView> streams = views(links);
-  mark_late(now, streams);
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
   take_newest(links, terms);
@@ -129,8 +128,8 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
 }
 
 // The part of the wait in which the last vector to come was under way counts as waiting for the
-// network.
-void Exchange::end_wait(Time now, const Links& links, Outbox& out) {
+// network, the rest as waiting for its sender.
+void Exchange::end_wait(Time now, const Links& links, std::optional<NodeId> given_up, Outbox& out) {
   static const std::string kNobody;
   const Neighbor* last = nullptr;
   for (const auto& [peer, neighbor] : neighbors_) {
@@ -141,23 +140,27 @@ void Exchange::end_wait(Time now, const Links& links, Outbox& out) {
   }
   const std::string& name = last ? links.all().at(slowest_).name : kNobody;
   out.put(Span{Span::Kind::wait, waits_.since(), now, name, offered_round_});
-  if (last)
-    waits_.end(now, last->meter.transit(), last->under_way);
-  else
-    waits_.end(now, {}, {});
+  WaitMeter::Last of_last;
+  if (last) of_last = {slowest_, last->under_way, last->meter.transit()};
+  waits_.end(now, of_last, given_up);
 }
 
 // A neighbour whose patience has not run out is not late, though a quorum went on without it.
-void Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
-  if (scheduler_->rules().answers) return;
+// Returns the one among the newly late that was heard longest ago.
+std::optional<NodeId> Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
+  const StreamView* given_up = nullptr;
+  if (scheduler_->rules().answers) return std::nullopt;
   const bool far_ahead = scheduler_->is_far_ahead(turn(), streams);
   for (const StreamView& stream : streams) {
     const auto found = neighbors_.find(stream.peer);
     if (found == neighbors_.end() || !stream.in) continue;
     if (scheduler_->rules().by_partner && !stream.was_offered) continue;
     if (!scheduler_->lacks(stream, offered_round_)) continue;
-    if (now >= scheduler_->waits_until(turn(), stream, far_ahead)) found->second.late = true;
+    if (now < scheduler_->waits_until(turn(), stream, far_ahead)) continue;
+    found->second.late = true;
+    if (!stream.is_late && (!given_up || stream.heard < given_up->heard)) given_up = &stream;
   }
+  return given_up ? std::optional(given_up->peer) : std::nullopt;
 }
 
 std::vector<optim::MixTerm> Exchange::take_pairs() {

@@ -78,7 +78,7 @@ class Exchange {
   Sessions& sessions() { return sessions_; }
 
   // Notes what the trainer found out about the vectors of a round.
-  void note(const optim::Done& done);
+  void note(Time now, const optim::Done& done);
   FleetMeans& means() { return means_; }
   const WaitMeter& waits() const { return waits_; }
   // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
@@ -94,8 +94,8 @@ class Exchange {
   std::vector<StreamView> views(const Links& links) const;
   const Link* asker(const Links& links) const;
   void greet(Time now, const Links& links, Outbox& out);
-  void end_wait(Time now, const Links& links, Outbox& out);
-  void mark_late(Time now, const std::vector<StreamView>& streams);
+  void end_wait(Time now, const Links& links, std::optional<NodeId> given_up, Outbox& out);
+  std::optional<NodeId> mark_late(Time now, const std::vector<StreamView>& streams);
   void tell(Time now, const Links& links, Outbox& out);
   void doubt(Time now, const Links& links, std::vector<NodeId>& doubted);
   void ask(Time now, const Links& links, Outbox& out);

@@ -7,7 +7,8 @@
 
 namespace starling::gossip {
 
-void Exchange::note(const optim::Done& done) {
+void Exchange::note(Time now, const optim::Done& done) {
+  waits_.worked(now);
   for (const optim::NeighborDistance& item : done.stats.distances)
     if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
       found->second.distance = item.distance;

@@ -1,7 +1,11 @@
-// WaitMeter: how long rounds wait, and which part of that for the network.
+// WaitMeter: how long rounds wait, and which part of that for the network and for whom.
 #pragma once
 
+#include <optional>
+
+#include "base/ids.h"
 #include "base/time.h"
+#include "gossip/edges/hold_ups.h"
 #include "gossip/edges/patience.h"
 #include "gossip/wire/link_meter.h"
 
@@ -14,15 +18,27 @@ class WaitMeter {
     rounds_.add(now - since_);
     since_ = now;
   }
-  // The round is over; the vector that came last was under way for `under_way`, and for `transit`
-  // without the time of an empty message.
-  void end(Time now, Duration transit, Duration under_way) {
+  // A job of the round is done: what follows is waiting for others alone.
+  void worked(Time now) { worked_ = now; }
+  // The vector of a round that came last.
+  struct Last {
+    NodeId from{};
+    Duration under_way{};
+    Duration transit{};  // without the time of an empty message
+  };
+  // The round is over. `given_up`: it ended without a vector of that neighbour.
+  void end(Time now, const Last& last, std::optional<NodeId> given_up) {
     const Duration wait = now - since_;
-    const Duration network = std::min(wait, transit);
-    last_exchange_ = std::min(wait, under_way);
+    const Duration network = std::min(wait, last.transit);
+    last_exchange_ = std::min(wait, last.under_way);
     waited_ += wait;
     network_ += network;
-    if (ended_ > Time{}) share_.add(now - ended_, network);
+    if (ended_ > Time{}) {
+      const Duration idle = now - std::max(since_, worked_);
+      share_.add(now - ended_, network);
+      hold_ups_.add(now - ended_, given_up.value_or(last.from),
+                    given_up ? idle : idle - std::min(idle, last.under_way));
+    }
     ended_ = now;
   }
 
@@ -34,12 +50,14 @@ class WaitMeter {
   // The part of the last wait in which that vector was under way, latency and all.
   Duration last_exchange() const { return last_exchange_; }
   const NetworkShare& network_share() const { return share_; }
+  const HoldUps& hold_ups() const { return hold_ups_; }
 
  private:
   Recent rounds_;
-  Time since_{}, ended_{};
+  Time since_{}, worked_{}, ended_{};
   Duration waited_{}, network_{}, last_exchange_{};
   NetworkShare share_;
+  HoldUps hold_ups_;
 };
 
 }  // namespace starling::gossip

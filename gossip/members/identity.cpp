@@ -155,20 +155,22 @@ Time Identity::deadline() const {
   return rival_ ? std::min(rival_->next_ask, rival_->heard + kRememberDuplicate) : kNever;
 }
 
-bool Identity::update(const Report& report) {
+Identity::News Identity::update(const Report& report) {
   const bool saves_with_all =
       report.save_at > 0 && report.saved >= report.save_at && self_.saved < report.save_at;
-  const bool is_news =
+  const bool is_other_state =
       self_.phase != report.phase || self_.save_at != report.save_at || saves_with_all;
+  const bool waits_otherwise = (self_.held.percent > 0) != (report.held.percent > 0);
   self_.round = report.round;
   self_.loss = report.loss;
   self_.saved = report.saved;
   self_.save_at = report.save_at;
-  if (!is_news) return false;
+  self_.held = report.held;
+  if (!is_other_state && !waits_otherwise) return News::none;
   self_.phase = report.phase;
   if (report.phase != Phase::joining) accepted();
   if (!PLANTED(phase_untold)) ++self_.version;
-  return true;
+  return is_other_state ? News::state : News::waits;
 }
 
 void Identity::leave() {

@@ -48,10 +48,13 @@ class Identity {
     std::uint64_t round = 0;
     double loss = 0;
     std::uint64_t saved = 0, save_at = 0;
+    Held held = {};
   };
-  // Returns whether that is news: the phase or the round to save at changed, or the node has saved
-  // what all nodes save together.
-  bool update(const Report& report);
+  // Whether that is news, and of which kind. state: the phase or the round to save at changed, or
+  // the node has saved what all nodes save together. waits: its rounds begin to wait for others, or
+  // hardly do any more.
+  enum class News { none, waits, state };
+  News update(const Report& report);
   void leave();
 
   // This node is not accepted yet and a namesake may live: the node only announces itself.

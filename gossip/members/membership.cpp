@@ -315,8 +315,9 @@ void Membership::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
   add_news({heard});
 }
 
-// A member's round and loss change without a new version. If two records of the same age contradict
-// each other, one is wrong; the member gets both, because only the member knows which.
+// A member's round, its loss and for whom it waits change without a new version. If two records of
+// the same age contradict each other, one is wrong; the member gets both, because only the member
+// knows which.
 void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
@@ -325,6 +326,7 @@ void Membership::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (heard.round <= entry.member.round) return;
   entry.member.round = heard.round;
   entry.member.loss = heard.loss;
+  entry.member.held = heard.held;
 }
 
 void Membership::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
@@ -482,8 +484,9 @@ void Membership::leave(Outbox& out) {
 }
 
 void Membership::set_self(const Identity::Report& report) {
-  if (!identity_.update(report)) return;
-  roster_.touch();
+  const Identity::News news = identity_.update(report);
+  if (news == Identity::News::none) return;
+  if (news == Identity::News::state) roster_.touch();
   if (!PLANTED(phase_untold)) add_news({self_record()});
 }
 

@@ -13,6 +13,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
 #include "gossip/members/agreement.h"
+#include "gossip/members/hold_up.h"
 #include "gossip/members/membership.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/fleet_past.h"
@@ -334,7 +335,8 @@ Identity::Report Node::Parts::report() const {
           .round = waits ? startup.round() : training.run().round,
           .loss = training.run().loss,
           .saved = saver.status().round.value_or(0),
-          .save_at = saver.agreed_round()};
+          .save_at = saver.agreed_round(),
+          .held = phase() == Phase::training ? exchange.waits().hold_ups().held() : Held{}};
 }
 
 void Node::Parts::start_training(Time now) {
@@ -469,6 +471,8 @@ Status Node::status(Time now) const {
   for (const std::string& warning : status.warnings) add(warning);
   add(parts.agreement.remainder());
   add(parts.membership.health());
+  status.hold_up = hold_up_among(parts.members.present());
+  if (status.hold_up) add(text_of(*status.hold_up, parts.members.self()));
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.run = parts.training.run();

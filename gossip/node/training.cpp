@@ -138,7 +138,7 @@ void Training::trained(Time now, optim::Done done, Exchange& exchange, const Lin
   --jobs_in_flight_;
   if (std::exchange(copies_, false)) return;
   if (done.workload) set_workload(*done.workload);
-  exchange.note(done);
+  exchange.note(now, done);
   const bool was_well = !problem_;
   record(now, done, exchange);
   if (was_well && problem_) out.event(Event::Kind::problem, *problem_);

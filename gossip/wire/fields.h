@@ -59,6 +59,8 @@ void fields(A& a, Like<Member> auto& x) {
   a.number(x.saved, kRoundLimit);
   a.number(x.save_at, kRoundLimit);
   a.number(x.agreement, kAnyNumber);
+  a.id(x.held.by);
+  a.number(x.held.percent, kPercentLimit);
 }
 
 template <class A>

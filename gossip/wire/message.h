@@ -30,6 +30,12 @@ struct MessageKind {
 // resumed: the node has a model of an earlier life, and waits to begin with it.
 enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
 
+// For whom the rounds of a node lately waited; see edges/hold_ups.h.
+struct Held {
+  NodeId by = {};             // the neighbour that they waited for most
+  std::uint64_t percent = 0;  // of the node's time, in which they waited; 0: hardly any
+};
+
 // A node's record of itself. Other nodes pass it on unchanged.
 struct Member {
   NodeId id;
@@ -44,6 +50,7 @@ struct Member {
   std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
   std::uint64_t save_at = 0;    // the round after which, as it heard, all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
+  Held held = {};
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };

@@ -30,6 +30,7 @@ inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;
 inline constexpr std::size_t kQuantitiesLimit = 32;  // of which the extremes are told
 inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
+inline constexpr std::uint64_t kPercentLimit = 100;
 // The largest Round::share: no end moves by more than half of a pair's difference.
 inline constexpr double kShareLimit = 0.5;
 // Incarnations and versions are below these limits, which counting does not reach.

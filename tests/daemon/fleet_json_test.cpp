@@ -48,4 +48,12 @@ TEST_CASE("What is not known or no number is null") {
   const nlohmann::json fleet = fleet_json(snapshot);
   CHECK(fleet["loss"].is_null());
   CHECK(fleet["consensus_distance"].is_null());
+  CHECK(fleet["hold_up"].is_null());
+}
+
+TEST_CASE("The fleet has the node that holds up the others") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.hold_up = {node_id("node-2"), "node-2", 84};
+  CHECK(fleet_json(snapshot)["hold_up"] ==
+        nlohmann::json{{"id", to_string(node_id("node-2"))}, {"name", "node-2"}, {"share", 0.84}});
 }

@@ -122,6 +122,17 @@ TEST_CASE("Every member has the names of the interface") {
   CHECK(members[3]["control"] == "10.0.0.1:7600");
 }
 
+TEST_CASE("A member whose rounds wait says for whom") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.members[0].member.held = {node_id("node-2"), 84};
+  snapshot.status.members[1].member.held = {node_id("nobody"), 84};
+  const json members = members_json(snapshot)["members"];
+  CHECK(members[0]["waits_for"] == "node-2");
+  CHECK(members[0]["waiting"] == 0.84);
+  CHECK_FALSE(members[1].contains("waits_for"));
+  CHECK_FALSE(members[2].contains("waits_for"));
+}
+
 TEST_CASE("Every edge has the names of the interface") {
   const json neighbors = neighbors_json(example_snapshot())["neighbors"];
   REQUIRE(neighbors.size() == 1);

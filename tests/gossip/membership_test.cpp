@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -215,6 +217,33 @@ TEST_CASE("News of a phase reach every member before the next probe") {
   table.run(150ms);
   CHECK(table.parties[0]->membership.roster().find(node_id("node-2"))->phase == Phase::training);
   CHECK(table.parties[1]->membership.roster().find(node_id("node-2"))->phase == Phase::training);
+}
+
+TEST_CASE("That a member begins or ends to wait is news and its percentage is not") {
+  Cluster table(8);
+  table.run(2s);
+  Party& party = *table.parties[1];
+  const auto waits = [&](std::uint64_t round, std::uint64_t percent) {
+    party.membership.set_self({.round = round, .held = {node_id("node-2"), percent}});
+  };
+  const auto known = [&](std::uint64_t percent) {
+    return std::ranges::count_if(table.parties, [&](const auto& other) {
+      return other->membership.roster().find(node_id("node-1"))->held.percent == percent;
+    });
+  };
+  const std::uint64_t version = party.membership.roster().version();
+  waits(1, 60);
+  table.run(500ms);
+  CHECK(known(60) == 8);
+  const std::uint64_t told = party.membership.identity().record().version;
+  waits(2, 80);
+  CHECK(party.membership.identity().record().version == told);
+  table.run(15s);
+  CHECK(known(80) == 8);
+  waits(3, 0);
+  table.run(500ms);
+  CHECK(known(0) == 8);
+  CHECK(party.membership.roster().version() == version);
 }
 
 TEST_CASE("A member whose id is not that of its name is ignored") {

@@ -30,9 +30,11 @@ METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
          "--topology.kind=ring", "--eval.every=5", "--optim.local-steps=auto"]
 # Not brought about here: a regression, a known optimum, an end short of the goal, 256 rounds of
-# averaging, and the first epoch of the extremes, which ends after more than ten seconds.
+# averaging, the first epoch of the extremes, which ends after more than ten seconds, and a node that
+# others wait for.
 RARE = {"Evaluation.rmse", "Point.rmse", "Run.distance_to_optimum", "Point.distance_to_optimum",
-        "Run.shortfall", "Consensus.mixing_rate", "Spread.min", "Spread.max", "Rate.min", "Rate.max"}
+        "Run.shortfall", "Consensus.mixing_rate", "Spread.min", "Spread.max", "Rate.min", "Rate.max",
+        "Member.waits_for", "Member.waiting"}
 
 
 class Node(LiveNode):

@@ -1,7 +1,7 @@
 // What this node knows of one node of the graph.
 import { byId, element } from './dom.js';
 import { pageOf, standing } from './fleet_nodes.js';
-import { bytes, decimal, duration, integer, rate } from './format.js';
+import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
 const kLinesShown = 6;
 
@@ -16,9 +16,12 @@ function ownFacts({ node, run, topology }, member) {
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
   ];
   if (topology.spectral_gap !== undefined) rows.push(['spectral gap', decimal(topology.spectral_gap)]);
+  if (member?.waits_for) rows.push(['waits', waits(member)]);
   if (run.problem) rows.push(['problem', run.problem]);
   return rows;
 }
+
+const waits = (member) => `for ${member.waits_for}, ${percent(member.waiting)} of the time`;
 
 function facts({ member, edge, round, behind, isSelf }, status) {
   if (isSelf && status) return ownFacts(status, member);
@@ -27,6 +30,7 @@ function facts({ member, edge, round, behind, isSelf }, status) {
     rows.push(['state', standing(member)], ['round', integer(round)]);
     if (behind > 0) rows.push(['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`]);
     rows.push(['loss', decimal(member.loss)]);
+    if (member.waits_for) rows.push(['waits', waits(member)]);
     rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);
     rows.push(['address', member.control]);
   }
