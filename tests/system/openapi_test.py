@@ -51,6 +51,15 @@ class Node(LiveNode):
         return answer.status, kind, b"" if kind == "text/event-stream" else answer.read(), answer.headers
 
 
+def ends_of(value):
+    """The value with the ends of its long lists alone, whose items are all made by the same code."""
+    if isinstance(value, dict):
+        return {key: ends_of(part) for key, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    return [ends_of(item) for item in (value if len(value) <= 16 else value[:8] + value[-8:])]
+
+
 class Document:
     def __init__(self, content):
         self.content = content
@@ -108,7 +117,7 @@ class Document:
         known = {media.split(";")[0]: part for media, part in content.items()}
         assert kind in known, f"{where}: {kind}, expected one of {list(known)}"
         if kind == "application/json":
-            schema, value = known[kind]["schema"], json.loads(body)
+            schema, value = known[kind]["schema"], ends_of(json.loads(body))
             self.validate(schema, value, where)
             self.note(schema, value)
         return status
@@ -222,11 +231,15 @@ def every_state(program, document, first, nodes):
         nodes.append(Node(program, name, *arguments))
         return nodes[-1]
 
+    def ask_last(node):
+        document.ask_all(node)
+        node.kill()  # what still trained would take the processor from the others
+
     first.wait_for("starting")
     document.ask_all(first)
     lost = start("joining", "--join=127.0.0.1:9")
     lost.wait_for("joining")
-    document.ask_all(lost)
+    ask_last(lost)
     second = start("node-2", "--cluster.expect=2", "--stop.rounds=100000000",
                    f"--join={first.addresses['control']}")
     for node in (first, second):
@@ -243,10 +256,10 @@ def every_state(program, document, first, nodes):
     first.wait_for("training")
     broken = start("degraded", "--optim.learning-rate=1000", "--model.l2=1")
     broken.wait_for("degraded")
-    document.ask_all(broken)
+    ask_last(broken)
     limited = start("finished", "--stop.rounds=30", "--stop.stay=true")
     limited.wait_for("finished")
-    document.ask_all(limited)
+    ask_last(limited)
     # The goodbye waits for the neighbour, whose process is stopped.
     second.process.send_signal(signal.SIGSTOP)
     assert document.check(first, "post", "/v1/leave", first.ask("post", "/v1/leave")) == 202
