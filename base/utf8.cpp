@@ -26,6 +26,13 @@ std::size_t length_of(unsigned char lead) {
   return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
 }
 
+// Most names and addresses; no branch for each byte, so that the loop is vectorised.
+bool is_printable_ascii(std::string_view text) {
+  unsigned others = 0;
+  for (const char byte : text) others |= static_cast<unsigned>(byte < 0x20 || byte >= 0x7F);
+  return others == 0;
+}
+
 // Of so many bytes; a smaller one has a shorter spelling.
 constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
 
@@ -47,6 +54,7 @@ Utf8Character first_utf8_character(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
+  if (is_printable_ascii(text)) return true;
   while (!text.empty()) {
     const Utf8Character next = first_utf8_character(text);
     if (!next.point) return false;
@@ -62,6 +70,7 @@ bool is_steering(char32_t point) {
 }
 
 bool is_plain(std::string_view text) {
+  if (is_printable_ascii(text)) return true;
   while (!text.empty()) {
     const Utf8Character next = first_utf8_character(text);
     if (next.point && is_steering(*next.point)) return false;
