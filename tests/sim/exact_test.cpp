@@ -30,15 +30,14 @@ Way by_partners(Way way) {
   return way;
 }
 
-Cluster cluster_of(const Way& way, topology::Kind kind, double loss, std::uint64_t seed = 1) {
+Cluster cluster_of(const Way& way, std::size_t nodes, topology::Kind kind, double loss) {
   optim::Options training = reference_training(0.1);
   training.algorithm = way.algorithm;
   training.local_steps = way.local_steps;
   if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
-  sim::Options options = reference_world(16, kind, training);
+  sim::Options options = reference_world(nodes, kind, training);
   options.base.schedule = way.schedule;
-  options.base.expect = 16;
-  options.seed = seed;
+  options.base.expect = nodes;
   options.network.loss = loss;
   return {options, training};
 }
@@ -79,7 +78,7 @@ void expect_exact_under_loss(const Way& way,
                              const std::vector<double>& losses = {.1, .01, .3, .5}) {
   for (const double loss : all_or_first(1, losses)) {
     CAPTURE(loss);
-    Cluster cluster = cluster_of(way, topology::Kind::torus, loss);
+    Cluster cluster = cluster_of(way, 9, topology::Kind::torus, loss);
     cluster.start_all();
     CHECK(becomes_exact(cluster, 600s));
     expect_sound(cluster);
@@ -87,7 +86,7 @@ void expect_exact_under_loss(const Way& way,
 }
 
 void expect_exact_under_churn(const Way& way) {
-  Cluster cluster = cluster_of(way, topology::Kind::random, 0);
+  Cluster cluster = cluster_of(way, 16, topology::Kind::random, 0);
   cluster.start_all();
   cluster.world.run_until(Time(full_or(5s, 1s)));
   const std::vector<std::size_t> lost = all_or_first<std::size_t>(1, {3, 7, 11});
@@ -104,7 +103,7 @@ void expect_exact_under_churn(const Way& way) {
 
 // Three join later, one after the other.
 void expect_exact_after_joins(const Way& way) {
-  Cluster cluster = cluster_of(way, topology::Kind::random, 0);
+  Cluster cluster = cluster_of(way, 16, topology::Kind::random, 0);
   for (std::size_t node = 0; node < 13; ++node) cluster.world.start(node);
   cluster.world.run_until(Time(full_or(15s, 1s)));  // without those who are expected
   for (std::size_t node = 13; node < 16; ++node) {

@@ -289,7 +289,7 @@ TEST_CASE("Lost and repeated messages leave the floor of D-PSGD that reuses what
     options.network = network;
     Cluster cluster(options, training);
     cluster.start_all();
-    cluster.world.run_until(Time(full_or(300s, 5s)));
+    cluster.world.run_until(Time(full_or(150s, 5s)));
     CAPTURE(loss);
     if (tries_full()) {
       CHECK(cluster.round(0) > 500);

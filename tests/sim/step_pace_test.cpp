@@ -145,7 +145,7 @@ TEST_CASE("Exact algorithms stay exact while the number of local steps changes")
       cluster.world.network().options().delay = delay;
     }
     if (!tries_full()) continue;
-    cluster.world.run_until(cluster.world.now() + 80s);
+    cluster.world.run_until(cluster.world.now() + 50s);
     expect_steps(cluster, needed(0.02));
     CHECK(cluster.error() < 1e-10);
     for (const sim::Violation& violation : cluster.checker.violations())
