@@ -19,6 +19,7 @@ sim::TrialOptions trial_for(planted::Bug bug) {
 std::string_view fault_for(planted::Bug bug) {
   if (bug == planted::Bug::believes_any_round || bug == planted::Bug::keeps_broken_edge)
     return kForged;
+  if (bug == planted::Bug::duplicate_applied) return "duplicate 0.2 for 50 s";
   return bug == planted::Bug::never_late ? kHung : "";
 }
 
@@ -37,7 +38,7 @@ sim::SoakReport search_written(planted::Bug bug, std::uint64_t seeds, std::strin
 sim::SoakReport search(planted::Bug bug, const sim::TrialOptions& trial, std::uint64_t seeds) {
   planted::active = bug;
   const sim::SoakOptions options{
-      .trial = trial, .first_seed = 1, .last_seed = seeds, .threads = 2, .failures_limit = 1};
+      .trial = trial, .first_seed = 1, .last_seed = seeds, .failures_limit = 1};
   sim::SoakReport report = sim::soak(options, quick_trainers());
   planted::active = planted::Bug::none;
   return report;
