@@ -20,10 +20,14 @@ double ratio(const std::vector<float>& means, std::size_t value, std::size_t fla
 // Fewer than one of kMembersLimit nodes: an estimate that has not settled.
 constexpr float kFlagLeast = 1e-4F;
 
+double square(double value) {
+  return value * value;
+}
+
 double squared_distance(const std::vector<float>& sketch, const std::vector<float>& means) {
   double sum = 0;
   for (std::size_t k = 0; k < kSketch; ++k)
-    sum += std::pow(static_cast<double>(sketch[k]) - ratio(means, k, kHasModel), 2);
+    sum += square(static_cast<double>(sketch[k]) - ratio(means, k, kHasModel));
   return sum;
 }
 
@@ -110,7 +114,7 @@ double FleetMeans::mean_norm() const {
       ratio(estimate(), kSquaredNorm, kHasModel) - ratio(estimate(), kSquaredDistance, kHasModel);
   if (squares > 0) return std::sqrt(squares);
   double sum = 0;
-  for (std::size_t k = 0; k < kSketch; ++k) sum += std::pow(ratio(estimate(), k, kHasModel), 2);
+  for (std::size_t k = 0; k < kSketch; ++k) sum += square(ratio(estimate(), k, kHasModel));
   return std::sqrt(sum);
 }
 
