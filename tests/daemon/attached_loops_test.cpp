@@ -224,8 +224,8 @@ TEST_CASE("Every algorithm with a loop of one's own walks where it does with its
           CHECK((own.nodes || own.refusal.find(row.name) != std::string::npos));
           if (!own.nodes) continue;
           Lockstep reference = built_in(options, kind);
-          own.nodes->run(25);
-          reference.run(25);
+          own.nodes->run(12);
+          reference.run(12);
           CHECK(apart(*own.nodes, reference) < 1e-9);
         }
 }

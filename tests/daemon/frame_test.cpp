@@ -117,7 +117,7 @@ TEST_CASE("No line of a frame is wider than its terminal nor a frame higher") {
   for (const std::size_t nodes : {1U, 4U, 64U})
     for (const bool has_goal : {false, true})
       for (const Style style : {kAscii, kUnicode})
-        for (std::size_t columns = 1; columns <= 130; ++columns)
+        for (std::size_t columns = 1; columns <= 130; columns += nodes == 64 ? 9 : 1)
           for (const std::size_t rows : {1U, 2U, 3U, 5U, 8U, 24U, 100U}) {
             CAPTURE(columns);
             CAPTURE(rows);
