@@ -219,6 +219,8 @@ TEST_CASE("Neighbours of equal keys and unlike data say which models those make"
   const Arguments sparse = {"--data.source=libsvm", "--data.shard=all", "--data.holdout=0.25"};
   Arguments first = sparse, second = sparse;
   first.push_back("--data.path=" + wide);
+  first.push_back("--stop.rounds=50");
+  first.push_back("--stop.stay=true");
   Daemon a("a", first);
   second.push_back("--data.path=" + thin);
   second.push_back(join(a.control()));
