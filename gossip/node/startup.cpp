@@ -241,12 +241,12 @@ void Startup::founded(Time now, const optim::Done& done, Outbox& out) {
   if (!refusal.empty()) next_try_ = now + kSurveyPatience;
 }
 
-// Another donor's model may fit. A node that cannot begin alone pauses before it asks again.
+// Another donor's model may fit. The same donor does not answer sooner than after this pause.
 void Startup::rejected(Time now, const std::string& problem) {
   misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, problem);
   round_ = 0;
   enter(now, Stage::fetching);
-  if (!workload_.survey.empty()) next_try_ = now + kFirstChunkPatience;
+  next_try_ = now + kFirstChunkPatience;
 }
 
 void Startup::hears_oversized(Time now) {

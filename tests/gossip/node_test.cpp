@@ -251,7 +251,22 @@ TEST_CASE("A vector of a node that is no neighbour is not averaged") {
   CHECK(one.node.status(one.now).edges.empty());
 }
 
-// The ack comes from the first member to make room, and its rumor is of a member that needs room.
+TEST_CASE("A newcomer whose model fits nobody's trains alone after a few seconds") {
+  FewNodes nodes({.saw_output = [](const std::string&, const Output&, const std::string&) {},
+                  .stepped = [](const std::string&) {}});
+  nodes.start("node-1", party_options(1), {.step = 20ms, .bytes = 80, .schema = "wide"});
+  nodes.run(1s);
+  Options newcomer = party_options(2);
+  newcomer.seeds = {FewNodes::control_of("node-1")};
+  nodes.start("node-2", newcomer, {.step = 20ms, .schema = "narrow"});
+  nodes.run(3s);
+  const auto reasons = [&] { return nodes.find("node-2")->status(nodes.now()).reasons; };
+  const std::string misfit = "the model of node-1 does not fit this node: ";
+  CHECK(std::ranges::any_of(reasons(), [&](auto& text) { return text.starts_with(misfit); }));
+  nodes.run(9s);
+  CHECK(nodes.find("node-2")->status(nodes.now()).state == State::training);
+}
+
 // Their bytes are more than a node without neighbours would keep; see Assembler.
 TEST_CASE("The beginnings of vectors of all neighbours are kept") {
   constexpr int kNodes = 12;
@@ -275,6 +290,7 @@ TEST_CASE("The beginnings of vectors of all neighbours are kept") {
   CHECK_FALSE(status.rejected.contains("incomplete"));
 }
 
+// The ack comes from the first member to make room, and its rumor is of a member that needs room.
 TEST_CASE("A member may make room for another one of which it tells") {
   One one;
   Gossip crowd;
