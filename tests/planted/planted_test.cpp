@@ -19,7 +19,6 @@ sim::TrialOptions trial_for(planted::Bug bug) {
 std::string_view fault_for(planted::Bug bug) {
   if (bug == planted::Bug::believes_any_round || bug == planted::Bug::keeps_broken_edge)
     return kForged;
-  if (bug == planted::Bug::duplicate_applied) return "duplicate 0.2 for 50 s";
   return bug == planted::Bug::never_late ? kHung : "";
 }
 
