@@ -117,8 +117,7 @@ bool tries_all() {
 }
 
 std::vector<Case> all_cases() {
-  return {{Kind::ring, 8},   {Kind::grid, 12}, {Kind::grid, 6},
-          {Kind::torus, 16}, {Kind::ring, 3},  {Kind::ring, 2}};
+  return {{Kind::ring, 8}, {Kind::grid, 12}, {Kind::torus, 16}, {Kind::ring, 3}, {Kind::ring, 2}};
 }
 
 void expect_exact_after(Mishap mishap) {
@@ -162,8 +161,9 @@ TEST_CASE("A node whose steps outlast all patience is one of all") {
     for (const Case& one : all_cases())
       for (const AlgorithmRow* const algorithm :
            {algorithm_named("ed"), algorithm_named("gt"), algorithm_named("admm")}) {
-        const bool is_cheap =
-            one.nodes < 8 && algorithm == algorithm_named("ed") && (tries_full() || one.nodes == 2);
+        const bool is_cheap = one.kind != Kind::torus && one.nodes != 8 &&
+                              algorithm == algorithm_named("ed") &&
+                              (tries_full() || one.nodes == 2);
         if (tries_all() || (is_cheap && mishap == Mishap::none))
           expect_exact(one, algorithm, kOutlasting, mishap);
       }
