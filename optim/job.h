@@ -160,7 +160,7 @@ struct Done {
   // In its place, where each neighbour is told something else: by the life of the edge.
   std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
   bool is_offer = false;     // one was asked for
-  Payload snapshot;          // the same; see optim/snapshot.h
+  Payload snapshot;          // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for
   std::vector<double> copy;  // the same
   Stats stats;

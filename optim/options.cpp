@@ -131,6 +131,11 @@ bool is_linear(LocalOptimizerKind kind) {
   return kind != LocalOptimizerKind::adam && kind != LocalOptimizerKind::adamw;
 }
 
+bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
+  if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
+  return rule.allowed == OptimizerRule::Allowed::linear && is_linear(kind);
+}
+
 std::string_view name(LocalOptimizerKind kind) {
   return kLocalOptimizers[static_cast<std::size_t>(kind)];
 }

@@ -22,6 +22,7 @@ std::vector<LocalOptimizerKind> local_optimizers();
 // Whether a step is a linear function of the gradients. The mean of such steps is the step for the
 // mean of the gradients; with adam it is not.
 bool is_linear(LocalOptimizerKind kind);
+bool allows(const OptimizerRule& rule, LocalOptimizerKind kind);
 
 // What a round of local steps and averaging is followed by; see algorithms/outer_step.h.
 enum class OuterKind { none, nesterov, slowmo };

@@ -10,7 +10,6 @@
 #include "optim/algorithms/algorithm.h"
 #include "optim/local/local_learner.h"
 #include "optim/saved_state.h"
-#include "optim/snapshot.h"
 #include "optim/vector/kernels.h"
 
 namespace starling::optim {
@@ -43,7 +42,8 @@ class TypedTrainer final : public Trainer {
     if (!algorithm_) return workload;
     workload.payload_bytes =
         bytes_limit(*options_.codec, learner_->dimension() * options_.algorithm->vectors_offered);
-    workload.snapshot_bytes = snapshot_bytes(learner_->dimension(), state(Heir::newcomer));
+    workload.snapshot_bytes =
+        encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
     workload.schema_hash = hash_of(data.schema);
     workload.schema = std::move(data.schema);
     workload.late_survey = std::move(data.late_survey);
@@ -89,7 +89,7 @@ class TypedTrainer final : public Trainer {
     Laps& laps = done.stats.laps;
     laps.begun = clock_();
     if (job.adopt) adopt(*job.adopt, done);
-    if (job.resume) resume(*job.resume, done);
+    if (job.resume) inherit(*job.resume, Heir::self, done);
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     take_in(job, done);
@@ -110,10 +110,8 @@ class TypedTrainer final : public Trainer {
     if (job.absorb || job.offer) algorithm_->follow(job.edges);
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
-    if (job.snapshot)
-      done.snapshot =
-          encode_snapshot(schema_hash(), state_kind(), algorithm_->model(), state(Heir::newcomer));
-    if (job.save) done.saved = save();
+    if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
+    if (job.save) done.saved = std::make_shared<const SavedState>(save(Heir::self, saving_));
   }
 
   // Where adamw goes, whose decay is no part of the gradient, has no closed form.
@@ -160,90 +158,74 @@ class TypedTrainer final : public Trainer {
     if (!algorithm_ && data_->survey().empty()) begin_at(std::vector<S>(learner_->dimension()));
   }
 
-  // All of it, or nothing and why.
-  void adopt(const Payload& payload, Done& done) {
-    auto snapshot = decode_snapshot<S>(payload, schema_hash(), learner_->dimension());
-    if (snapshot && snapshot->kind == state_kind() && !has_shape_of_state(*snapshot))
-      snapshot = fail("the snapshot's state has not the shape of {}", options_name());
-    if (!snapshot) {
-      done.problem = snapshot.error().text;
-      return;
-    }
-    go_on_from(snapshot->x, snapshot->opaque, Heir::newcomer);
-    done.workload = workload();
-    if (snapshot->kind == state_kind())
-      load(*snapshot);
-    else
-      begin_own_state("the donor's model comes with the state of another algorithm or optimizer",
-                      done);
-  }
-
-  std::shared_ptr<const SavedState> save() {
-    auto saved = std::make_shared<SavedState>(
-        save_state(algorithm_->model(), learner_->blocks(), state(Heir::self), saving_));
-    saved->schema = data_->describe().schema;
-    saved->kind = options_name();
+  SavedState save(Heir heir, BufferPool& pool) const {
+    SavedState saved =
+        save_state(algorithm_->model(), learner_->blocks(), state(heir, kind()), pool);
+    saved.schema = data_->describe().schema;
+    saved.kind = kind();
     return saved;
   }
 
-  // Another algorithm or local optimizer than that which saved begins with a state of its own. With
-  // a problem the model is of no use.
-  void resume(const SavedState& saved, Done& done) {
-    const std::string schema = data_->describe().schema;
-    auto x = load_parameters<S>(saved, learner_->blocks());
-    if (saved.schema != schema)
-      x = fail("it is of another model: {}; this one is {}", saved.schema, schema);
+  void adopt(const Payload& snapshot, Done& done) {
+    if (const auto saved = decode_saved_state(snapshot))
+      inherit(*saved, Heir::newcomer, done);
+    else
+      done.problem = saved.error().text;
+  }
+
+  // The parameters and the parts of the state that fit, or nothing and why.
+  void inherit(const SavedState& saved, Heir heir, Done& done) {
+    const auto x = parameters_of(saved, heir);
     if (!x) {
       done.problem = x.error().text;
       return;
     }
-    go_on_from(*x, saved.opaque, Heir::self);
-    done.workload = workload();
-    if (saved.kind != options_name())
-      begin_own_state(fmt::format("the checkpoint is of {}", saved.kind), done);
-    else if (auto loaded = load_state(saved, learner_->dimension(), state(Heir::self)); !loaded)
-      done.problem = loaded.error().text;
-  }
-
-  // The parameters were taken alone.
-  void begin_own_state(const std::string& because, Done& done) const {
-    done.workload->notes.push_back(fmt::format(
-        "{}; this node begins with a state of its own, of {}", because, options_name()));
-  }
-
-  void go_on_from(const std::vector<S>& x, const Payload& opaque, Heir heir) {
-    begin_at(x);
+    begin_at(*x);
     is_initialized_ = true;
-    learner_->restart(opaque, heir);
+    learner_->restart(saved.opaque, heir);
     refusal_ = {};
+    load_state(saved, x->size(), state(heir, saved.kind));
+    done.workload = workload();
+    if (saved.kind != kind())
+      done.workload->notes.push_back(fmt::format(
+          "the model comes with the state of {}; {} begins with a state of its own, of {}",
+          saved.kind, unfit_part(saved.kind), kind()));
   }
 
-  State<S> state(Heir heir) const {
+  // Where all that it would take fits.
+  Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir) const {
+    if (const std::string schema = data_->describe().schema; saved.schema != schema)
+      return fail("it is of another model: {}; this one is {}", saved.schema, schema);
+    TRY(std::vector<S> x, load_parameters<S>(saved, learner_->blocks()));
+    TRY_DO(check_state(saved, x.size(), state(heir, saved.kind)));
+    return x;
+  }
+
+  // What the state depends on.
+  std::string kind() const {
+    return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
+  }
+  bool has_algorithm_of(std::string_view kind) const {
+    return kind.substr(0, kind.find(' ')) == full_name(options_);
+  }
+  bool has_optimizer_of(std::string_view kind) const {
+    return kind.substr(kind.find(' ') + 1) == name(options_.local_optimizer);
+  }
+  std::string_view unfit_part(std::string_view kind) const {
+    if (has_optimizer_of(kind)) return "the algorithm";
+    return has_algorithm_of(kind) ? "the optimizer" : "the node";
+  }
+
+  // What fits a state of that kind. For another node, without what is of this node's edges, the
+  // order of its samples and the lengths of its steps.
+  State<S> state(Heir heir, std::string_view kind) const {
     State<S> state;
-    state.add("algorithm", algorithm_->state());
-    state.add("learner", learner_->state(heir));
+    if (has_algorithm_of(kind)) state.add("algorithm", algorithm_->state());
+    if (has_optimizer_of(kind)) state.add("learner", learner_->state(heir));
+    if (heir == Heir::newcomer) state.own = {}, state.orders = {}, state.edges = {};
     return state;
   }
 
-  bool has_shape_of_state(const Snapshot<S>& snapshot) const {
-    const State<S> own = state(Heir::newcomer);
-    return snapshot.vectors.size() == own.vectors.size() &&
-           snapshot.numbers.size() == own.numbers.size();
-  }
-
-  void load(const Snapshot<S>& snapshot) {
-    const State<S> own = state(Heir::newcomer);
-    for (std::size_t k = 0; k < own.vectors.size(); ++k)
-      std::ranges::copy(snapshot.vectors[k], own.vectors[k].second.begin());
-    for (std::size_t k = 0; k < own.numbers.size(); ++k)
-      *own.numbers[k].second = snapshot.numbers[k];
-  }
-
-  std::string options_name() const {
-    return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
-  }
-  std::uint64_t state_kind() const { return stable_hash(options_name()); }
-  std::uint64_t schema_hash() const { return hash_of(data_->describe().schema); }
   std::uint64_t hash_of(const std::string& schema) const {
     return stable_hash(fmt::format("{} {} {}", schema, options_.codec->name, sizeof(S)));
   }

@@ -8,11 +8,6 @@ namespace {
 using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
 using optim::LocalOptimizerKind;
 
-bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
-  if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
-  return rule.allowed == OptimizerRule::Allowed::linear && is_linear(kind);
-}
-
 bool bears_mixed_rounds(const AlgorithmRow& algorithm) {
   return algorithm.mixed_rounds_instead.empty();
 }

@@ -155,7 +155,7 @@ struct Estimate {
 
 // ---- bulk plane
 // A donor's state after `round`, from which a newcomer starts. The payload is a snapshot of the
-// trainer (optim/snapshot.h).
+// trainer (optim/saved_state.h).
 struct Snapshot {
   static constexpr MessageKind kKind{6, "snapshot", Plane::bulk};
   std::uint64_t round = 0;

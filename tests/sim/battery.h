@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "optim/snapshot.h"
+#include "optim/saved_state.h"
 #include "tests/lengths.h"
 #include "tests/sim/lockstep.h"
 
@@ -106,7 +106,11 @@ void scatter(Lockstep& lockstep, std::uint64_t seed) {
     std::vector<S> x(trainer.optimum().size());
     Prng prng = Prng::derive(seed, node);
     for (S& value : x) value = static_cast<S>(prng.uniform(-2, 2));
-    lockstep.adopt(node, optim::encode_snapshot<S>(trainer.workload().schema_hash, 0, x, {}));
+    optim::SavedState model = *optim::decode_saved_state(lockstep.snapshot(node));
+    model.kind.clear();
+    REQUIRE(model.parameters.size() == 1);
+    model.parameters[0].bytes = Payload::copy_of(std::as_bytes(std::span(x)));
+    lockstep.adopt(node, optim::encode(model));
   }
 }
 

@@ -140,12 +140,6 @@ std::vector<Kind> kinds_of(const char* key) {
   return kinds;
 }
 
-bool allows(const optim::OptimizerRule& rule, optim::LocalOptimizerKind kind) {
-  using Allowed = optim::OptimizerRule::Allowed;
-  return rule.allowed == Allowed::any || kind == optim::LocalOptimizerKind::sgd ||
-         (rule.allowed == Allowed::linear && optim::is_linear(kind));
-}
-
 // With every codec, in both kinds of numbers.
 void add_formats(const Case& what, std::vector<Case>& all) {
   for (const optim::Format& format : optim::formats())

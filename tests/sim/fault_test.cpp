@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "optim/snapshot.h"
+#include "optim/saved_state.h"
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
 
@@ -69,18 +69,12 @@ TEST_CASE("A newcomer takes its first step with the momentum of its donor") {
   optim::Options training = reference_training(0.01);
   training.local_optimizer = optim::LocalOptimizerKind::momentum;
   Cluster cluster(reference_world(2, topology::Kind::ring, training), training);
-  std::optional<optim::Snapshot<double>> adopted;
+  std::optional<optim::SavedState> adopted;
   std::vector<double> first_step;
   cluster.world.observe([&](std::size_t node, const gossip::Output& output) {
     if (node != 1) return;
     const auto* train = std::get_if<gossip::Train>(&output);
-    if (train && train->job.adopt) {
-      std::uint64_t schema = 0;
-      std::array<std::byte, sizeof schema> bytes{};
-      train->job.adopt->copy_to(8, bytes);
-      std::memcpy(&schema, bytes.data(), sizeof schema);
-      adopted = *optim::decode_snapshot<double>(*train->job.adopt, schema, 10);
-    }
+    if (train && train->job.adopt) adopted = *optim::decode_saved_state(*train->job.adopt);
     if (std::holds_alternative<gossip::Progress>(output) && first_step.empty())
       first_step = cluster.world.trainer(1).parameters();
   });
@@ -89,14 +83,20 @@ TEST_CASE("A newcomer takes its first step with the momentum of its donor") {
   cluster.world.start(1);
   REQUIRE(cluster.comes_true([&] { return !first_step.empty(); }, 3s));
   REQUIRE(adopted.has_value());
-  REQUIRE(adopted->vectors.size() == 1);
+  const auto numbers = [](const optim::SavedField& field) {
+    std::vector<double> values(10);
+    field.bytes.copy_to(0, std::as_writable_bytes(std::span(values)));
+    return values;
+  };
+  REQUIRE(adopted->state.size() == 1);
+  CHECK(adopted->state[0].name == "learner.optimizer.m");
+  const std::vector<double> x = numbers(adopted->parameters[0]), ms = numbers(adopted->state[0]);
   std::vector<double> g(10);
-  reference_objective({}, 1)->loss_and_gradient(adopted->x, {}, g);
+  reference_objective({}, 1)->loss_and_gradient(x, {}, g);
   double momentum = 0;
   for (std::size_t k = 0; k < g.size(); ++k) {
-    const double m = adopted->vectors[0][k];
-    momentum += m * m;
-    CHECK(first_step[k] == doctest::Approx(adopted->x[k] - 0.01 * (0.9 * m + g[k])));
+    momentum += ms[k] * ms[k];
+    CHECK(first_step[k] == doctest::Approx(x[k] - 0.01 * (0.9 * ms[k] + g[k])));
   }
   CHECK(momentum > 0);
   expect_sound(cluster);

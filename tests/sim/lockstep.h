@@ -43,6 +43,7 @@ class Lockstep {
   void come_back(std::size_t node, std::size_t donor);
   // All end between two rounds and go on in trainers made anew, from what they saved.
   void go_on_from_saved();
+  Payload snapshot(std::size_t node);
   // The snapshot was made for its trainer.
   void adopt(std::size_t node, const Payload& snapshot);
 
@@ -59,7 +60,6 @@ class Lockstep {
  private:
   void start(std::size_t node);
   void follow_present();
-  Payload snapshot(std::size_t node);
   void exchange_all();
   void exchange_by_partners();
   void exchange_two();

@@ -82,11 +82,6 @@ LegalWay usual_way(const AlgorithmRow& algorithm, std::string_view what) {
   return way;
 }
 
-bool allows(const OptimizerRule& rule, LocalOptimizerKind kind) {
-  if (rule.allowed == OptimizerRule::Allowed::any || kind == LocalOptimizerKind::sgd) return true;
-  return rule.allowed == OptimizerRule::Allowed::linear && optim::is_linear(kind);
-}
-
 }  // namespace
 
 TEST_CASE("Every legal way of averaging ends in the optimum that all nodes share") {

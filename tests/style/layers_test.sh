@@ -40,7 +40,7 @@ clients/c:
 declare -A files=(
   [optim/job]='optim/job\.'
   [optim/registry]='optim/algorithms/registry\.h'
-  [optim/options]='optim/(options|learning_rate|state|snapshot)\.'
+  [optim/options]='optim/(options|learning_rate|state)\.'
   [optim/trainer]='optim/(trainer|saved_state)\.'
   [models]='models/[a-z_]+\.'
   [gossip]='gossip/[a-z_]+\.'
