@@ -7,11 +7,11 @@
 #include <system_error>
 
 #include "base/command_line.h"
-#include "daemon/cli/completion.h"
-#include "daemon/cli/config.h"
-#include "daemon/cli/exit_code.h"
-#include "daemon/cli/manual.h"
+#include "daemon/cli/help/completion.h"
+#include "daemon/cli/help/manual.h"
+#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/whole_file.h"
+#include "daemon/setup/config.h"
 
 namespace starling::daemon {
 namespace {

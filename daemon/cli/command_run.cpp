@@ -15,13 +15,8 @@
 #include <random>
 
 #include "base/command_line.h"
-#include "daemon/cli/advertised.h"
-#include "daemon/cli/config.h"
-#include "daemon/cli/exit_code.h"
-#include "daemon/cli/external_run.h"
-#include "daemon/cli/setting_sources.h"
-#include "daemon/cli/sites.h"
-#include "daemon/cli/token_file.h"
+#include "daemon/attach/external_run.h"
+#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/descriptors.h"
@@ -38,6 +33,11 @@
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_server.h"
 #include "daemon/rest/status_json.h"
+#include "daemon/setup/advertised.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
+#include "daemon/setup/sites.h"
+#include "daemon/setup/token_file.h"
 #include "models/data/load.h"
 #include "models/factory.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/cli/advertised.h"
+#include "daemon/setup/advertised.h"
 
 #include <doctest/doctest.h>
 

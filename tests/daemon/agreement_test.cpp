@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/cli/config.h"
-#include "daemon/cli/setting_sources.h"
 #include "daemon/process/model_file.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
 #include "gossip/members/terms.h"
 #include "tests/gossip/few_nodes.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/attach/external_learner.h"
-#include "daemon/cli/legality.h"
+#include "daemon/setup/legality.h"
 #include "optim/local/local_optimizer.h"
 #include "tests/daemon/trainer_client.h"
 #include "tests/sim/lockstep.h"

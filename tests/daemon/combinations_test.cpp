@@ -1,4 +1,4 @@
-#include "daemon/cli/combinations.h"
+#include "daemon/cli/simulate/combinations.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/cli/config.h"
+#include "daemon/setup/config.h"
 #include "gossip/schedule.h"
 #include "optim/algorithms/registry.h"
 

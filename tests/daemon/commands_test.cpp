@@ -13,12 +13,12 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "daemon/cli/command_plan.h"
-#include "daemon/cli/command_query.h"
-#include "daemon/cli/display.h"
-#include "daemon/cli/help.h"
-#include "daemon/cli/present.h"
-#include "daemon/cli/table.h"
+#include "daemon/cli/ask/command_query.h"
+#include "daemon/cli/ask/present.h"
+#include "daemon/cli/help/help.h"
+#include "daemon/cli/offline/command_plan.h"
+#include "daemon/cli/terminal/display.h"
+#include "daemon/cli/terminal/table.h"
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_server.h"
 #include "daemon/rest/status_json.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/cli/diagnosis.h"
+#include "daemon/cli/ask/diagnosis.h"
 #include "daemon/process/port_probe.h"
 #include "daemon/rest/http_message.h"
 

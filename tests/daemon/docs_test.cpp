@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/cli/config.h"
+#include "daemon/setup/config.h"
 
 using namespace starling;
 

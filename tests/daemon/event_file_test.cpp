@@ -1,4 +1,4 @@
-#include "daemon/cli/event_file.h"
+#include "daemon/cli/ask/event_file.h"
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/cli/command_query.h"
-#include "daemon/cli/present.h"
+#include "daemon/cli/ask/command_query.h"
+#include "daemon/cli/ask/present.h"
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_server.h"

@@ -1,4 +1,4 @@
-#include "daemon/cli/export_text.h"
+#include "daemon/cli/ask/export_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/cli/fleet.h"
+#include "daemon/cli/up/fleet.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "daemon/cli/fleet_documents.h"
-#include "daemon/cli/fleet_view.h"
-#include "daemon/cli/frame.h"
-#include "daemon/cli/live_query.h"
-#include "daemon/cli/text_width.h"
+#include "daemon/cli/ask/fleet_documents.h"
+#include "daemon/cli/ask/live_query.h"
+#include "daemon/cli/terminal/fleet_view.h"
+#include "daemon/cli/terminal/frame.h"
+#include "daemon/cli/terminal/text_width.h"
 #include "daemon/rest/fleet_json.h"
 #include "daemon/rest/status_json.h"
 #include "tests/daemon/snapshot_example.h"

@@ -1,13 +1,13 @@
-#include "daemon/cli/help_page.h"
+#include "daemon/cli/help/help_page.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "daemon/cli/completion.h"
-#include "daemon/cli/config.h"
-#include "daemon/cli/manual.h"
+#include "daemon/cli/help/completion.h"
+#include "daemon/cli/help/manual.h"
+#include "daemon/setup/config.h"
 
 using namespace starling;
 using namespace starling::daemon;

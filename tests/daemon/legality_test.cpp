@@ -1,4 +1,4 @@
-#include "daemon/cli/legality.h"
+#include "daemon/setup/legality.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/cli/config.h"
-#include "daemon/cli/setting_sources.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
 
 using namespace starling;
 

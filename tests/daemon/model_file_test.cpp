@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/prng.h"
-#include "daemon/cli/scores_text.h"
+#include "daemon/cli/offline/scores_text.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/rest/predict_json.h"
 

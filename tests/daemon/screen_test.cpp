@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "daemon/cli/screen.h"
+#include "daemon/cli/terminal/screen.h"
 
 using namespace starling;
 using namespace starling::daemon;

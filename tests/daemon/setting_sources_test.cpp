@@ -1,4 +1,4 @@
-#include "daemon/cli/setting_sources.h"
+#include "daemon/setup/setting_sources.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

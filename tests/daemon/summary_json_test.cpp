@@ -1,4 +1,4 @@
-#include "daemon/cli/summary_json.h"
+#include "daemon/rest/summary_json.h"
 
 #include <doctest/doctest.h>
 

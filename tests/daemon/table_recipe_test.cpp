@@ -1,4 +1,4 @@
-#include "daemon/cli/table_recipe.h"
+#include "daemon/setup/table_recipe.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/cli/config.h"
-#include "daemon/cli/setting_sources.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
 
 using namespace starling;
 

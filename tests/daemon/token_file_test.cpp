@@ -1,4 +1,4 @@
-#include "daemon/cli/token_file.h"
+#include "daemon/setup/token_file.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

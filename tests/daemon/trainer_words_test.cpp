@@ -1,4 +1,4 @@
-#include "daemon/cli/trainer_words.h"
+#include "daemon/cli/up/trainer_words.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

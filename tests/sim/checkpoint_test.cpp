@@ -150,7 +150,7 @@ void add_formats(const Case& what, std::vector<Case>& all) {
     }
 }
 
-// What daemon/cli/legality.cpp allows, by the registries: what is added to one of them is tried
+// What daemon/setup/legality.cpp allows, by the registries: what is added to one of them is tried
 // with all of the others. Whom a trainer exchanges with is all that a schedule means to it: every
 // neighbour, or one. Pairwise algorithms have it from Lockstep.
 std::vector<Case> legal_cases() {

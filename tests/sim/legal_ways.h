@@ -1,5 +1,6 @@
-// Every way in which nodes may average, by the rows of the registries: what daemon/cli/legality.cpp
-// allows. A new algorithm or schedule is among them without being named here.
+// Every way in which nodes may average, by the rows of the registries: what
+// daemon/setup/legality.cpp allows. A new algorithm or schedule is among them without being named
+// here.
 #pragma once
 
 #include <string>

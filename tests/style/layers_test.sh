@@ -31,9 +31,19 @@ gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/options optim/trainer gossip gossip/*
 daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/node
-daemon/attach: base optim/* daemon/process
+daemon/setup: base topology optim/options models models/data gossip gossip/wire daemon/process
+daemon/attach: base optim/* daemon/process daemon/setup
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
-daemon/cli: base topology optim/options optim/trainer models models/* gossip gossip/* sim daemon/*
+daemon/cli/help: base daemon/process
+daemon/cli/terminal: base gossip gossip/report daemon/cli/help
+daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/help daemon/cli/terminal
+daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
+  daemon/rest daemon/cli/terminal
+daemon/cli/offline: base topology models models/data daemon/process daemon/setup daemon/rest \
+  daemon/cli/help daemon/cli/terminal
+daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
+  daemon/setup daemon/rest daemon/cli/terminal
+daemon/cli: base models models/data daemon/*
 clients/c:
 '
 # The files of a room that is not a folder; `models` is not `models/data`.
@@ -44,6 +54,7 @@ declare -A files=(
   [optim/trainer]='optim/(trainer|saved_state)\.'
   [models]='models/[a-z_]+\.'
   [gossip]='gossip/[a-z_]+\.'
+  [daemon/cli]='daemon/cli/[a-z_]+\.'
 )
 
 # Header pattern, then the files that may include it.
@@ -52,7 +63,7 @@ heavy=(
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'
-  'boost/crc'             '^daemon/cli/event_file\.cpp$'
+  'boost/crc'             '^daemon/cli/ask/event_file\.cpp$'
   'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
   'prometheus/'           '^daemon/rest/metrics_text\.cpp$'
   'systemd/'              '^daemon/process/service_notice\.cpp$'
@@ -67,7 +78,8 @@ refuse() { # FILE INCLUDED REASON
 
 names=() patterns=()
 declare -A allowed
-while IFS= read -r row; do
+# shellcheck disable=SC2162
+while IFS= read row; do # a backslash joins the next line
   [[ -z $row ]] && continue
   name=${row%%:*}
   names+=("$name") patterns+=("^${files[$name]-$name/}")

@@ -1,0 +1,126 @@
+#include "daemon/attach/external_run.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/ids.h"
+#include "daemon/attach/external_learner.h"
+#include "daemon/attach/tensor_io.h"
+#include "daemon/process/clock.h"
+#include "daemon/process/log.h"
+
+namespace starling::daemon {
+namespace {
+
+// Whoever waits is told again after this time.
+constexpr std::chrono::seconds kRemindEvery{30};
+// At whether the trainer's command has ended.
+constexpr std::chrono::milliseconds kTrainerLookEvery{100};
+
+// Of this user alone.
+Result<void> make_folder(const std::string& path) {
+  struct stat info {};
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return fail("trainer.socket: cannot make {}: {}", path, std::strerror(errno));
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
+    return fail("trainer.socket: {} is not a folder of this user", path);
+  return {};
+}
+
+Result<std::string> socket_path(const Config& config, const std::string& node) {
+  if (!config.trainer_socket.empty()) return config.trainer_socket;
+  if (!config.data_dir.empty()) return config.data_dir + "/trainer.sock";
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  const std::string folder = runtime && *runtime ? fmt::format("{}/starling", runtime)
+                                                 : fmt::format("/tmp/starling-{}", ::geteuid());
+  TRY_DO(make_folder(folder));
+  return fmt::format("{}/{}.sock", folder, node);
+}
+
+bool is_wide(const Config& config) {
+  return config.learner.model.precision == models::Precision::f64;
+}
+
+TrainerTerms terms_of(const Config& config, const std::string& node) {
+  const optim::Options& optim = config.learner.optim;
+  return {.welcome = {.node = node,
+                      .algorithm = std::string(optim.algorithm->name),
+                      .precision = is_wide(config) ? "f64" : "f32",
+                      .local_steps = std::max<std::size_t>(optim.local_steps, 1),
+                      .batch_size = optim.batch_size,
+                      .learning_rate = optim.learning_rate,
+                      .seed = optim.seed},
+          .algorithm = optim.algorithm,
+          .weighs_samples = config.learner.data.weight == models::Weight::samples};
+}
+
+}  // namespace
+
+void name_trainer(CommandLine& line) {
+  const auto command = line.value("trainer");
+  if (!command) return;
+  line.keys.emplace_back("trainer.command", *command);
+  line.keys.emplace_back("model.kind", "external");
+}
+
+Result<std::unique_ptr<ExternalRun>> ExternalRun::open(const Config& config,
+                                                       const std::string& node) {
+  TRY(const std::string path, socket_path(config, node));
+  TRY(auto port, TrainerPort::open(path, terms_of(config, node)));
+  return std::unique_ptr<ExternalRun>(new ExternalRun(std::move(port)));
+}
+
+ExternalRun::~ExternalRun() {
+  port_->set_listener(nullptr);
+}
+
+Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
+                                                           const std::string& node,
+                                                           std::function<void()> on_success) {
+  if (!config.trainer_command.empty())
+    process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node,
+                                                std::move(on_success));
+  TRY_DO(await_first(config.trainer_command));
+  const std::uint64_t stream = stable_hash(node);
+  const optim::Options& options = config.learner.optim;
+  const SavePlan saves{.every = config.trainer_save_every,
+                       .is_shared = config.trainer_shares_state};
+  if (is_wide(config))
+    return make_external_trainer<double>(options, *port_, *first_, saves, stream, now);
+  return make_external_trainer<float>(options, *port_, *first_, saves, stream, now);
+}
+
+Result<void> ExternalRun::await_first(const std::string& command) {
+  using std::chrono::steady_clock;
+  steady_clock::time_point told{};
+  while (!(first_ = port_->await(kTrainerLookEvery))) {
+    if (process_ && process_->has_succeeded())
+      return fail("trainer.command \"{}\" ended with exit code 0 and never attached", command);
+    if (steady_clock::now() < told + kRemindEvery) continue;
+    told = steady_clock::now();
+    log::info("waiting for a trainer to attach at {}", port_->path());
+  }
+  return {};
+}
+
+void ExternalRun::rest_without_trainer(Board& board) {
+  port_->set_listener([&board](bool is_here) { board.set_trainer_here(is_here); });
+}
+
+void ExternalRun::end(const std::vector<double>& parameters) {
+  port_->end("the run is over", [&](const Attached& trainer) {
+    if (parameters.size() != trainer.table.dimension()) return false;
+    write_vector<double>(trainer.table, parameters, trainer.segment.at(trainer.hello.values));
+    return true;
+  });
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,52 @@
+// ExternalRun: what a node has beside others where its model is that of a trainer of the user's
+// own: the socket, the process that the daemon starts, and rests while no trainer is there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/result.h"
+#include "daemon/attach/trainer_port.h"
+#include "daemon/attach/trainer_process.h"
+#include "daemon/process/board.h"
+#include "daemon/setup/config.h"
+#include "optim/trainer.h"
+
+namespace starling::daemon {
+
+// The keys that the option --trainer stands for.
+void name_trainer(CommandLine& line);
+
+class ExternalRun {
+ public:
+  // Listens for the trainer. The error names trainer.socket.
+  static Result<std::unique_ptr<ExternalRun>> open(const Config& config, const std::string& node);
+  ~ExternalRun();
+
+  // Starts trainer.command, if there is one; `on_success` is called in another thread when it has
+  // done its work. Waits for a trainer, and makes the node's of it. The error says that the command
+  // has ended well and none has attached.
+  Result<std::unique_ptr<optim::Trainer>> await(const Config& config, const std::string& node,
+                                                std::function<void()> on_success);
+  TrainerStatus status() const { return port_->status(); }
+  // From now on the node rests while no trainer is there. The board outlives the run.
+  void rest_without_trainer(Board& board);
+  // Nobody waits for the trainer any more.
+  void interrupt() { port_->interrupt(); }
+  // After interrupt(): gives the trainer the last parameters, in doubles; empty: there are none.
+  void end(const std::vector<double>& parameters);
+
+ private:
+  explicit ExternalRun(std::unique_ptr<TrainerPort> port) : port_(std::move(port)) {}
+
+  Result<void> await_first(const std::string& command);
+
+  std::unique_ptr<TrainerPort> port_;
+  std::shared_ptr<const Attached> first_;
+  std::unique_ptr<TrainerProcess> process_;  // after the port, for it ends before
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,175 @@
+#include "daemon/cli/ask/command_checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "daemon/cli/ask/node_access.h"
+#include "daemon/cli/help/help.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/rest/http_client.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kAnswerPatience{5};
+constexpr std::chrono::milliseconds kAskEvery{100};
+constexpr std::int64_t kWaitLimit_s = 600;
+
+const CommandOption kCheckpointOptions[] = {
+    {"fleet", "every node saves after one round", false},
+    {"wait", "until it is on the disk", false},
+    {"timeout", "seconds to wait at most", true},
+    {"api", "the node to ask", true},
+    {"token-file", "a bearer token in its first line", true},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false}};
+
+// What ends the command, and what is to be said of it.
+struct Ending {
+  int code = kExitDone;
+  std::string text;
+  json document = json::object();
+};
+
+Ending failure(int code, std::string text) {
+  return {code, std::move(text), {{"error", text}}};
+}
+
+struct SaveOrder {
+  NodeAccess access;
+  bool fleet = false, waits = false;
+  std::chrono::seconds timeout{kWaitLimit_s};
+};
+
+// A document of the node; where there is none, why.
+Result<json> look(const SaveOrder& order, std::string_view target) {
+  TRY(const HttpReply reply,
+      http_request(order.access.node, "GET", target, "", kAnswerPatience, order.access.token));
+  json document = json::parse(reply.body, nullptr, false);
+  if (reply.status != 200 || !document.is_object()) return fail("{}", refusal_of(reply));
+  return document;
+}
+
+// The node's own saving, or that of the fleet; null: it never began.
+Result<json> saving(const SaveOrder& order) {
+  TRY(const json document, look(order, order.fleet ? "/v1/fleet" : "/v1/status"));
+  return document.value("checkpoint", json());
+}
+
+std::uint64_t count_in(const json& object, const char* name) {
+  const bool has_it =
+      object.is_object() && object.contains(name) && object[name].is_number_unsigned();
+  return has_it ? object[name].get<std::uint64_t>() : 0;
+}
+
+// Nothing as long as it is under way.
+std::optional<Ending> ending_of_node(const json& before, const json& now) {
+  if (count_in(now, "generation") > count_in(before, "generation"))
+    return Ending{kExitDone,
+                  fmt::format("round {} is saved: generation {}, {} bytes, after {:.3g} s",
+                              count_in(now, "round"), count_in(now, "generation"),
+                              count_in(now, "bytes"), now.value("took_s", 0.0)),
+                  now};
+  const bool writes = now.value("writing", false);
+  if (now.contains("problem") && !writes && now != before)
+    return failure(kExitFailed, now["problem"].get<std::string>());
+  return std::nullopt;
+}
+
+std::optional<Ending> ending_of_fleet(const json& before, const json& now) {
+  const bool is_new = now.is_object() && count_in(now, "round") > count_in(before, "round");
+  if (!is_new || !now["missing"].empty()) return std::nullopt;
+  return Ending{kExitDone, fmt::format("every node has saved round {}", count_in(now, "round")),
+                now};
+}
+
+std::string missing_text(const json& now) {
+  if (!now.is_object() || !now.contains("missing")) return "nothing was saved";
+  std::string names;
+  for (const json& name : now["missing"])
+    names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  return names.empty() ? "nothing was saved" : "not saved by " + names;
+}
+
+Ending wait(const SaveOrder& order, const json& before) {
+  const auto end = steady_clock::now() + order.timeout;
+  json now;
+  while (steady_clock::now() < end) {
+    std::this_thread::sleep_for(kAskEvery);
+    auto seen = saving(order);
+    if (!seen) return failure(kExitUnreachable, seen.error().text);
+    now = *std::move(seen);
+    auto ending = order.fleet ? ending_of_fleet(before, now) : ending_of_node(before, now);
+    if (ending) return *std::move(ending);
+  }
+  return failure(kExitFailed,
+                 fmt::format("{} after {} s", missing_text(now), order.timeout.count()));
+}
+
+Ending carry_out(const SaveOrder& order) {
+  const std::string node = to_string(order.access.node);
+  const auto before = saving(order);
+  if (!before) return failure(kExitUnreachable, before.error().text);
+  const std::string body = order.fleet ? R"({"fleet":true})" : "";
+  const auto reply = http_request(order.access.node, "POST", "/v1/checkpoint", body,
+                                  kAnswerPatience, order.access.token);
+  if (!reply) return failure(kExitUnreachable, reply.error().text);
+  if (reply->status >= 300)
+    return failure(kExitFailed, fmt::format("http://{} refuses: {}", node, refusal_of(*reply)));
+  if (order.waits) return wait(order, *before);
+  const std::string whom =
+      order.fleet ? "all nodes to save after one round" : "to save after the round under way";
+  return {kExitDone, fmt::format("node at {} is told {}; --wait waits for it", node, whom)};
+}
+
+Result<SaveOrder> read_save_order(const CommandLine& line) {
+  SaveOrder order;
+  order.fleet = line.has("fleet");
+  order.waits = line.has("wait");
+  if (!line.positional.empty())
+    return fail("\"{}\": expected options only", line.positional.front());
+  if (!line.keys.empty())
+    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
+  if (const auto text = line.value("timeout")) {
+    const auto seconds = parse_integer(*text);
+    if (!seconds || *seconds < 1 || *seconds > 86'400)
+      return fail("--timeout {}: expected seconds from 1 to 86400", *text);
+    order.timeout = std::chrono::seconds(*seconds);
+  }
+  TRY(order.access, read_node_access(line));
+  return order;
+}
+
+}  // namespace
+
+int command_checkpoint(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kCheckpointOptions);
+  if (!line) return end_with(kExitWrongUsage, line.error().text);
+  if (line->has("help")) {
+    fmt::print("{}", help_for("checkpoint"));
+    return kExitDone;
+  }
+  const auto order = read_save_order(*line);
+  if (!order) return end_with(kExitWrongUsage, order.error().text);
+  const Ending ending = carry_out(*order);
+  if (line->has("json"))
+    fmt::print("{}\n", ending.document.dump());
+  else if (ending.code == kExitDone)
+    fmt::print("{}\n", printable(ending.text));
+  if (ending.code != kExitDone && !line->has("json"))
+    fmt::print(stderr, "starling checkpoint: {}\n", printable(ending.text));
+  return ending.code;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,254 @@
+#include "daemon/cli/ask/command_export.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/command_line.h"
+#include "daemon/cli/ask/export_text.h"
+#include "daemon/cli/ask/node_access.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/process/whole_file.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kNodePatience{5};
+
+const CommandOption kExportOptions[] = {
+    {"api", ""},    {"token-file", ""}, {"format", ""},       {"what", ""},
+    {"output", ""}, {"all", "", false}, {"help,h", "", false}};
+
+enum class ExportFormat { csv, jsonl, tensorboard };
+
+struct Export {
+  NodeAccess access;
+  ExportFormat format = ExportFormat::csv;
+  bool with_convergence = true, with_events = false;
+  bool of_all = false;
+  std::optional<std::string> output;
+};
+
+// ---- what is asked
+
+Result<ExportFormat> read_format(const std::string& text) {
+  if (text == "csv") return ExportFormat::csv;
+  if (text == "jsonl") return ExportFormat::jsonl;
+  if (text == "tensorboard") return ExportFormat::tensorboard;
+  return fail("--format {}: expected csv, jsonl or tensorboard", text);
+}
+
+Result<void> read_what(const std::string& text, Export& wanted) {
+  if (text != "convergence" && text != "events" && text != "all")
+    return fail("--what {}: expected convergence, events or all", text);
+  wanted.with_convergence = text != "events";
+  wanted.with_events = text != "convergence";
+  if (wanted.format == ExportFormat::csv && text == "all")
+    return fail("--what all: a csv file is one table; expected convergence or events, or jsonl");
+  if (wanted.format == ExportFormat::tensorboard && wanted.with_events)
+    return fail("--what {}: tensorboard draws numbers; expected convergence", text);
+  return {};
+}
+
+Result<Export> read_wanted(const CommandLine& line) {
+  if (!line.keys.empty())
+    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
+  if (!line.positional.empty())
+    return fail("\"{}\": expected options only", line.positional.front());
+  Export wanted;
+  wanted.of_all = line.has("all");
+  wanted.output = line.value("output");
+  TRY(wanted.access, read_node_access(line));
+  TRY(wanted.format, read_format(line.value("format").value_or("csv")));
+  TRY_DO(read_what(line.value("what").value_or("convergence"), wanted));
+  if (wanted.format == ExportFormat::tensorboard && !wanted.output)
+    return fail("--format tensorboard: expected a folder that gets the files: --output DIR");
+  return wanted;
+}
+
+// ---- nodes and what they answer
+
+struct Failure {
+  int code = kExitFailed;
+  std::string text;
+};
+template <class T>
+using Answered = tl::expected<T, Failure>;
+
+Answered<json> document_of(const NodeAccess& access, std::string_view target) {
+  const auto reply = http_request(access.node, "GET", target, "", kNodePatience, access.token);
+  if (!reply)
+    return tl::unexpected(
+        Failure{kExitUnreachable, reply.error().text + "; expected a running node there"});
+  const std::string url = "http://" + to_string(access.node);
+  if (reply->status >= 300)
+    return tl::unexpected(
+        Failure{kExitFailed, fmt::format("{} refuses: {}", url, refusal_of(*reply))});
+  json document = json::parse(reply->body, nullptr, false);
+  if (document.is_discarded())
+    return tl::unexpected(Failure{
+        kExitFailed,
+        fmt::format("{}{}: the answer is not JSON; expected a node of starling", url, target)});
+  return document;
+}
+
+double wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+Answered<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
+  TRY(const json status, document_of(access, "/v1/status"));
+  const double now = wall_clock();
+  json series, events;
+  if (wanted.with_convergence) {
+    TRY(series, document_of(access, "/v1/convergence"));
+  }
+  // They say when the training began.
+  if (wanted.with_events || wanted.format == ExportFormat::tensorboard) {
+    TRY(events, document_of(access, "/v1/events?follow=0"));
+  }
+  auto node = read_export(status, series, events, now);
+  if (!node)
+    return tl::unexpected(Failure{
+        kExitFailed, fmt::format("http://{}: {}", to_string(access.node), node.error().text)});
+  return *std::move(node);
+}
+
+Answered<std::vector<LivingMember>> members_beside(const NodeAccess& access,
+                                                   const std::string& own_name) {
+  TRY(const json document, document_of(access, "/v1/members"));
+  auto members = living_members(document);
+  if (!members)
+    return tl::unexpected(Failure{
+        kExitFailed, fmt::format("http://{}: {}", to_string(access.node), members.error().text)});
+  std::erase_if(*members, [&](const LivingMember& member) { return member.name == own_name; });
+  return *std::move(members);
+}
+
+struct Gathered {
+  std::vector<NodeExport> nodes;
+  int code = kExitDone;
+};
+
+int complain_of(const Failure& failure) {
+  return end_with(failure.code, "export: " + printable(failure.text));
+}
+
+Gathered gather(const Export& wanted) {
+  auto first = ask_node(wanted.access, wanted);
+  if (!first) return {.nodes = {}, .code = complain_of(first.error())};
+  Gathered gathered;
+  gathered.nodes.push_back(*std::move(first));
+  if (!wanted.of_all) return gathered;
+  const auto members = members_beside(wanted.access, gathered.nodes.front().name);
+  if (!members) gathered.code = complain_of(members.error());
+  for (const LivingMember& member : members.value_or(std::vector<LivingMember>())) {
+    if (!member.http) {
+      gathered.code = end_with(kExitUnreachable, "export: " + printable(without_http(member.name)));
+      continue;
+    }
+    auto node = ask_node({*member.http, wanted.access.token}, wanted);
+    if (node)
+      gathered.nodes.push_back(*std::move(node));
+    else
+      gathered.code = complain_of(node.error());
+  }
+  return gathered;
+}
+
+// ---- what is written
+
+Result<void> write_text(const std::string& text, const std::optional<std::string>& path) {
+  if (path) return replace_file(*path, text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fflush(stdout) != 0) return fail("standard output is closed");
+  return {};
+}
+
+// A name that came over the network as the name of a folder, and no other path.
+std::string folder_name(const std::string& name) {
+  std::string folder = name;
+  for (char& c : folder)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '_';
+  if (folder.empty() || folder.front() == '.') folder.insert(0, "_");
+  return folder.substr(0, NAME_MAX);
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return folder_name(name.data());
+}
+
+// TensorBoard draws all files of a folder as one run: an older export there would be drawn too.
+Result<void> is_new_run(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().filename().string().find("tfevents") != std::string::npos)
+      return fail("{} holds {} already; expected a new folder", folder.string(),
+                  entry.path().filename().string());
+  return {};
+}
+
+Result<void> write_run(const NodeExport& node, const std::filesystem::path& folder) {
+  TRY_DO(is_new_run(folder));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail("{}: {}", folder.string(), error.message());
+  const std::string file = fmt::format("events.out.tfevents.{}.{}",
+                                       static_cast<std::int64_t>(wall_clock()), host_name());
+  return replace_file((folder / file).string(), export_tensorboard(node));
+}
+
+Result<void> write_runs(std::span<const NodeExport> nodes, const std::string& output) {
+  std::set<std::string> taken;
+  for (const NodeExport& node : nodes) {
+    std::string folder = folder_name(node.name);
+    while (!taken.insert(folder).second) folder += "_";
+    TRY_DO(write_run(node, std::filesystem::path(output) / folder));
+  }
+  return {};
+}
+
+Result<void> write_export(const Export& wanted, std::span<const NodeExport> nodes) {
+  switch (wanted.format) {
+    case ExportFormat::tensorboard:
+      return write_runs(nodes, *wanted.output);
+    case ExportFormat::jsonl:
+      return write_text(export_jsonl(nodes), wanted.output);
+    case ExportFormat::csv:
+      break;
+  }
+  return write_text(wanted.with_events ? events_csv(nodes) : convergence_csv(nodes), wanted.output);
+}
+
+}  // namespace
+
+int command_export(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kExportOptions);
+  if (!line) return wrong_usage("export: " + line.error().text);
+  if (line->has("help")) return print_help("export");
+  const auto wanted = read_wanted(*line);
+  if (!wanted) return wrong_usage("export: " + wanted.error().text);
+  const Gathered gathered = gather(*wanted);
+  if (gathered.nodes.empty()) return gathered.code;
+  if (const auto written = write_export(*wanted, gathered.nodes); !written)
+    return end_with(kExitFailed, "export: --output: " + printable(written.error().text));
+  return gathered.code;
+}
+
+}  // namespace starling::daemon

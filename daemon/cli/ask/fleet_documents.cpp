@@ -1,0 +1,84 @@
+#include "daemon/cli/ask/fleet_documents.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/text.h"
+#include "daemon/cli/ask/document.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+void read_sentence(FleetView& view, const json& document, const json& status) {
+  view.summary = document.value("summary", "");
+  view.has_reasons = !part(part(status, "node"), "reasons").empty();
+  view.remaining_s = number(part(status, "run"), "remaining_s");
+}
+
+// The value of a key of /v1/config.
+std::optional<double> setting(const json& config, const char* key) {
+  const json& entry = part(config, key);
+  if (!entry.is_object() || !part(entry, "value").is_string()) return std::nullopt;
+  return parse_number(entry["value"].get_ref<const std::string&>());
+}
+
+template <class Read>
+Result<FleetView> understood(Read read) {
+  try {
+    return read();
+  } catch (const json::exception& error) {
+    return fail("the answer is not understood: {}", error.what());
+  }
+}
+
+}  // namespace
+
+Result<FleetView> view_of_fleet(const json& fleet, const json& members, const json& status) {
+  return understood([&] {
+    FleetView view;
+    read_sentence(view, fleet, status);
+    view.samples_per_s = number(part(fleet, "samples_per_s"), "total");
+    for (const json& member : part(members, "members"))
+      view.nodes.push_back({.name = member.value("name", ""),
+                            .state = member.value("state", ""),
+                            .round = member.value("round", std::uint64_t{0}),
+                            .loss = number(member, "loss")});
+    return view;
+  });
+}
+
+Result<FleetView> view_of_node(const json& status) {
+  return understood([&] {
+    FleetView view;
+    read_sentence(view, status, status);
+    const json& node = part(status, "node");
+    const json& run = part(status, "run");
+    const json& evaluation = part(run, "eval");
+    view.nodes.push_back({.name = node.value("name", ""),
+                          .state = node.value("state", ""),
+                          .round = run.value("round", std::uint64_t{0}),
+                          .loss = number(run, "loss"),
+                          .accuracy = number(evaluation, "accuracy"),
+                          .rmse = number(evaluation, "rmse"),
+                          .distance = number(part(status, "consensus"), "distance")});
+    return view;
+  });
+}
+
+std::optional<double> samples_of(const json& status) {
+  const json& samples = part(part(status, "run"), "samples");
+  return samples.is_number() ? std::optional(samples.get<double>()) : std::nullopt;
+}
+
+gossip::Goal goal_of(const json& config) {
+  gossip::Goal goal;
+  const double rounds = setting(config, "stop.rounds").value_or(0);
+  if (rounds > 0 && rounds < 1e18) goal.rounds = static_cast<std::uint64_t>(rounds);
+  goal.loss = setting(config, "stop.loss");
+  goal.accuracy = setting(config, "stop.accuracy");
+  return goal;
+}
+
+}  // namespace starling::daemon

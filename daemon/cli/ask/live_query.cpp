@@ -1,0 +1,53 @@
+#include "daemon/cli/ask/live_query.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "daemon/cli/ask/fleet_documents.h"
+#include "daemon/cli/ask/present.h"
+
+namespace starling::daemon {
+
+using nlohmann::json;
+
+Result<FleetView> LiveQuery::view(std::string_view command, const json& document) {
+  if (command == "status") return view_of_node(document);
+  return view_of_fleet(document, get_("/v1/members"), get_("/v1/status"));
+}
+
+// What the nodes say of rates and of the time that is left is better than what is seen here.
+void LiveQuery::measure(FleetView& view, double time_s, std::optional<double> samples) {
+  if (!goal_) goal_ = goal_of(get_("/v1/config"));
+  course_.add(time_s, view.nodes, samples);
+  view.rounds_per_s = course_.rounds_per_s();
+  if (!view.samples_per_s) view.samples_per_s = course_.samples_per_s();
+  const std::optional<double> told = view.remaining_s;
+  measure_goal(view, *goal_, 0);
+  if (told) view.remaining_s = told;
+}
+
+Result<Frame> LiveQuery::frame(std::string_view command, const json& document, double time_s,
+                               Size size, Style style) {
+  TRY_DO(expect_answer(command, document));
+  if (command != "status" && command != "fleet") {
+    TRY(const std::string text, present(command, document));
+    return draw_text(text, size, style);
+  }
+  TRY(FleetView seen, view(command, document));
+  const bool is_status = command == "status";
+  measure(seen, time_s, is_status ? samples_of(document) : std::nullopt);
+  Frame frame = draw(seen, size, style);
+  if (!is_status || frame.size() + 2 >= size.rows) return frame;
+  // The rest of the status below; its sentence stands above.
+  json rest = document;
+  rest.erase("summary");
+  TRY(const std::string text, present(command, rest));
+  frame.emplace_back();
+  const Size below{size.columns, size.rows - frame.size()};
+  std::ranges::move(draw_text(text, below, style), std::back_inserter(frame));
+  return frame;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,368 @@
+#include "daemon/cli/ask/present.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "daemon/cli/ask/document.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/cli/terminal/text_width.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kConvergenceRows = 20;
+constexpr std::size_t kSparklineWidth = 32;
+constexpr std::size_t kTitleWidth = 11;  // of a line of the status
+
+// ---- reading what may be missing
+
+std::string word(const json& object, const char* name) {
+  return printable(object.value(name, "-"));
+}
+
+using Format = std::string (*)(double);
+
+// "-" for what is missing.
+std::string cell(const json& object, const char* name, Format format) {
+  const auto value = number(object, name);
+  return value ? format(*value) : "-";
+}
+
+std::string count(double value) {
+  return fmt::format("{:.0f}", value);
+}
+
+// The parts that are there, with commas between, in lines that fit behind a title.
+class Phrase {
+ public:
+  void add(std::string_view before, const std::optional<double>& value, Format format,
+           std::string_view behind = "") {
+    if (value) add(fmt::format("{}{}{}", before, format(*value), behind));
+  }
+  void add(const std::string& words) {
+    if (!text_.empty()) text_ += ',';
+    column_ += words.size() + 2;
+    const bool fits = kTitleWidth + column_ <= display_width();
+    if (!text_.empty()) text_ += fits ? " " : "\n" + std::string(kTitleWidth, ' ');
+    if (!fits) column_ = words.size() + 2;
+    text_ += words;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::size_t column_ = 0;
+};
+
+// ---- status
+
+std::string line(std::string_view title, const std::string& content) {
+  return content.empty() ? "" : fmt::format("{:<{}}{}\n", title, kTitleWidth, content);
+}
+
+std::string node_lines(const json& node) {
+  std::string text =
+      fmt::format("{}  {}, up {}, starling {}\n", word(node, "name"), word(node, "state"),
+                  cell(node, "uptime_s", human_duration), word(node, "version"));
+  return text;
+}
+
+// "repeated 3 (normal: …)".
+std::string rejection(const json& status, const std::string& reason, double how_many) {
+  const json& about = part(part(status, "rejected_messages"), reason.c_str());
+  const std::string meaning = about.is_object() ? about.value("meaning", "") : "";
+  return fmt::format("{} {:.0f}{}", printable(reason), how_many,
+                     meaning.empty() ? "" : " (" + printable(meaning) + ")");
+}
+
+std::string run_lines(const json& run) {
+  Phrase progress, loss;
+  progress.add(word(run, "algorithm"));
+  progress.add(word(run, "schedule"));
+  progress.add("round ", number(run, "round"), count);
+  progress.add("", number(run, "samples"), count, " samples");
+  progress.add("learning rate ", number(run, "learning_rate"), human_number);
+  loss.add("", number(run, "loss"), human_number);
+  const json& evaluation = part(run, "eval");
+  loss.add("held-out ", number(evaluation, "loss"), human_number);
+  loss.add("root mean square error ", number(evaluation, "rmse"), human_number);
+  loss.add("to the optimum ", number(run, "distance_to_optimum"), human_number);
+  const json& shard = part(run, "shard");
+  Phrase data;
+  data.add("", number(shard, "samples"), count, " samples");
+  if (shard.contains("description")) data.add(word(shard, "description"));
+  return line("run", progress.text()) + line("data", data.text()) + line("loss", loss.text()) +
+         (evaluation.contains("accuracy")
+              ? line("accuracy",
+                     fmt::format("{} at round {}", cell(evaluation, "accuracy", human_fraction),
+                                 cell(evaluation, "round", count)))
+              : "");
+}
+
+std::string network_lines(const json& status) {
+  Phrase consensus, topology, members;
+  consensus.add("distance ", number(part(status, "consensus"), "distance"), human_number);
+  consensus.add("farthest neighbour ", number(part(status, "consensus"), "neighbor_distance"),
+                human_number);
+  consensus.add("mixing rate ", number(part(status, "consensus"), "mixing_rate"), human_number);
+  consensus.add("expected ", number(part(status, "consensus"), "expected_mixing_rate"),
+                human_number);
+  topology.add(word(part(status, "topology"), "kind"));
+  topology.add("degree ", number(part(status, "topology"), "degree"), count);
+  topology.add("spectral gap ", number(part(status, "topology"), "spectral_gap"), human_number);
+  topology.add("epoch ", number(part(status, "topology"), "epoch"), count);
+  for (const auto& [state, how_many] : part(status, "members").items())
+    if (how_many.get<double>() > 0 || state == "alive")
+      members.add(fmt::format("{:.0f} {}", how_many.get<double>(), printable(state)));
+  return line("consensus", consensus.text()) + line("topology", topology.text()) +
+         line("members", members.text());
+}
+
+std::string traffic_lines(const json& status) {
+  Phrase traffic, time, descriptors, rejected;
+  traffic.add("sent ", number(part(status, "traffic"), "sent_bytes"), human_bytes);
+  traffic.add("received ", number(part(status, "traffic"), "received_bytes"), human_bytes);
+  double whole = 0;
+  for (const json& share : part(status, "time")) whole += share.get<double>();
+  for (const auto& [name, title] :
+       {std::pair{"compute_s", "computing "}, {"wait_s", "waiting "}, {"mix_s", "mixing "}})
+    if (const auto share = number(part(status, "time"), name); share && whole > 0)
+      time.add(title, *share / whole, human_fraction);
+  const json& files = part(status, "descriptors");
+  descriptors.add("", number(files, "used"), count, " of " + cell(files, "allowed", count));
+  for (const auto& [reason, how_many] : part(status, "rejected").items())
+    rejected.add(rejection(status, reason, how_many.get<double>()));
+  return line("traffic", traffic.text()) + line("time", time.text()) +
+         line("files", descriptors.text()) + line("rejected", rejected.text());
+}
+
+std::string sentence_lines(const json& status) {
+  if (!status.contains("summary")) return {};
+  std::string text;
+  for (const std::string& words :
+       wrap_words(word(status, "summary"), display_width() - kTitleWidth))
+    text += line("", words);
+  return text;
+}
+
+std::string checkpoint_line(const json& checkpoint) {
+  Phrase saved;
+  saved.add("round ", number(checkpoint, "round"), count);
+  saved.add("generation ", number(checkpoint, "generation"), count);
+  saved.add("", number(checkpoint, "bytes"), human_bytes);
+  saved.add("", number(checkpoint, "age_s"), human_duration, " ago");
+  if (checkpoint.contains("problem")) saved.add(word(checkpoint, "problem"));
+  return line("checkpoint", saved.text());
+}
+
+std::string status_text(const json& status) {
+  return node_lines(part(status, "node")) + sentence_lines(status) +
+         run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status) +
+         checkpoint_line(part(status, "checkpoint"));
+}
+
+// ---- fleet
+
+// Who has not saved the round that all save.
+std::string saved_line(const json& checkpoint) {
+  if (!checkpoint.is_object() || checkpoint.empty()) return {};
+  Phrase saved;
+  saved.add("all save round ", number(checkpoint, "round"), count);
+  std::string missing;
+  for (const json& name : part(checkpoint, "missing"))
+    missing += (missing.empty() ? "" : " ") + printable(name.get<std::string>());
+  saved.add(missing.empty() ? "every node has" : "not yet " + missing);
+  return line("checkpoint", saved.text());
+}
+
+std::string fleet_text(const json& fleet) {
+  struct Row {
+    const char* name;
+    const char* title;
+    Format format;
+  };
+  static constexpr Row kRows[] = {{"loss", "loss", human_number},
+                                  {"accuracy", "accuracy", human_fraction},
+                                  {"round", "round", count},
+                                  {"samples_per_s", "samples/s", human_number},
+                                  {"bytes_per_s", "sent/s", human_bytes},
+                                  {"computing", "computing", human_fraction}};
+  Table table({"A NODE'S", ">MEAN", ">SMALLEST", ">LARGEST", "?>+-", "?>ALL"});
+  for (const Row& row : kRows) {
+    const json& spread = part(fleet, row.name);
+    if (!spread.is_object() || spread.empty()) continue;
+    // All three of one moment, where there is one.
+    const char* mean = spread.contains("mean_then") ? "mean_then" : "mean";
+    table.add({row.title, cell(spread, mean, row.format), cell(spread, "min", row.format),
+               cell(spread, "max", row.format), cell(spread, "error", row.format),
+               cell(spread, "total", row.format)});
+  }
+  Phrase consensus;
+  const json& distance = part(fleet, "consensus_distance");
+  if (distance.is_object()) {
+    consensus.add("distance ", number(distance, "value"), human_number);
+    consensus.add("+- ", number(distance, "error"), human_number);
+  }
+  const auto age = number(fleet, "age_s");
+  const auto sentence = wrap_words(word(fleet, "summary"), display_width());
+  return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
+         line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
+         (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
+              : "");
+}
+
+// ---- lists
+
+// ":7680" where the host is that of the control address.
+std::string http_cell(const json& member) {
+  const std::string control = word(member, "control"), http = word(member, "http");
+  const std::size_t colon = control.rfind(':');
+  if (colon == std::string::npos || !http.starts_with(control.substr(0, colon + 1))) return http;
+  return http.substr(colon);
+}
+
+// "node-2 84 %"
+std::string wait_cell(const json& member) {
+  return member.contains("waits_for")
+             ? word(member, "waits_for") + " " + cell(member, "waiting", human_fraction)
+             : "-";
+}
+
+std::string members_text(const json& document) {
+  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR"});
+  for (const json& member : part(document, "members")) {
+    // Of one that lives it is news what it does.
+    const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
+    table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
+               cell(member, "round", count), cell(member, "last_heard_s", human_duration),
+               word(member, "control"), http_cell(member), cell(member, "loss", human_number),
+               wait_cell(member)});
+  }
+  return table.text(display_width());
+}
+
+std::string neighbors_text(const json& document) {
+  Table table({"NAME", "STATE", ">BEHIND", ">RTT", ">DISTANCE", ">SENT", "?>RECEIVED", "?>REJECTED",
+               "?>PATIENCE", "?>WEIGHT", "?>ROUND"});
+  for (const json& edge : part(document, "neighbors")) {
+    double rejected = 0;
+    for (const json& how_many : part(edge, "rejected")) rejected += how_many.get<double>();
+    table.add({word(edge, "name"), word(edge, "state"), cell(edge, "staleness", count),
+               cell(edge, "rtt_s", human_duration), cell(edge, "distance", human_number),
+               cell(edge, "sent_bytes", human_bytes), cell(edge, "received_bytes", human_bytes),
+               rejected > 0 ? count(rejected) : "-", cell(edge, "patience_s", human_duration),
+               cell(edge, "weight", human_number), cell(edge, "round", count)});
+  }
+  return table.text(display_width());
+}
+
+std::string topology_text(const json& document) {
+  Phrase summary;
+  summary.add(fmt::format("{} nodes", part(document, "nodes").size()));
+  summary.add(fmt::format("{} {}edges", part(document, "edges").size(),
+                          document.value("directed", false) ? "directed " : ""));
+  if (document.contains("connected"))
+    summary.add(document["connected"].get<bool>() ? "connected" : "not connected");
+  summary.add("spectral gap ", number(document, "spectral_gap"), human_number);
+  Table table({"FROM", "TO", ">WEIGHT"});
+  for (const json& edge : part(document, "edges"))
+    table.add({word(edge, "from"), word(edge, "to"), cell(edge, "weight", human_number)});
+  return summary.text() + "\n" + table.text(display_width());
+}
+
+// "12:00:00" of "2026-07-01T12:00:00+0200", which is how lines of the log begin.
+std::string clock_of(const json& event) {
+  constexpr std::size_t kDateWidth = 11, kClockWidth = 8;
+  const std::string at = word(event, "at");
+  return at.size() < kDateWidth + kClockWidth ? at : at.substr(kDateWidth, kClockWidth);
+}
+
+std::string events_text(const json& document) {
+  std::string text;
+  for (const json& event : part(document, "events"))
+    text += fmt::format("{}  {}\n", clock_of(event), word(event, "text"));
+  return text;
+}
+
+// ---- convergence
+
+std::string plot(const json& series, const char* name) {
+  std::vector<double> values;
+  for (const json& point : series)
+    if (const auto value = number(point, name)) values.push_back(*value);
+  if (values.size() < 2) return {};
+  return fmt::format("{:<9} {}  {} to {}\n", name, sparkline(values, kSparklineWidth),
+                     human_number(values.front()), human_number(values.back()));
+}
+
+// Of the points from `begin` to before `end` the last that was evaluated, or else the last.
+const json& most_telling(const json& series, std::size_t begin, std::size_t end) {
+  for (std::size_t k = end; k-- > begin;)
+    if (series.at(k).contains("accuracy") || series.at(k).contains("rmse")) return series.at(k);
+  return series.at(end - 1);
+}
+
+std::string convergence_text(const json& document) {
+  const json& series = part(document, "series");
+  if (series.empty()) return "no round is done yet\n";
+  Table table({">ROUND", ">TRAINED", "?>LOSS", "?>ACCURACY", "?>RMSE", "?>DISTANCE", "?>TO OPTIMUM",
+               "?>SENT"});
+  const std::size_t size = series.size(), rows = std::min(kConvergenceRows, size);
+  for (std::size_t k = 1; k <= rows; ++k) {
+    // Evenly thinned, the last one always among them.
+    const json& point = k == rows ? series.at(size - 1)
+                                  : most_telling(series, (k - 1) * size / rows, k * size / rows);
+    table.add({cell(point, "round", count), cell(point, "time_s", human_duration),
+               cell(point, "loss", human_number), cell(point, "accuracy", human_fraction),
+               cell(point, "rmse", human_number), cell(point, "distance", human_number),
+               cell(point, "distance_to_optimum", human_number),
+               cell(point, "bytes", human_bytes)});
+  }
+  return table.text(display_width()) + plot(series, "loss") + plot(series, "accuracy") +
+         plot(series, "distance");
+}
+
+}  // namespace
+
+namespace {
+
+// What makes the answer one of a node, whatever its version.
+bool is_answer(std::string_view command, const json& document) {
+  static const std::map<std::string_view, const char*> kFields = {
+      {"status", "/node/name"},    {"fleet", "/summary"},  {"members", "/members"},
+      {"neighbors", "/neighbors"}, {"topology", "/edges"}, {"convergence", "/series"},
+      {"events", "/events"}};
+  const auto field = kFields.find(command);
+  return document.is_object() &&
+         (field == kFields.end() || document.contains(json::json_pointer(field->second)));
+}
+
+}  // namespace
+
+Result<void> expect_answer(std::string_view command, const json& document) {
+  if (is_answer(command, document)) return {};
+  return fail("the answer is none of a node of starling; expected its REST interface there");
+}
+
+Result<std::string> present(std::string_view command, const json& document) {
+  TRY_DO(expect_answer(command, document));
+  try {
+    if (command == "status") return status_text(document);
+    if (command == "fleet") return fleet_text(document);
+    if (command == "members") return members_text(document);
+    if (command == "neighbors") return neighbors_text(document);
+    if (command == "topology") return topology_text(document);
+    if (command == "convergence") return convergence_text(document);
+    if (command == "events") return events_text(document);
+    return fail("nothing to show for {}", command);
+  } catch (const json::exception& error) {
+    return fail("the answer is not understood: {}", printable(error.what()));
+  }
+}
+
+}  // namespace starling::daemon

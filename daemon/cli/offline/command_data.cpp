@@ -1,0 +1,181 @@
+#include "daemon/cli/offline/command_data.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/rest/status_json.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
+#include "models/data/csv_layout.h"
+#include "models/data/csv_profile.h"
+#include "models/data/gz_file.h"
+#include "models/data/load.h"
+#include "models/data/text.h"
+
+namespace starling::daemon {
+namespace {
+
+using models::ColumnKind;
+using models::ColumnProfile;
+using models::with_commas;
+using ordered = nlohmann::ordered_json;
+
+constexpr std::size_t kWordsShown = 3;
+
+const CommandOption kDataOptions[] = {
+    {"config,c", "configuration file", true},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+// All that is known of a table.
+struct Look {
+  models::DataOptions options;
+  models::TableProfile profile;
+  models::CsvDecision decision;
+  std::optional<models::Survey> survey;  // what a node would tell; none for a table that is refused
+};
+
+Result<Look> look(const CommandLine& line) {
+  if (line.positional.size() > 1)
+    return fail("expected one FILE, got {} arguments", line.positional.size());
+  CommandLine given = line;
+  given.keys.emplace_back("data.source", "csv");
+  if (!line.positional.empty()) given.keys.emplace_back("data.path", line.positional[0]);
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), given.keys));
+  Reader reader(settings);
+  Look look;
+  look.options = models::read_data_options(reader);
+  TRY_DO(reader.verdict());
+  TRY(const std::string text, models::read_text(look.options.path));
+  TRY(look.profile, models::profile_csv(look.options, look.options.path, text));
+  look.decision = models::decide_layout(look.profile, look.options);
+  if (!look.decision.refusals.empty()) return look;
+  TRY(const models::Data data, models::load(look.options));
+  std::vector<std::uint32_t> rows(data.train.rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
+  look.survey = models::make_survey(data.train, rows, look.options.hash_bits);
+  look.decision.notes = data.notes;
+  if (auto fits = models::check_size(*look.survey); !fits)
+    look.decision.refusals.push_back(fits.error().text);
+  return look;
+}
+
+// "feature", "target" or "left out"
+std::string role(const Look& look, const ColumnProfile& column) {
+  if (column.name == look.options.target)
+    return look.decision.layout.classifies ? "target, classes" : "target, amounts";
+  const auto& columns = look.decision.layout.columns;
+  const auto found = std::ranges::find(columns, column.name, &models::TableLayout::Column::name);
+  if (found == columns.end()) return "left out";
+  if (found->kind == ColumnKind::empty) return "empty";
+  return found->kind == ColumnKind::numbers ? "number" : "words";
+}
+
+// "18 to 80, mean 49.1", or "3 words: nurse, clerk, smith"
+std::string holds(const ColumnProfile& column) {
+  if (column.present() == 0) return "";
+  if (column.words.count == 0)
+    return fmt::format("{:.6g} to {:.6g}, mean {:.4g}", column.least, column.most,
+                       column.moments.mean);
+  std::vector<std::string> words(column.values.begin(), column.values.end());
+  std::ranges::sort(words);
+  const bool more = words.size() > kWordsShown;
+  const std::size_t count = words.size();
+  words.resize(std::min(count, kWordsShown));
+  for (std::string& word : words) word = printable(word.substr(0, 20));
+  return fmt::format("{}{} words: {}{}", count > 10'000 ? "over " : "", with_commas(count),
+                     fmt::join(words, ", "), more ? ", ..." : "");
+}
+
+// What leaves the node before training, a sentence each.
+std::vector<std::string> travels(const Look& look) {
+  std::vector<std::string> numbers, words, lines;
+  for (const models::ColumnSurvey& column : look.survey->columns) {
+    if (column.kind == ColumnKind::numbers) numbers.push_back(column.name);
+    if (column.kind == ColumnKind::words)
+      words.push_back(fmt::format("{} ({})", column.name, with_commas(column.words.size())));
+  }
+  lines.push_back("the names of all columns that are used");
+  if (!numbers.empty())
+    lines.push_back(fmt::format("count, mean and sum of squares of {}", fmt::join(numbers, ", ")));
+  if (!words.empty() && look.options.hash_bits == 0)
+    lines.push_back(
+        fmt::format("every different word of {}; data.words = hash:BITS keeps them here",
+                    fmt::join(words, ", ")));
+  if (!words.empty() && look.options.hash_bits > 0)
+    lines.push_back(fmt::format("no word: they become one of {} features by their hash",
+                                1U << look.options.hash_bits));
+  if (look.survey->classifies)
+    lines.push_back(
+        fmt::format("the names of the classes: {}", fmt::join(look.survey->classes, ", ")));
+  else
+    lines.push_back(fmt::format("count, mean and sum of squares of {}", look.survey->target));
+  return lines;
+}
+
+std::string text_of(const Look& look) {
+  std::string text = fmt::format("{}: {} rows, {} columns, separated by {}\n\n", look.profile.path,
+                                 with_commas(look.profile.rows), look.profile.columns.size(),
+                                 look.profile.separator == ','   ? "commas"
+                                 : look.profile.separator == ';' ? "semicolons"
+                                                                 : "tabs");
+  Table table({"column", "taken for", ">missing", "holds"});
+  for (const ColumnProfile& column : look.profile.columns)
+    table.add({printable(column.name), role(look, column), with_commas(column.missing.count),
+               holds(column)});
+  text += table.text();
+  const auto list = [&](std::string_view title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) text += fmt::format("\n{}\n", title);
+    for (const std::string& line : lines) text += fmt::format("- {}\n", printable(line));
+  };
+  list("What becomes of it:", look.decision.notes);
+  list("It cannot be trained on as it is:", look.decision.refusals);
+  if (look.survey) {
+    list(fmt::format("Before training every node learns of these rows ({} bytes):",
+                     with_commas(encode(*look.survey).size())),
+         travels(look));
+    text +=
+        "Then only parameters travel. They depend on the rows: who sees many of them may infer "
+        "something of a row.\n";
+  }
+  return text;
+}
+
+ordered json_of(const Look& look) {
+  ordered document = {{"path", look.profile.path},
+                      {"rows", look.profile.rows},
+                      {"separator", std::string(1, look.profile.separator)}};
+  for (const ColumnProfile& column : look.profile.columns)
+    document["columns"].push_back({{"name", column.name},
+                                   {"taken_for", role(look, column)},
+                                   {"missing", column.missing.count},
+                                   {"numbers", column.numbers.count},
+                                   {"words", column.words.count},
+                                   {"holds", holds(column)}});
+  document["notes"] = look.decision.notes;
+  document["refusals"] = look.decision.refusals;
+  if (look.survey) {
+    document["classes"] = look.survey->classes;
+    document["travels"] = travels(look);
+    document["travels_bytes"] = encode(*look.survey).size();
+  }
+  return document;
+}
+
+}  // namespace
+
+int command_data(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kDataOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("data");
+  const auto found = look(*line);
+  if (!found) return wrong_usage("data: " + found.error().text);
+  fmt::print("{}", line->has("json") ? to_text(json_of(*found)) + "\n" : text_of(*found));
+  return found->decision.refusals.empty() ? kExitDone : kExitWrongUsage;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,230 @@
+#include "daemon/cli/offline/command_plan.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/command_line.h"
+#include "base/settings.h"
+#include "base/text.h"
+#include "daemon/cli/help/help.h"
+#include "daemon/cli/offline/link_plan.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/rest/status_json.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/edge_list.h"
+#include "daemon/setup/setting_sources.h"
+#include "topology/build.h"
+#include "topology/plan.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
+
+constexpr double kStepSecondsLimit = 1e6;
+
+const std::array<CommandOption, 8> kPlanOptions = {{{"nodes,n", ""},
+                                                    {"config,c", ""},
+                                                    {"model-bytes", ""},
+                                                    {"bandwidth", ""},
+                                                    {"step-time", ""},
+                                                    {"json", "", false},
+                                                    {"dot", "", false},
+                                                    {"help,h", "", false}}};
+
+// ---- the question
+
+struct Question {
+  topology::Options topology;
+  std::vector<topology::Site> sites;
+  std::optional<std::int64_t> model_bytes;
+  std::optional<LinkOptions> link;  // without its neighbours
+};
+
+Result<topology::Options> read_topology(const CommandLine& line) {
+  // Of a whole configuration only the topology counts here.
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
+  Reader reader(settings);
+  topology::Options options = topology::read_options(reader);
+  TRY_DO(reader.verdict());
+  TRY_DO(load_edges(options));
+  return options;
+}
+
+Result<std::int64_t> whole_number(std::string_view option, std::string_view text,
+                                  std::int64_t limit) {
+  const auto value = parse_integer(text);
+  if (!value || *value < 1 || *value > limit)
+    return fail("{} {}: expected a whole number from 1 to {}", option, text, limit);
+  return *value;
+}
+
+Result<double> step_seconds(std::string_view text) {
+  const auto value = parse_number(text);
+  if (!value || !(*value > 0 && *value <= kStepSecondsLimit))
+    return fail("--step-time {}: expected seconds above 0, up to {}", text, kStepSecondsLimit);
+  return *value;
+}
+
+Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
+                                             std::optional<std::int64_t> model_bytes) {
+  const auto bandwidth = line.value("bandwidth"), step = line.value("step-time");
+  if (!bandwidth && !step) return std::nullopt;
+  if (!bandwidth || !step || !model_bytes)
+    return fail(
+        "--bandwidth, --step-time and --model-bytes: expected all three of them, or none "
+        "of the first two");
+  LinkOptions link{.model_bytes = static_cast<double>(*model_bytes)};
+  const auto bytes_per_s = parse_bandwidth(*bandwidth);
+  if (!bytes_per_s) return fail("--bandwidth {}", bytes_per_s.error().text);
+  link.bytes_per_s = *bytes_per_s;
+  TRY(link.step_s, step_seconds(*step));
+  return link;
+}
+
+Result<Question> read_question(const CommandLine& line) {
+  if (!line.positional.empty())
+    return fail("\"{}\": expected options only", line.positional.front());
+  if (line.has("json") && line.has("dot")) return fail("--json and --dot: expected one of them");
+  if (!line.has("nodes"))
+    return fail("the number of nodes is missing; expected -n with 1 to {}", kMembersLimit);
+  TRY(const std::int64_t n, whole_number("-n", *line.value("nodes"), kMembersLimit));
+  Question question;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::string name = fmt::format("node-{}", k);
+    question.sites.push_back({node_id(name), name});
+  }
+  if (const auto text = line.value("model-bytes")) {
+    TRY(question.model_bytes, whole_number("--model-bytes", *text, kModelBytesLimit));
+  }
+  TRY(question.link, read_link(line, question.model_bytes));
+  TRY(question.topology, read_topology(line));
+  TRY_DO(topology::validate(question.topology, question.sites));
+  return question;
+}
+
+// ---- the answer
+
+struct BytesPerRound {
+  double node = 0;  // what one node receives, on average, and sends
+  double total = 0;
+};
+
+BytesPerRound bytes_per_round(const topology::Plan& plan, std::int64_t model_bytes) {
+  const double node = plan.degree.mean * static_cast<double>(model_bytes);
+  return {.node = node, .total = node * plan.n};
+}
+
+std::vector<RoundTime> round_times(const topology::Plan& plan, LinkOptions link) {
+  link.neighbors = plan.degree.most;
+  return plan_rounds(link);
+}
+
+json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
+  json ways = json::array();
+  for (const RoundTime& round : rounds)
+    ways.push_back({{"way", round.way},
+                    {"local_steps", round.steps},
+                    {"round_s", round.round_s},
+                    {"computing", round.computing},
+                    {"steps_per_s", round.steps_per_s},
+                    {"gain", round.gain}});
+  return {{"bytes_per_s", link.bytes_per_s}, {"step_s", link.step_s}, {"ways", std::move(ways)}};
+}
+
+json to_json(const topology::Plan& plan, const Question& question) {
+  json object = {
+      {"kind", plan.kind},
+      {"nodes", plan.n},
+      {"edges", plan.edges},
+      {"directed", plan.directed},
+      {"connected", plan.connected},
+      {"degree",
+       {{"least", plan.degree.least}, {"most", plan.degree.most}, {"mean", plan.degree.mean}}},
+      {"mixing_rate", plan.lambda2},
+      {"spectral_gap", plan.spectral_gap}};
+  if (plan.diameter) object["diameter"] = *plan.diameter;
+  if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
+  if (const auto& model_bytes = question.model_bytes) {
+    const BytesPerRound bytes = bytes_per_round(plan, *model_bytes);
+    object["model_bytes"] = *model_bytes;
+    object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
+  }
+  if (question.link) object["link"] = to_json(round_times(plan, *question.link), *question.link);
+  return object;
+}
+
+std::string degree_text(const topology::DegreeRange& degree) {
+  if (degree.least == degree.most) return fmt::format("{}", degree.least);
+  return fmt::format("{} to {}, {:.3g} on average", degree.least, degree.most, degree.mean);
+}
+
+std::string cost_text(const topology::Plan& plan, const std::optional<std::int64_t>& model_bytes) {
+  if (!model_bytes)
+    return fmt::format("{:.3g} models a node (in bytes with --model-bytes)", plan.degree.mean);
+  const BytesPerRound bytes = bytes_per_round(plan, *model_bytes);
+  return fmt::format("{} a node, {} in all", human_bytes(bytes.node), human_bytes(bytes.total));
+}
+
+std::string to_lines(const std::vector<RoundTime>& rounds) {
+  std::string text = fmt::format("\n{:<20}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
+                                 "steps/s", "gain");
+  for (const RoundTime& round : rounds)
+    text += fmt::format("{:<20}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
+                        fmt::format("{:.4g} s", round.round_s), 100 * round.computing,
+                        round.steps_per_s, round.gain);
+  return text;
+}
+
+std::string to_lines(const topology::Plan& plan, const Question& question) {
+  const auto or_never = [](const auto& value, std::string_view unit) {
+    return value ? fmt::format("{}{}", *value, unit) : "never: not connected";
+  };
+  std::string text;
+  const auto line = [&text](std::string_view title, const std::string& content) {
+    text += fmt::format("{:<20}{}\n", title, content);
+  };
+  line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
+                               plan.directed ? "directed " : ""));
+  line("degree", degree_text(plan.degree));
+  line("diameter", or_never(plan.diameter, plan.diameter == 1 ? " hop" : " hops"));
+  line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
+  line("rounds to consensus",
+       or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
+  line("bytes per round", cost_text(plan, question.model_bytes));
+  if (question.link) text += to_lines(round_times(plan, *question.link));
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> plan_text(std::span<const std::string> arguments) {
+  TRY(const CommandLine line, parse_command_line(arguments, kPlanOptions));
+  if (line.has("help")) return help_for("plan");
+  TRY(const Question question, read_question(line));
+  TRY(const topology::Graph graph, topology::build(question.topology, question.sites));
+  if (line.has("dot")) return topology::dot(graph, question.sites);
+  const topology::Kind kind = topology::resolve(question.topology.kind, question.sites.size());
+  const topology::Plan plan = topology::plan(graph, std::string(topology::to_string(kind)));
+  if (line.has("json")) return to_text(to_json(plan, question)) + "\n";
+  return to_lines(plan, question);
+}
+
+int command_plan(std::span<const std::string> arguments) {
+  const auto text = plan_text(arguments);
+  if (!text) {
+    fmt::print(stderr, "starling plan: {}\n", text.error().text);
+    return 2;
+  }
+  fmt::print("{}", *text);
+  return 0;
+}
+
+}  // namespace starling::daemon

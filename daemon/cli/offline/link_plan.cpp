@@ -1,0 +1,85 @@
+#include "daemon/cli/offline/link_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/text.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr double kBytesPerSecondLeast = 1, kBytesPerSecondMost = 1e12;
+constexpr std::int64_t kSomeSteps = 8;
+constexpr double kComputingWanted = 0.9;
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr std::array<Unit, 8> kUnits = {{{"bit", 1.0 / 8},
+                                         {"kbit", 1e3 / 8},
+                                         {"mbit", 1e6 / 8},
+                                         {"gbit", 1e9 / 8},
+                                         {"B", 1},
+                                         {"kB", 1e3},
+                                         {"MB", 1e6},
+                                         {"GB", 1e9}}};
+
+std::optional<double> unit_bytes(std::string_view name) {
+  const auto unit = std::ranges::find(kUnits, name, &Unit::name);
+  if (unit == kUnits.end()) return std::nullopt;
+  return unit->bytes;
+}
+
+RoundTime round_time(std::string way, const LinkOptions& options, std::int64_t steps,
+                     double round_s) {
+  const double computing_s = static_cast<double>(steps) * options.step_s;
+  return {.way = std::move(way),
+          .round_s = round_s,
+          .computing = computing_s / round_s,
+          .steps_per_s = static_cast<double>(steps) / round_s,
+          .steps = steps};
+}
+
+}  // namespace
+
+Result<double> parse_bandwidth(std::string_view text) {
+  const std::size_t split = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = parse_number(text.substr(0, split));
+  const auto unit = unit_bytes(text.substr(split));
+  if (!number || !unit)
+    return fail(
+        "\"{}\": expected a number and bit, kbit, mbit, gbit, B, kB, MB or GB, as 100mbit or "
+        "12.5MB; a second is meant",
+        text);
+  const double bytes_per_s = *number * *unit;
+  if (!(bytes_per_s >= kBytesPerSecondLeast && bytes_per_s <= kBytesPerSecondMost))
+    return fail("\"{}\": expected 8bit to 1000GB", text);
+  return bytes_per_s;
+}
+
+std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
+  const double step = options.step_s;
+  const double vector_s = options.model_bytes / options.bytes_per_s;
+  const double exchange_s = options.neighbors * vector_s;
+  const double partner_s = options.neighbors > 0 ? vector_s : 0;
+  const auto with_steps = [&](std::int64_t steps) {
+    return round_time(fmt::format("local-steps = {}", steps), options, steps,
+                      static_cast<double>(steps) * step + exchange_s);
+  };
+  std::vector<RoundTime> rounds = {
+      round_time("dpsgd", options, 1, step + exchange_s),
+      round_time("dpsgd-pipelined", options, 1, std::max(step, exchange_s)),
+      round_time("adpsgd", options, 1, std::max(step, partner_s)), with_steps(kSomeSteps),
+      round_time(fmt::format("matching, local-steps = {}", kSomeSteps), options, kSomeSteps,
+                 static_cast<double>(kSomeSteps) * step + partner_s)};
+  const double needed = exchange_s / step * kComputingWanted / (1 - kComputingWanted);
+  if (needed > static_cast<double>(kSomeSteps) && needed < 1e12)
+    rounds.push_back(with_steps(static_cast<std::int64_t>(std::ceil(needed * (1 - 1e-12)))));
+  for (RoundTime& round : rounds) round.gain = round.steps_per_s / rounds.front().steps_per_s;
+  return rounds;
+}
+
+}  // namespace starling::daemon

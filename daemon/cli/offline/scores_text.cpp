@@ -1,0 +1,82 @@
+#include "daemon/cli/offline/scores_text.h"
+
+#include <fmt/format.h>
+
+#include "daemon/cli/terminal/table.h"
+#include "models/data/text.h"
+
+namespace starling::daemon {
+namespace {
+
+using models::with_commas;
+using ordered = nlohmann::ordered_json;
+
+constexpr std::size_t kConfusionShown = 12;  // classes; more do not fit a screen
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : "-";
+}
+
+ordered number_json(const std::optional<double>& value) {
+  return value ? ordered(*value) : ordered();
+}
+
+std::string confusion_text(const models::Scores& scores) {
+  std::vector<std::string> titles{"true \\ predicted"};
+  for (const auto& score : scores.classes)
+    titles.push_back(fmt::format(">{}", printable(score.name)));
+  Table table(std::move(titles));
+  for (std::size_t c = 0; c < scores.classes.size(); ++c) {
+    std::vector<std::string> cells{printable(scores.classes[c].name)};
+    for (const std::size_t count : scores.confusion[c]) cells.push_back(with_commas(count));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string scores_text(const models::Scores& scores) {
+  std::string text = fmt::format("rows      {}\n", with_commas(scores.rows));
+  if (scores.classes.empty()) {
+    text += fmt::format("rmse      {:.6g}\n", scores.rmse);
+    text += fmt::format("mae       {:.6g}\n", scores.mean_absolute_error);
+    return text + fmt::format("r2        {}\n", number(scores.r_squared));
+  }
+  text += fmt::format("accuracy  {:.4f}\n", scores.accuracy);
+  if (scores.area_under_curve) text += fmt::format("auc       {:.4f}\n", *scores.area_under_curve);
+  if (scores.unknown > 0)
+    text += fmt::format(
+        "unknown   {} rows of classes that the model does not know, such as \"{}\": wrong\n",
+        with_commas(scores.unknown), printable(scores.first_unknown));
+  Table table({"class", ">rows", ">precision", ">recall"});
+  for (const models::ClassScore& score : scores.classes)
+    table.add({printable(score.name), with_commas(score.rows), number(score.precision),
+               number(score.recall)});
+  text.append("\n").append(table.text());
+  if (scores.classes.size() <= kConfusionShown) text.append("\n").append(confusion_text(scores));
+  return text;
+}
+
+ordered scores_json(const models::Scores& scores) {
+  ordered document = {{"rows", scores.rows}};
+  if (scores.classes.empty()) {
+    document["rmse"] = scores.rmse;
+    document["mae"] = scores.mean_absolute_error;
+    document["r2"] = number_json(scores.r_squared);
+    return document;
+  }
+  document["accuracy"] = scores.accuracy;
+  document["auc"] = number_json(scores.area_under_curve);
+  document["unknown"] = scores.unknown;
+  if (scores.unknown > 0) document["first_unknown"] = scores.first_unknown;
+  for (const models::ClassScore& score : scores.classes)
+    document["classes"].push_back({{"class", score.name},
+                                   {"rows", score.rows},
+                                   {"precision", number_json(score.precision)},
+                                   {"recall", number_json(score.recall)}});
+  document["confusion"] = scores.confusion;
+  return document;
+}
+
+}  // namespace starling::daemon

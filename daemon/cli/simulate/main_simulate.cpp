@@ -1,0 +1,247 @@
+#include "daemon/cli/simulate/main_simulate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "daemon/cli/simulate/combinations.h"
+#include "daemon/cli/simulate/main_chaos.h"
+#include "daemon/cli/simulate/main_sweep.h"
+#include "daemon/cli/simulate/seed_range.h"
+#include "daemon/cli/terminal/display.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/progress_line.h"
+#include "daemon/process/log.h"
+#include "daemon/rest/summary_json.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
+#include "daemon/setup/table_recipe.h"
+#include "models/data/load.h"
+#include "sim/scenario.h"
+#include "sim/simulation.h"
+
+namespace starling::daemon {
+namespace {
+
+const CommandOption kOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"seed", "of all chance", true},
+    {"chaos", "play a scenario of faults drawn from the seed", false},
+    {"seeds", "A..B: one run for each", true},
+    {"every-combination", "of choices that go together, in pairs: a row each", false},
+    {"scenario", "play the faults of this file", true},
+    {"shrink", "cut a scenario that fails down to the faults that matter", false},
+    {"timeline", "print what happened", false},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+// Of a run that is given none. Larger: a first look takes longer; smaller: it shows less.
+constexpr const char* kDefaultRounds = "100";
+
+const Schema& simulation_schema() {
+  static const Schema kSchema = [] {
+    Schema schema = daemon::schema();
+    sim::describe(schema);
+    return schema;
+  }();
+  return kSchema;
+}
+
+struct Setup {
+  sim::Options options;
+  std::string algorithm_reason;
+  optim::OuterKind outer = optim::OuterKind::none;
+  std::string default_goal;  // that stands in for what the user did not say; empty: none
+  SeedRange seeds;
+  sim::SeededTrainers trainers;        // for the seed of a run
+  sim::TrainerFactory chaos_trainers;  // whose chance is that of node.seed under every fault
+};
+
+Result<std::int64_t> whole_number(const CommandLine& line, const std::string& name,
+                                  const std::string& initial, std::int64_t low, std::int64_t high) {
+  const std::string text = line.value(name).value_or(initial);
+  const auto value = parse_integer(text);
+  if (!value || *value < low || *value > high)
+    return fail("{} = \"{}\": expected a whole number from {} to {}", name, text, low, high);
+  return *value;
+}
+
+// A trainer of every node on the one data set, its part fixed where sites own their data. Their
+// chance has the seed that is asked for.
+Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t nodes) {
+  TRY(auto loaded, models::load(config.learner.data));
+  TRY_DO(validate_goal(config, loaded));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data, nodes](
+                        std::uint64_t seed, std::size_t index) {
+    models::LearnerOptions own = learner;
+    own.optim.seed = seed;
+    if (parts) own.data.shard = {models::ShardChoice::Kind::part, index, nodes};
+    return models::make_trainer(own, data, fmt::format("node-{}", index), [] { return Time{}; });
+  };
+  TRY_DO(make(config.learner.optim.seed, nodes - 1));
+  return [make](std::uint64_t seed) -> sim::TrainerFactory {
+    return [make, seed](std::size_t index) { return *make(seed, index); };
+  };
+}
+
+// Gives what was set; nothing where the user says how long.
+std::string set_default_goal(Settings& settings) {
+  if (names_goal(settings) || !settings.is_default("sim.seconds")) return {};
+  settings.set("stop.rounds", kDefaultRounds, "simulate");
+  return fmt::format("stop.rounds = {}", kDefaultRounds);
+}
+
+Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
+  TRY(const sim::SeededTrainers seeded, seeded_trainers(config, setup.options.nodes));
+  setup.chaos_trainers = seeded(config.learner.optim.seed);
+  setup.trainers = seeded;
+  if (!are_seeded) setup.trainers = [same = setup.chaos_trainers](std::uint64_t) { return same; };
+  return {};
+}
+
+Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
+  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, kMembersLimit));
+  const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
+  TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
+  std::vector<std::string> mistakes;
+  Settings settings =
+      gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  Setup setup;
+  setup.default_goal = set_default_goal(settings);
+  TRY(const Config config, read_config(settings, std::move(mistakes)));
+  Reader reader(settings);
+  setup.options = sim::read_options(reader);
+  TRY_DO(reader.verdict());
+  setup.options.nodes = static_cast<std::size_t>(nodes);
+  setup.options.seed = static_cast<std::uint64_t>(seed);
+  setup.options.base = config.node;
+  setup.algorithm_reason = config.algorithm_reason;
+  setup.outer = config.learner.optim.outer;
+  TRY(setup.seeds, read_seeds(line, setup.options.seed));
+  TRY_DO(validate_cluster(config, setup.options.nodes));
+  TRY_DO(add_trainers(setup, config, settings.is_default("node.seed")));
+  for (const std::string& doubt : doubts(config, simulation_schema())) log::warning("{}", doubt);
+  return setup;
+}
+
+// Of the keys that the command line leaves open.
+Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
+  std::vector<std::string> mistakes;
+  const Settings given =
+      gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
+  if (!mistakes.empty()) return fail("{}", mistakes.front());
+  std::vector<std::string_view> open(varied_keys().begin(), varied_keys().end());
+  std::erase_if(open, [&](std::string_view key) {
+    return std::ranges::find(line.keys, key, &SettingSources::Pair::first) != line.keys.end();
+  });
+  std::vector<Combination> legal = all_combinations(simulation_schema(), open);
+  std::erase_if(legal, [&](const Combination& one) { return !is_legal(one, given); });
+  if (legal.empty()) return fail("no choices that are left open go together with these keys");
+  return covering_pairs(legal);
+}
+
+// By partners an outer momentum goes on with what one pair did, and the next pair is another; and
+// admm, whose edges each have a state of their own, exchanges over one of them a round. The models
+// come together as many times slower (docs/simulator.md).
+void give_time(Setup& setup) {
+  constexpr int kSlowByPartners = 7;
+  const gossip::Options& node = setup.options.base;
+  const bool is_slow =
+      setup.outer != optim::OuterKind::none || node.needs.delivery == optim::Delivery::per_edge;
+  if (is_slow && node.schedule->is_matched) setup.options.phases.healed *= kSlowByPartners;
+}
+
+// A row for each combination, as it ends. Gives the exit code.
+int simulate_combinations(const CommandLine& line) {
+  for (const char* other : {"scenario", "shrink", "timeline", "json"})
+    if (line.has(other))
+      return wrong_usage(fmt::format("--every-combination prints a table: leave out --{}", other));
+  const auto combinations = combinations_of(line);
+  if (!combinations) return wrong_usage(combinations.error().text);
+  std::size_t failed = 0;
+  for (const Combination& combination : *combinations) {
+    CommandLine own = line;
+    own.keys.insert(own.keys.end(), combination.begin(), combination.end());
+    auto setup = make_setup(own, nullptr);
+    if (!setup) return wrong_usage(setup.error().text);
+    give_time(*setup);
+    const auto tally = tally_chaos(own, setup->options, setup->chaos_trainers);
+    if (!tally) return wrong_usage(tally.error().text);
+    failed += tally->failures > 0;
+    fmt::print("{:<56} {:>4} seeds {:>3} fail  {}\n", row_name(combination), tally->seeds,
+               tally->failures, tally->first_failure);
+    std::fflush(stdout);
+  }
+  fmt::print("{} combinations, {} fail\n", combinations->size(), failed);
+  return failed > 0 ? kExitFailed : kExitDone;
+}
+
+// What the user did not choose.
+void introduce(const Setup& setup) {
+  if (!setup.algorithm_reason.empty())
+    fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);
+  if (!setup.default_goal.empty()) fmt::print("No goal is given: {}\n", setup.default_goal);
+  std::fflush(stdout);
+}
+
+// "round 37 of 100, 1.25 s of virtual time, loss 0.331".
+std::string progress_text(const gossip::Goal& goal, Time now, const gossip::Progress& progress) {
+  std::string text = fmt::format("round {}", progress.round);
+  if (goal.rounds > 0) text += fmt::format(" of {}", goal.rounds);
+  text += fmt::format(", {:.3g} s of virtual time", seconds(now));
+  return std::isfinite(progress.loss) ? text + fmt::format(", loss {:.3g}", progress.loss) : text;
+}
+
+// Gives the exit code.
+int simulate_once(const Setup& setup, bool as_json) {
+  const auto started = std::chrono::steady_clock::now();
+  ProgressLine progress;
+  gossip::Summary summary = sim::simulate(
+      setup.options, setup.trainers(setup.options.seed),
+      [&](Time now, const gossip::Progress& news) {
+        progress.tell([&] { return progress_text(setup.options.base.goal, now, news); });
+      });
+  progress.clear();
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - started;
+  summary.wall_s = wall.count();
+  if (as_json)
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("{}", summary_text(summary));
+  if (!summary.violations.empty()) return kExitFailed;
+  const bool is_missed = setup.options.base.goal.is_set() && !summary.goal.reached;
+  return is_missed ? kExitGoalNotReached : kExitDone;
+}
+
+}  // namespace
+
+int command_simulate(std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, kOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("simulate");
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
+  if (line->has("every-combination")) return simulate_combinations(*line);
+  const auto scenario = read_scenario(*line);
+  if (!scenario) return wrong_usage(scenario.error().text);
+  const auto setup = make_setup(*line, scenario->get());
+  if (!setup) return wrong_usage(setup.error().text);
+  if (is_chaos(*line))
+    return simulate_chaos(*line, setup->options, setup->chaos_trainers, setup->seeds,
+                          scenario->get());
+  if (line->has("timeline") || line->has("shrink"))
+    return wrong_usage("--timeline and --shrink belong to --chaos or --scenario");
+  if (!line->has("json")) introduce(*setup);
+  if (!line->has("seeds")) return simulate_once(*setup, line->has("json"));
+  return simulate_seeds(*line, setup->options, setup->trainers, setup->seeds);
+}
+
+}  // namespace starling::daemon

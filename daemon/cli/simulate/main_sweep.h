@@ -1,0 +1,15 @@
+// The part of starling simulate that runs the same nodes under many seeds.
+#pragma once
+
+#include "base/command_line.h"
+#include "daemon/cli/simulate/seed_range.h"
+#include "sim/sweep.h"
+
+namespace starling::daemon {
+
+// Prints a row for each seed as soon as it is there, or one document; then the mean and the
+// deviation of each column. Gives the exit code of the program.
+int simulate_seeds(const CommandLine& line, const sim::Options& options,
+                   const sim::SeededTrainers& trainers, const SeedRange& seeds);
+
+}  // namespace starling::daemon

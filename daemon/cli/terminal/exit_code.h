@@ -1,0 +1,33 @@
+// How commands end: exit codes, errors of one line on standard error, help on standard output.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "daemon/cli/help/help.h"
+
+namespace starling::daemon {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;      // while running
+inline constexpr int kExitWrongUsage = 2;  // nothing was started
+inline constexpr int kExitGoalNotReached = 3;
+inline constexpr int kExitUnreachable = 4;  // the node that was asked
+
+inline int end_with(int code, std::string_view text) {
+  fmt::print(stderr, "starling: {}\n", text);
+  return code;
+}
+inline int wrong_usage(std::string_view text) {
+  return end_with(kExitWrongUsage, text);
+}
+
+// Of one command, or of the program for "".
+inline int print_help(std::string_view command) {
+  fmt::print("{}", help_for(command));
+  return kExitDone;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,471 @@
+#include "daemon/cli/up/command_up.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/command_line.h"
+#include "base/text.h"
+#include "daemon/attach/external_run.h"
+#include "daemon/cli/terminal/display.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/fleet_view.h"
+#include "daemon/cli/terminal/frame.h"
+#include "daemon/cli/terminal/screen.h"
+#include "daemon/cli/terminal/table.h"
+#include "daemon/cli/terminal/text_width.h"
+#include "daemon/cli/up/fleet.h"
+#include "daemon/cli/up/fleet_folder.h"
+#include "daemon/cli/up/trainer_words.h"
+#include "daemon/process/log.h"
+#include "daemon/process/notices.h"
+#include "daemon/process/stop_signals.h"
+#include "daemon/process/whole_file.h"
+#include "daemon/rest/summary_json.h"
+#include "daemon/setup/config.h"
+#include "daemon/setup/setting_sources.h"
+#include "daemon/setup/sites.h"
+#include "daemon/setup/table_recipe.h"
+#include "topology/build.h"
+
+namespace starling::daemon {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr double kStartWithoutWord_s = 5;
+
+constexpr char kDefaultHttp[] = "127.0.0.1:7680";  // that `starling status` asks
+
+constexpr char kModelPath[] = "starling-model.safetensors";
+
+volatile std::sig_atomic_t interrupted = 0;
+// Before, there is nothing to bring to an end.
+volatile std::sig_atomic_t is_started = 0;
+
+void on_stop(int) {
+  if (!is_started) ::_exit(kExitDone);
+  interrupted = 1;
+}
+
+const CommandOption kUpOptions[] = {
+    {"nodes,n", "number of nodes", true},
+    {"config,c", "configuration file", true},
+    {"output", "file that gets the model", true},
+    {"from", "file of a model to start from", true},
+    {"resume", "node.data-dir of an earlier starling up to go on from", true},
+    {"trainer", "command that trains a model of your own, started beside each node", true},
+    {"keep", "keep running after the goal", false},
+    {"json", "print one JSON document", false},
+    {"help,h", "", false},
+};
+
+struct Plan {
+  Config config;
+  FleetOptions fleet;
+  Sites sites;
+  std::string recipe;  // that stands in for what the user did not say; empty: none
+};
+
+// A target makes a table, and files of their own are not shared out.
+void settle_data(Settings& settings) {
+  if (!settings.text("data.target").empty() && settings.is_default("data.source"))
+    settings.set("data.source", "csv", "data.target");
+  if (settings.text("data.path").find("{i}") != std::string::npos &&
+      settings.is_default("data.shard"))
+    settings.set("data.shard", "all", "data.path");
+}
+
+// What the nodes learn from, and that they can.
+Result<Sites> check_learning(const Config& config, std::size_t nodes) {
+  if (config.learner.model.kind == models::ModelKind::external)
+    return Sites{.description = "what a trainer beside each trains", .notes = {}, .first = nullptr};
+  TRY(Sites sites, look_at_sites(config.learner.data, nodes));
+  TRY_DO(validate_goal(config, *sites.first));
+  TRY_DO(models::make_trainer(config.learner, sites.first, "node-0", [] { return Time{}; }));
+  return sites;
+}
+
+// Each node's own files, where they are numbered.
+void name_sites(const models::DataOptions& data, const Settings& settings, FleetOptions& fleet) {
+  for (std::size_t index = 0; has_sites(data) && index < fleet.nodes; ++index) {
+    const models::DataOptions own = site_options(data, index);
+    fleet.site_arguments.push_back({"--data.path=" + own.path, "--data.test-path=" + own.test_path,
+                                    "--data.shard=" + settings.text("data.shard")});
+  }
+}
+
+// On loopback, by the address of it that listen.control names.
+void place(const Settings& settings, const Config& config, FleetOptions& fleet) {
+  fleet.first_http = config.listen_http;
+  if (!is_loopback(config.listen_control)) return;
+  fleet.host = config.listen_control.host;
+  if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
+}
+
+// Everything that can be wrong is found here, before anything is started.
+Result<Plan> make_plan(const CommandLine& line) {
+  Plan plan;
+  const auto nodes = parse_integer(line.value("nodes").value_or("8"));
+  if (!nodes || *nodes < 1 || *nodes > 1024)
+    return fail("-n {}: expected a whole number from 1 to 1024", *line.value("nodes"));
+  std::vector<std::string> mistakes;
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  settle_data(settings);
+  const bool is_near = settings.is_default("cluster.preset");
+  if (is_near) settings.set("cluster.preset", "local", "starling up");
+  const auto recipe = table_recipe(settings);
+  for (const auto& [key, value] : recipe) settings.set(key, value, "recipe for tables");
+  TRY(plan.config, read_config(settings, std::move(mistakes)));
+  plan.fleet.nodes = static_cast<std::size_t>(*nodes);
+  TRY_DO(validate_cluster(plan.config, plan.fleet.nodes));
+  TRY(plan.sites, check_learning(plan.config, plan.fleet.nodes));
+  plan.fleet.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (const auto file = line.value("config")) plan.fleet.arguments = {"-c", *file};
+  for (const auto& [key, value] : line.keys)
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : recipe) {
+    plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
+    plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
+  }
+  if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
+  if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
+  name_sites(plan.config.learner.data, settings, plan.fleet);
+  place(settings, plan.config, plan.fleet);
+  plan.fleet.is_interrupted = [] { return interrupted != 0; };
+  plan.fleet.data_dir = plan.config.data_dir;
+  plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
+  plan.fleet.parts = deals_fixed_parts(plan.config);
+  for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
+  if (plan.fleet.data_dir.empty()) return plan;
+  TRY_DO(keep_fleet(plan.fleet.data_dir, plan.fleet.nodes, settings));
+  return plan;
+}
+
+// A line; on a terminal in several where it does not fit.
+template <class... Values>
+void say(fmt::format_string<Values...> format, Values&&... values) {
+  const std::string text = fmt::format(format, std::forward<Values>(values)...);
+  const bool is_read = ::isatty(STDOUT_FILENO) == 1;
+  for (const std::string& line : split(text, '\n'))
+    for (const std::string& part :
+         is_read ? wrap_words(line, display_width()) : std::vector<std::string>{line})
+      fmt::print("{}\n", part);
+}
+
+double seconds_since(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+struct Verdict {
+  bool has_goal = false;
+  bool reached = false;
+  std::string text;
+};
+
+bool is_finished(const Fleet::Node& node) {
+  return node.status.is_object() && node.status["node"]["state"] == "finished";
+}
+
+bool all_ended(Fleet& fleet) {
+  return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
+    return is_finished(node) || !node.process.running();
+  });
+}
+
+// Which nodes did not train as they should have, and why the first of them did not; empty: none.
+std::string shortfall(Fleet& fleet) {
+  std::size_t short_ones = 0;
+  std::string first;
+  for (Fleet::Node& node : fleet.nodes()) {
+    std::string reason;
+    if (node.status.is_object()) reason = node.status["run"].value("problem", "");
+    if (!is_finished(node) && !node.process.running()) reason = "ended before";
+    if (reason.empty()) continue;
+    if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
+  }
+  if (short_ones == 0) return {};
+  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
+                     fleet.nodes().size(), first);
+}
+
+bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
+  return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f} %", 100 * fraction);
+}
+
+bool has_loss_at_most(Fleet::Node& node, double loss) {
+  return node.status.is_object() && node.status["run"].contains("eval") &&
+         node.status["run"]["eval"].value("loss", 1e300) <= loss;
+}
+
+// What every node has reached of the goal's loss and accuracy; empty: nothing.
+std::string reached(Fleet& fleet, const gossip::Goal& goal) {
+  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
+        return has_loss_at_most(node, *goal.loss);
+      }))
+    return fmt::format("every node has a loss of at most {}", *goal.loss);
+  if (goal.accuracy && all_at_least(fleet.node_summaries(), *goal.accuracy))
+    return fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
+  return {};
+}
+
+Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
+  Verdict verdict;
+  verdict.has_goal = goal.is_set();
+  verdict.text = reached(fleet, goal);
+  verdict.reached = !verdict.text.empty();
+  if (verdict.reached) return verdict;
+  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
+  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
+  const std::string lacking = shortfall(fleet);
+  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
+  if (!lacking.empty())
+    verdict.text = lacking;
+  else if (rounds_are_over)
+    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
+  else
+    verdict.text = fmt::format("{} s are over", goal.seconds);
+  return verdict;
+}
+
+std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
+  std::uint64_t round = UINT64_MAX;
+  for (const gossip::NodeSummary& node : nodes) round = std::min(round, node.round);
+  return round;
+}
+
+// What nobody has measured yet is left out.
+std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
+                          std::size_t running) {
+  std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
+  if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
+    line += fmt::format("  loss {:.4f}", *loss);
+  if (const auto accuracy = gossip::mean(nodes, &gossip::NodeSummary::accuracy))
+    line += fmt::format("  accuracy {}", percent(*accuracy));
+  if (const auto rmse = gossip::mean(nodes, &gossip::NodeSummary::rmse))
+    line += fmt::format("  rmse {:.4g}", *rmse);
+  if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
+  return line;
+}
+
+// What a node warns of; of one that has no status after a while, what its log says last.
+std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
+  if (node.status.is_object()) {
+    auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
+    const auto trainer = node.status.find("trainer");
+    if (trainer == node.status.end() || trainer->value("state", "") != "lost") return warnings;
+    for (const std::string& line : trainer_words(node.process.log_path()))
+      warnings.push_back("its trainer said: " + line);
+    return warnings;
+  }
+  if (time_s < kStartWithoutWord_s) return {};
+  std::string line = last_line(node.process.log_path());
+  if (line.empty()) return {};
+  return {"has not started yet; its log: " + line};
+}
+
+// Each once, whichever of the nodes says it.
+void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, double time_s, bool quiet) {
+  const Time now(steady_clock::now().time_since_epoch());
+  for (const Fleet::Node& node : fleet.nodes()) {
+    const auto warnings = warnings_of(node, time_s);
+    for (const std::string& text : notices.take_new(now, warnings)) {
+      if (!quiet) screen.clear();
+      fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
+      std::fflush(stdout);
+    }
+  }
+}
+
+// What is seen of a fleet on a terminal: a frame over the one before. Elsewhere: a line now and
+// then, and the sentence of the fleet when it says something else than before.
+class Progress {
+ public:
+  explicit Progress(const gossip::Goal& goal) : goal_(&goal) {}
+
+  Screen& screen() { return screen_; }
+
+  void show(Fleet& fleet, double time_s, double training_s) {
+    if (screen_.is_live())
+      screen_.draw(draw(view(fleet, time_s, training_s), screen_.size(), screen_.style()));
+    else if (time_s - last_line_s_ >= kLineEvery_s)
+      print(fleet, time_s);
+  }
+
+ private:
+  // Shorter: more to read in a log.
+  static constexpr double kLineEvery_s = 2;
+
+  FleetView view(Fleet& fleet, double time_s, double training_s) {
+    const Fleet::Sentence sentence = fleet.sentence();
+    FleetView view{.summary = sentence.text, .has_reasons = sentence.has_reasons};
+    view.nodes = fleet.node_views();
+    course_.add(time_s, view.nodes, fleet.samples());
+    view.rounds_per_s = course_.rounds_per_s();
+    view.samples_per_s = course_.samples_per_s();
+    measure_goal(view, *goal_, training_s);
+    return view;
+  }
+
+  void print(Fleet& fleet, double time_s) {
+    last_line_s_ = time_s;
+    fmt::print("{}\n", progress_line(fleet.node_summaries(), time_s, fleet.running()));
+    const Fleet::Sentence sentence = fleet.sentence();
+    // The loss, and what stands behind it, are in the lines. Without a loss nobody trains yet.
+    const std::size_t loss = sentence.text.find(", loss ");
+    const std::vector<std::string> told{sentence.text.substr(0, loss)};
+    const Time now(steady_clock::now().time_since_epoch());
+    if (loss != std::string::npos && !told_.take_new(now, told).empty())
+      fmt::print("{}\n", printable(sentence.text));
+    std::fflush(stdout);
+  }
+
+  const gossip::Goal* goal_;
+  Screen screen_{STDOUT_FILENO};
+  Course course_;
+  Notices told_;
+  double last_line_s_ = -1e9;
+};
+
+// Watches until the goal is reached, or nothing is left to wait for. What was drawn last stays.
+Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
+  const gossip::Goal& goal = config.node.goal;
+  Progress progress(goal);
+  Notices notices;
+  // Said before the nodes were started.
+  notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
+  const auto started = steady_clock::now();
+  std::optional<steady_clock::time_point> training_since;
+  while (true) {
+    fleet.refresh();
+    pass_on_warnings(fleet, notices, progress.screen(), seconds_since(started), quiet);
+    if (!training_since && least_round(fleet.node_summaries()) > 0)
+      training_since = steady_clock::now();
+    const double training_s = training_since ? seconds_since(*training_since) : 0;
+    if (!quiet) progress.show(fleet, seconds_since(started), training_s);
+    Verdict verdict = judge(fleet, goal, training_s);
+    if (interrupted) verdict.text = "interrupted";
+    if (fleet.running() == 0) verdict.text = "no node runs any more";
+    if (!verdict.text.empty()) return verdict;
+    std::this_thread::sleep_for(kLookEvery);
+  }
+}
+
+// A command for a second terminal.
+std::string how_to_ask(Fleet& fleet) {
+  const std::string http = to_string(fleet.nodes()[0].http);
+  return "starling status" + (http == kDefaultHttp ? "" : " --api http://" + http);
+}
+
+void keep_until_interrupted(Fleet& fleet) {
+  fmt::print("Still running; Ctrl-C stops. Ask a node: {}\n", how_to_ask(fleet));
+  std::fflush(stdout);
+  while (!interrupted) std::this_thread::sleep_for(kLookEvery);
+}
+
+std::string kind_of(const Config& config, std::size_t nodes) {
+  return std::string(topology::to_string(topology::resolve(config.node.topology.kind, nodes)));
+}
+
+// The curves are means over the nodes that gave theirs.
+void tell_missing_curves(Fleet& fleet) {
+  for (Fleet::Node& node : fleet.nodes())
+    if (node.is_silent && node.process.running())
+      log::warning("{} does not answer: the curves at the end are without it", node.name);
+}
+
+int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, double wall_s,
+           bool as_json) {
+  gossip::Summary summary;
+  summary.nodes = fleet.node_summaries();
+  summary.series = fleet.series();
+  if (!interrupted) tell_missing_curves(fleet);
+  summary.goal = {verdict.reached, verdict.text, least_round(summary.nodes), goal};
+  summary.members = fleet.members();
+  summary.wall_s = wall_s;
+  if (as_json)
+    fmt::print("{}\n", summary_json(summary).dump(2));
+  else
+    fmt::print("\n{}", summary_text(summary));
+  const std::string sentence = as_json ? "" : fleet.sentence().text;
+  if (!sentence.empty()) say("The fleet at the end: {}.", printable(sentence));
+  if (fleet.running() == 0) return kExitFailed;
+  return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
+}
+
+// Gives the exit code, `code` unless the model is lost.
+int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet, int code) {
+  if (fleet.model().empty()) return code;
+  if (const auto written = replace_file(path, fleet.model()); !written)
+    return end_with(kExitFailed, "--output: " + written.error().text);
+  const std::string use =
+      predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
+  if (!quiet) say("Model in {}{}", path, use);
+  return code;
+}
+
+// What is about to be trained, and how.
+void introduce(const Plan& plan) {
+  const std::size_t n = plan.fleet.nodes;
+  say("{} node{} ({}) learn{} {}", n, n == 1 ? "" : "s", kind_of(plan.config, n), n == 1 ? "s" : "",
+      plan.sites.description);
+  for (const std::string& note : plan.sites.notes) say("- {}", printable(note));
+  if (const std::string& reason = plan.config.algorithm_reason; !reason.empty())
+    say("Algorithm {}: {}", plan.config.node.algorithm, reason);
+  if (!plan.recipe.empty()) say("No goal is given: {}", plan.recipe);
+  std::fflush(stdout);
+}
+
+// Starts the nodes, watches them and ends them. Gives the exit code.
+int run_fleet(const CommandLine& line, const Plan& plan) {
+  const bool as_json = line.has("json");
+  const auto started = steady_clock::now();
+  auto fleet = Fleet::start(plan.fleet);
+  if (!fleet) return end_with(kExitFailed, fleet.error().text);
+  if (!as_json && !interrupted)
+    say("Watch any of them: {}\nCtrl-C stops.", how_to_ask(*fleet)), fmt::print("\n");
+  std::fflush(stdout);
+  const Verdict verdict = watch(*fleet, plan.config, as_json);
+  const int code = report(*fleet, plan.config.node.goal, verdict, seconds_since(started), as_json);
+  if (line.has("keep") && !interrupted)
+    keep_until_interrupted(*fleet);
+  else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
+    say("The nodes end; with --keep they stay for a look from a second terminal.");
+  fmt::print(stderr, "{}", fleet->stop());
+  const bool predicts = plan.config.learner.data.source == models::Source::csv;
+  return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
+}
+
+}  // namespace
+
+int command_up(std::span<const std::string> arguments) {
+  handle_stop_signals(on_stop);
+  auto line = parse_command_line(arguments, kUpOptions);
+  if (!line) return wrong_usage(line.error().text);
+  if (line->has("help")) return print_help("up");
+  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
+  name_trainer(*line);
+  if (const auto folder = line->value("resume"))
+    if (const auto recalled = recall_fleet(*folder, *line); !recalled)
+      return wrong_usage(recalled.error().text);
+  if (!line->positional.empty())
+    return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
+  const auto plan = make_plan(*line);
+  if (!plan) return wrong_usage(plan.error().text);
+  if (!line->has("json")) introduce(*plan);
+  is_started = 1;
+  std::signal(SIGPIPE, [](int) { interrupted = 1; });
+  return run_fleet(*line, *plan);
+}
+
+}  // namespace starling::daemon

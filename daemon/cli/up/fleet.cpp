@@ -1,0 +1,370 @@
+#include "daemon/cli/up/fleet.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "daemon/rest/http_client.h"
+#include "models/data/gz_file.h"
+
+namespace starling::daemon {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr double kNotYet = std::numeric_limits<double>::quiet_NaN();  // as a node reports it
+constexpr milliseconds kStartPatience{60'000};                        // loading data included
+// A node settles its edges for three seconds at most; with a request that is under way, all is over
+// after five.
+constexpr milliseconds kStopPatience{3'800};
+constexpr milliseconds kTrainersPatience{8'000};  // more, for trainers to end by themselves
+
+// What `up` decides for a node over what the user said.
+std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
+                                        const std::string& seed, const Endpoint& http,
+                                        const std::string& model_path, const std::string& folder) {
+  std::vector<std::string> arguments{options.program, "run"};
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  if (index < options.site_arguments.size())
+    std::ranges::copy(options.site_arguments[index], std::back_inserter(arguments));
+  const auto set = [&arguments](std::string_view key, std::string_view value) {
+    arguments.push_back(fmt::format("--{}={}", key, value));
+  };
+  set("node.name", fmt::format("node-{}", index));
+  set("listen.control", to_string(Endpoint{options.host, 0}));
+  set("listen.bulk", to_string(Endpoint{options.host, 0}));
+  set("listen.advertise", "");
+  set("listen.http", to_string(http));
+  set("cluster.expect", std::to_string(options.nodes));
+  set("stop.stay", "true");
+  // Goals are judged over all nodes together.
+  set("stop.accuracy", "");
+  set("stop.loss", "");
+  set("stop.seconds", "0");
+  if (!options.data_dir.empty())
+    set("node.data-dir", fmt::format("{}/node-{}", options.data_dir, index));
+  if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
+  if (!seed.empty()) set("cluster.join", seed);
+  if (!model_path.empty()) arguments.push_back("--output=" + model_path);
+  // Nodes of another fleet have the same names.
+  if (options.has_trainers && !folder.empty())
+    set("trainer.socket", fmt::format("{}/node-{}.sock", folder, index));
+  arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));
+  return arguments;
+}
+
+std::string model_path(const std::string& folder, const std::string& name) {
+  return folder.empty() ? "" : fmt::format("{}/{}.safetensors", folder, name);
+}
+
+// Empty when it cannot be made.
+std::string make_log_folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "starling-up-XXXXXX").string();
+  return ::mkdtemp(pattern.data()) ? pattern : std::string();
+}
+
+std::optional<double> number_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+gossip::Progress read_point(const json& point) {
+  gossip::Progress progress;
+  progress.round = point.value("round", std::uint64_t{0});
+  progress.time_s = point.value("time_s", 0.0);
+  progress.loss = number_at(point, "loss").value_or(kNotYet);
+  progress.accuracy = number_at(point, "accuracy");
+  progress.rmse = number_at(point, "rmse");
+  progress.distance = number_at(point, "distance");
+  progress.distance_to_optimum = number_at(point, "distance_to_optimum");
+  progress.bytes = point.value("bytes", std::uint64_t{0});
+  return progress;
+}
+
+// How long to wait for the answers to a request that goes to one node after another.
+struct Limits {
+  milliseconds together;
+  milliseconds each;
+  milliseconds silent;  // for a node that did not answer the last time
+};
+// Often, and what one does not answer it answers the next time.
+constexpr Limits kStatusLimits{milliseconds(1'000), milliseconds(1'000), milliseconds(100)};
+// Once, at the end: without the curve of one node the means are others.
+constexpr Limits kCurveLimits{milliseconds(20'000), milliseconds(5'000), milliseconds(1'000)};
+
+// Nodes that are stopped do not hold up those that follow.
+class Patience {
+ public:
+  explicit Patience(const Limits& limits)
+      : limits_(limits), until_(steady_clock::now() + limits.together) {}
+
+  milliseconds for_node(const Fleet::Node& node) const {
+    const auto left = std::chrono::duration_cast<milliseconds>(until_ - steady_clock::now());
+    return std::max(kLeast, std::min(left, node.is_silent ? limits_.silent : limits_.each));
+  }
+
+ private:
+  using steady_clock = std::chrono::steady_clock;
+  static constexpr milliseconds kLeast{100};
+  Limits limits_;
+  steady_clock::time_point until_;
+};
+
+// Puts a number in the place of the one that follows the last `before`, if there is one.
+void replace_number(std::string& text, std::string_view before, const std::string& number) {
+  const std::size_t place = text.rfind(before);
+  if (place == std::string::npos) return;
+  const std::size_t begin = place + before.size();
+  const std::size_t end = std::min(text.find_first_not_of("0123456789.e+-", begin), text.size());
+  text.replace(begin, end - begin, number);
+}
+
+std::string with_means(std::string sentence, std::span<const gossip::NodeSummary> nodes) {
+  if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
+    replace_number(sentence, ", loss ", fmt::format("{:.4g}", *loss));
+  if (const auto accuracy = gossip::mean(nodes, &gossip::NodeSummary::accuracy))
+    replace_number(sentence, ", accuracy ", fmt::format("{:.1f}", 100 * *accuracy));
+  return sentence;
+}
+
+std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
+  const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
+  node.is_silent = !reply;
+  if (!reply || reply->status != 200) return std::nullopt;
+  json document = json::parse(reply->body, nullptr, false);
+  if (document.is_discarded()) return std::nullopt;
+  return document;
+}
+
+}  // namespace
+
+// Node 0 first, for the others join through it; those all at once.
+Result<Fleet> Fleet::start(const FleetOptions& options) {
+  Fleet fleet(options.is_interrupted);
+  fleet.logs_ = make_log_folder();
+  fleet.has_trainers_ = options.has_trainers;
+  const Endpoint any{options.host, 0};
+  // It takes the address that `starling status` asks by default, unless somebody has that.
+  TRY_DO(fleet.launch(options, 0, options.first_http));
+  if (!fleet.await(0) && !options.is_interrupted()) {
+    fleet.nodes_.clear();
+    TRY_DO(fleet.launch(options, 0, any));
+    if (auto up = fleet.await(0); !up) return fleet.give_up(up.error().text);
+  }
+  for (std::size_t k = 1; k < options.nodes && !options.is_interrupted(); ++k)
+    TRY_DO(fleet.launch(options, k, any));
+  for (std::size_t k = 1; k < fleet.nodes_.size(); ++k)
+    if (auto up = fleet.await(k); !up) return fleet.give_up(up.error().text);
+  return fleet;
+}
+
+Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http) {
+  const std::string name = fmt::format("node-{}", index);
+  const auto log_path = [this](const std::string& of) {
+    return fmt::format("{}/{}.log",
+                       logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_, of);
+  };
+  const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
+  TRY(auto process, ChildProcess::start(
+                        node_arguments(options, index, seed, http, model_path(logs_, name), logs_),
+                        log_path(name)));
+  nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
+  return {};
+}
+
+// The others have done nothing yet that anybody would miss.
+tl::unexpected<Error> Fleet::give_up(const std::string& reason) {
+  nodes_.clear();
+  remove_logs();
+  return fail("{}", reason);
+}
+
+void Fleet::remove_logs() {
+  std::error_code ignored;
+  if (!logs_.empty()) std::filesystem::remove_all(logs_, ignored);
+}
+
+Result<void> Fleet::await(std::size_t index) {
+  Node& node = nodes_[index];
+  const auto line = node.process.ready(kStartPatience, is_interrupted_);
+  if (!line && is_interrupted_()) return {};
+  const json addresses = json::parse(line.value_or(""), nullptr, false);
+  if (addresses.is_discarded())
+    return fail("{} did not start: {}", node.name, last_line(node.process.log_path()));
+  TRY(node.control, parse_endpoint(addresses.value("control", "")));
+  TRY(node.http, parse_endpoint(addresses.value("http", "")));
+  return {};
+}
+
+void Fleet::refresh() {
+  const Patience patience(kStatusLimits);
+  for (Node& node : nodes_)
+    if (node.process.running() && !is_interrupted_())
+      if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
+}
+
+std::size_t Fleet::running() {
+  std::size_t count = 0;
+  for (Node& node : nodes_) count += node.process.running() ? 1 : 0;
+  return count;
+}
+
+std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
+  std::vector<gossip::NodeSummary> summaries;
+  for (const Node& node : nodes_) {
+    gossip::NodeSummary summary;
+    summary.name = node.name;
+    if (node.status.is_object()) {
+      const json& run = node.status.at("run");
+      summary.round = run.value("round", std::uint64_t{0});
+      summary.loss = number_at(run, "loss");
+      if (const auto eval = run.find("eval"); eval != run.end()) {
+        summary.accuracy = number_at(*eval, "accuracy");
+        summary.rmse = number_at(*eval, "rmse");
+      }
+      summary.distance = number_at(node.status.at("consensus"), "distance");
+      summary.distance_to_optimum = number_at(run, "distance_to_optimum");
+      summary.sent_bytes = node.status.at("traffic").value("sent_bytes", std::uint64_t{0});
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::vector<NodeView> Fleet::node_views() {
+  std::vector<NodeView> views;
+  const std::vector<gossip::NodeSummary> summaries = node_summaries();
+  for (std::size_t k = 0; k < nodes_.size(); ++k) {
+    Node& node = nodes_[k];
+    const gossip::NodeSummary& summary = summaries[k];
+    NodeView view{.name = node.name,
+                  .state = "starting",
+                  .round = summary.round,
+                  .loss = summary.loss,
+                  .accuracy = summary.accuracy,
+                  .rmse = summary.rmse,
+                  .distance = summary.distance};
+    if (node.status.is_object()) view.state = node.status.at("node").value("state", "-");
+    if (node.is_silent) view.state = "silent";
+    if (!node.process.running()) view.state = "ended";
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+std::optional<double> Fleet::samples() const {
+  double total = 0;
+  for (const Node& node : nodes_) {
+    if (!node.status.is_object()) return std::nullopt;
+    total += number_at(node.status.at("run"), "samples").value_or(0);
+  }
+  return total;
+}
+
+// Warnings are lines of their own.
+Fleet::Sentence Fleet::sentence() {
+  Sentence first;
+  const std::vector<gossip::NodeSummary> nodes = node_summaries();
+  for (Node& node : nodes_) {
+    if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
+    const json& own = node.status.at("node");
+    std::string text = with_means(node.status.value("summary", ""), nodes);
+    for (const std::string& warning : own.value("warnings", std::vector<std::string>()))
+      if (const std::size_t place = text.find(warning + "; "); place != std::string::npos)
+        text.erase(place, warning.size() + 2);
+    const std::size_t reasons = own.value("reasons", std::vector<std::string>()).size();
+    if (reasons > own.value("warnings", std::vector<std::string>()).size())
+      return {fmt::format("{}: {}", node.name, text), true};
+    if (first.text.empty()) first.text = text;
+  }
+  return first;
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream stream(path);
+  std::string line, last;
+  while (std::getline(stream, line))
+    if (!line.empty()) last = line;
+  return last;
+}
+
+std::vector<gossip::SeriesPoint> Fleet::series() {
+  gossip::Series series;
+  const Patience patience(kCurveLimits);
+  for (Node& node : nodes_) {
+    if (!node.process.running() || is_interrupted_()) continue;
+    const auto document = get(node, "/v1/convergence", patience);
+    if (!document) continue;
+    for (const json& item : document->value("series", json::array())) {
+      const gossip::Progress point = read_point(item);
+      series.add(Time(from_seconds(point.time_s)), point);
+    }
+  }
+  return series.points();
+}
+
+gossip::MembersSummary Fleet::members() const {
+  for (const Node& node : nodes_) {
+    if (!node.status.is_object()) continue;
+    const json& members = node.status.at("members");
+    const auto count = [&](const char* state) { return members.value(state, std::uint64_t{0}); };
+    return {count("alive"), count("suspect"), count("dead"), count("left")};
+  }
+  return {};
+}
+
+// One that was told to end, here or by somebody else, has not failed.
+std::string Fleet::keep_logs_of_failed() {
+  std::string text;
+  for (Node& node : nodes_) {
+    std::error_code ignored;
+    const int code = node.process.running() ? 0 : node.process.exit_code().value_or(0);
+    if (code == 0) {
+      std::filesystem::remove(node.process.log_path(), ignored);
+      continue;
+    }
+    const std::string end =
+        code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+    text += fmt::format("{} ended with {}: {} (log: {})\n", node.name, end,
+                        last_line(node.process.log_path()), node.process.log_path());
+  }
+  return text;
+}
+
+std::string Fleet::stop() {
+  const std::string failed = keep_logs_of_failed();
+  for (Node& node : nodes_) {
+    node.process.signal(SIGTERM);
+    node.process.signal(SIGCONT);  // one that is stopped would not hear it
+  }
+  const milliseconds more = has_trainers_ ? kTrainersPatience : milliseconds(0);
+  const auto until = std::chrono::steady_clock::now() + kStopPatience + more;
+  for (Node& node : nodes_) {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (!node.process.wait(std::chrono::duration_cast<milliseconds>(left)))
+      node.process.signal(SIGKILL);
+  }
+  take_model();
+  if (failed.empty()) remove_logs();
+  return failed;
+}
+
+void Fleet::take_model() {
+  for (const Node& node : nodes_) {
+    const std::string path = model_path(logs_, node.name);
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
+    if (auto bytes = models::read_text(path); bytes && model_.empty()) model_ = *std::move(bytes);
+    std::filesystem::remove(path, ignored);
+  }
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,97 @@
+// Fleet: the local nodes that `starling up` starts, watches over REST and stops.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/endpoint.h"
+#include "base/result.h"
+#include "daemon/cli/terminal/fleet_view.h"
+#include "daemon/process/child_process.h"
+#include "gossip/report/summary.h"
+
+namespace starling::daemon {
+
+struct FleetOptions {
+  std::size_t nodes = 8;
+  std::string program;                 // path of this program
+  std::vector<std::string> arguments;  // what the user gave: -c FILE, --section.key=value
+  std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
+  bool has_trainers = false;                             // of the user's own
+  bool parts = false;                                    // node k holds part k of n of the data
+  std::string host = "127.0.0.1";                        // of all its nodes
+  std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
+  Endpoint first_http;   // of node-0, when it is free; others take any port
+  // Somebody wants all to end: nobody is waited for any more.
+  std::function<bool()> is_interrupted = [] { return false; };
+};
+
+// Of a log, without empty lines; empty where there is none.
+std::string last_line(const std::string& path);
+
+class Fleet {
+ public:
+  // Starts all nodes; the error names the node that did not come up and what it said. After an
+  // interruption those that were started are there.
+  static Result<Fleet> start(const FleetOptions& options);
+  Fleet(Fleet&&) = default;
+
+  struct Node {
+    std::string name;
+    ChildProcess process;
+    Endpoint control, http;
+    nlohmann::json status;   // the last /v1/status; null before the first
+    bool is_silent = false;  // it did not answer the last request
+  };
+
+  std::vector<Node>& nodes() { return nodes_; }
+  // Asks every node that runs for its status.
+  void refresh();
+  std::size_t running();
+  std::vector<gossip::NodeSummary> node_summaries() const;
+  // Over the curves of all nodes that run; one that does not give its curve is_silent afterwards.
+  std::vector<gossip::SeriesPoint> series();
+  // What a person is shown of each node, without its curve.
+  std::vector<NodeView> node_views();
+  // Of all nodes together, since they began; nothing before all have said.
+  std::optional<double> samples() const;
+  // The sentence of the first node that answers and has reasons, behind its name, or else of the
+  // first that answers; without its warnings, and empty before one answers. Its loss and accuracy
+  // are the means of what all nodes say, where the node has estimates that come later.
+  struct Sentence {
+    std::string text = {};
+    bool has_reasons = false;
+  };
+  Sentence sentence();
+  // As the first node that answered sees them.
+  gossip::MembersSummary members() const;
+  // Asks all to leave, waits for all together, and kills who does not. Their logs go with them, but
+  // for those of nodes that had failed; the text says what these said last, and where it is kept.
+  std::string stop();
+  // The file of the model that the first of those left that left in order; empty before stop(), and
+  // where nobody did.
+  const std::string& model() const { return model_; }
+
+ private:
+  explicit Fleet(std::function<bool()> is_interrupted)
+      : is_interrupted_(std::move(is_interrupted)) {}
+  Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http);
+  Result<void> await(std::size_t index);
+  tl::unexpected<Error> give_up(const std::string& reason);
+  std::string keep_logs_of_failed();
+  void remove_logs();
+  void take_model();
+
+  std::function<bool()> is_interrupted_;
+  std::vector<Node> nodes_;
+  bool has_trainers_ = false;
+  std::string logs_;  // folder; empty: not a folder of this fleet alone
+  std::string model_;
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,121 @@
+#include "daemon/setup/algorithm_choice.h"
+
+#include <fmt/core.h>
+
+#include <tuple>
+
+#include "daemon/setup/legality.h"
+
+namespace starling::daemon {
+namespace {
+
+using optim::AlgorithmRow;
+
+// A trainer's data and optimizer are its own.
+bool is_of_trainers(const models::LearnerOptions& learner) {
+  return learner.model.kind == models::ModelKind::external;
+}
+
+// The optimizer of which fewest algorithms are exact stands for one that is not known.
+optim::LocalOptimizerKind optimizer_of(const models::LearnerOptions& learner) {
+  return is_of_trainers(learner) ? optim::LocalOptimizerKind::adam : learner.optim.local_optimizer;
+}
+
+// Why one node's samples may be of another kind than another's; empty where all draw from one urn.
+std::string difference(const models::LearnerOptions& learner) {
+  const models::DataOptions& data = learner.data;
+  if (is_of_trainers(learner)) return "only the trainers know";
+  if (data.source == models::Source::reference) return "data.source=reference";
+  if (data.partition.kind != models::Partition::Kind::iid)
+    return fmt::format("data.partition={}", to_string(data.partition));
+  if (data.shard.kind != models::ShardChoice::Kind::automatic)
+    return "data.shard says what each holds";
+  return {};
+}
+
+// Of the exact algorithms that bear the settings, the one of least rank; where none does, the first
+// that exchanges by this schedule, and the checks say what is wrong with it.
+const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimizerKind optimizer,
+                                 bool is_wide) {
+  const bool is_pairwise = node.schedule->is_pairwise;
+  // The less, the better.
+  const auto merit = [&](const AlgorithmRow& row) {
+    return std::tuple(!bears(row, node, optimizer), is_wide && !row.choice.bears_delay,
+                      row.choice.rank);
+  };
+  const AlgorithmRow* best = nullptr;
+  for (const AlgorithmRow& row : optim::algorithms()) {
+    if (row.choice.rank == 0 || row.needs.is_pairwise != is_pairwise) continue;
+    if (!best || merit(row) < merit(*best)) best = &row;
+  }
+  return best;
+}
+
+// Whether plain averaging leads all nodes where one with all data would go: the mean of their steps
+// is the step of the mean only where it is taken in each step and is linear in the gradient.
+bool moves_as_one(const gossip::Options& node, const models::LearnerOptions& learner) {
+  return node.topology.kind == topology::Kind::complete && !node.schedule->is_matched &&
+         learner.optim.local_steps == 1 && is_linear(optimizer_of(learner));
+}
+
+bool is_wide_network(const Reader& reader) {
+  return reader.text("cluster.preset") == "wan";
+}
+
+// What else decides which exact algorithm it is.
+std::string what_else(const AlgorithmRow& exact, const gossip::Options& node,
+                      const models::LearnerOptions& learner, const Reader& reader) {
+  const optim::LocalOptimizerKind optimizer = optimizer_of(learner);
+  if (!is_linear(optimizer))
+    return fmt::format(", and {} is exact with {}", exact.name,
+                       is_of_trainers(learner) ? "any optimizer" : "adam");
+  if (optimizer != optim::LocalOptimizerKind::sgd) return {};
+  if (mixes_rounds(node)) return ", and nobody waits for the slow (exchange.schedule, quorum)";
+  if (is_wide_network(reader)) return ", and the network is wide (cluster.preset=wan)";
+  return fmt::format(", and the network is near (cluster.preset={})",
+                     reader.text("cluster.preset"));
+}
+
+}  // namespace
+
+std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
+                   const Reader& reader) {
+  const AlgorithmRow* const named = learner.optim.algorithm;
+  // Whoever has a trainer knows whether its data differ.
+  if (!named->is_plain || is_of_trainers(learner)) return {};
+  const AlgorithmRow* const chosen = choose_algorithm(node, learner, reader).algorithm;
+  if (chosen->is_plain) return {};
+  return fmt::format("optim.algorithm = {} is biased, for data differ by node ({}); auto takes {}",
+                     named->name, difference(learner), chosen->name);
+}
+
+AlgorithmChoice choose_algorithm(const gossip::Options& node, const models::LearnerOptions& learner,
+                                 const Reader& reader) {
+  const AlgorithmRow* const plain = optim::algorithm_named("dpsgd");
+  const std::string differs = difference(learner);
+  const bool is_pairwise = node.schedule->is_pairwise;
+  if (differs.empty())
+    return {is_pairwise ? optim::algorithm_named(plain->counterpart) : plain,
+            "every node draws from the same data, and nothing is simpler"};
+  if (learner.optim.outer != optim::OuterKind::none)
+    return {plain, fmt::format("an outer step is taken (optim.outer={})",
+                               optim::name(learner.optim.outer))};
+  const AlgorithmRow* const exact =
+      choose_exact(node, optimizer_of(learner), is_wide_network(reader));
+  const bool is_guess = is_of_trainers(learner);
+  const std::string because =
+      fmt::format("data {} by node ({})", is_guess ? "may differ" : "differ", differs);
+  if (is_pairwise && is_guess)
+    return {optim::algorithm_named(plain->counterpart),
+            because + ", but no algorithm of pairs is exact with any optimizer"};
+  if (is_pairwise) return {exact, because + ", and two at a time exchange"};
+  if (moves_as_one(node, learner))
+    return {plain, because + ", but all are neighbours and average exactly"};
+  if (node.topology.kind == topology::Kind::exponential)
+    return {plain, because + ", but an exact algorithm needs edges that lead both ways"};
+  if (!reader.is_default("exchange.missing") && node.missing != gossip::Missing::late)
+    return {plain, fmt::format("exchange.missing={}", name(node.missing))};
+  return {exact, because + what_else(*exact, node, learner, reader)};
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,308 @@
+#include "daemon/setup/config.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/bindings.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "daemon/process/model_file.h"
+#include "daemon/setup/algorithm_choice.h"
+#include "daemon/setup/edge_list.h"
+#include "daemon/setup/legality.h"
+#include "daemon/setup/setting_sources.h"
+#include "gossip/wire/message.h"
+#include "optim/options.h"
+#include "topology/build.h"
+
+namespace starling::daemon {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
+
+// A missing one keeps what is there.
+struct Address {
+  void read(Reader& reader, std::string_view name, Endpoint& value) const {
+    if (reader.text(name).empty()) return;
+    if (auto endpoint = parse_endpoint(reader.text(name)))
+      value = *endpoint;
+    else
+      reader.mistake(name, endpoint.error().text);
+  }
+  std::string print(const Endpoint& value) const { return to_string(value); }
+};
+
+// The host by which others reach this node.
+void read_advertise(Reader& reader, Config& config) {
+  const std::string& text = reader.text("listen.advertise");
+  if (text.empty()) return;
+  const auto host = parse_host(text);
+  if (!host)
+    reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
+  else if (is_wildcard({*host, 0}))
+    reader.mistake("listen.advertise",
+                   "is no address that others could reach; expected a host, "
+                   "such as 10.0.0.1");
+  else if (host->find('%') != std::string::npos)
+    reader.mistake("listen.advertise",
+                   "holds the name of an interface, which means nothing on "
+                   "other machines; expected a host, such as 10.0.0.1");
+  else
+    config.advertise = *host;
+}
+
+// An address, for a name server cannot be asked for its own name.
+void read_name_server(Reader& reader, Config& config) {
+  const std::string& text = reader.text("cluster.name-server");
+  if (text.empty()) return;
+  const auto server = parse_endpoint(text);
+  const bool is_v4 = server && is_numeric(*server) && server->host.find(':') == std::string::npos;
+  if (is_v4 && server->port > 0)
+    config.name_server = *server;
+  else
+    reader.mistake("cluster.name-server",
+                   "expected an address of IPv4 and a port, such as 127.0.0.1:53");
+}
+
+// The port behind that of listen.control, unless it is named.
+void read_bulk(Reader& reader, Config& config) {
+  const std::uint16_t port = config.listen_control.port;
+  const bool has_next = port != 0 && port != 65535;
+  config.listen_bulk = {config.listen_control.host,
+                        static_cast<std::uint16_t>(has_next ? port + 1 : 0)};
+  Address{}.read(reader, "listen.bulk", config.listen_bulk);
+}
+
+void bind_node(Bindings<Config>& all) {
+  using enum Scope;
+  all.bind("node.name", at(&Config::node, &gossip::Options::name), Text{}, own,
+           "how others know this node, unique; default: host name, port and four letters drawn "
+           "by chance, which are kept in node.data-dir where there is one")
+      .bind(
+          "node.seed", [](auto& config) -> auto& { return config.learner.optim.seed; },
+          Whole{0, INT64_MAX}, own,
+          "of all chance in training: the initial parameters, equal on every node, and the "
+          "order of samples, different on each")
+      .bind("node.data-dir", &Config::data_dir, Text{}, own,
+            "folder, of this node alone, where it keeps its incarnation and the addresses of the "
+            "members it met, to find them again without cluster.join; default: nothing is kept")
+      .bind("node.log", &Config::log_level, OneOf{kLogLevels}, own,
+            "least level that is printed: debug, info, warning, error, off");
+}
+
+void bind_addresses(Bindings<Config>& all) {
+  using enum Scope;
+  all.bind("listen.control", &Config::listen_control, Address{}, own,
+           "HOST:PORT for membership messages, an address of this machine or a name of it; port "
+           "0 takes a free one")
+      .add({"listen.bulk", "", "HOST:PORT for parameters; default: the control port plus one"},
+           read_bulk)
+      .bind("listen.http", &Config::listen_http, Address{}, own,
+            "HOST:PORT of the REST interface; other than loopback needs http.token-file")
+      .add({"listen.advertise", "",
+            "host, without a port, by which other nodes reach this one: an address, or a name that "
+            "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
+            "machine's own address, if it has one, or else the one that leads to a seed of "
+            "cluster.join"},
+           read_advertise)
+      .bind("http.token-file", &Config::token_file, Text{}, own,
+            "file of mode 0600 with the bearer token that changing requests must carry")
+      .bind("http.allowed-hosts", &Config::allowed_hosts, Text{}, own,
+            "host names, without a port, by which clients and proxies may ask the REST interface "
+            "beside localhost and addresses; separated by commas");
+}
+
+// "60s", "90" and "500 rounds".
+Result<void> read_interval(const std::string& text, Config& config) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string unit(trim(std::string_view(text).substr(digits)));
+  const auto number = parse_number(text.substr(0, digits));
+  const bool is_time = unit.empty() || unit == "s", is_count = unit == "rounds" || unit == "round";
+  const bool is_whole = number && *number == std::floor(*number);
+  if (!number || *number < 0 || *number > 1e9 || !(is_time || (is_count && is_whole)))
+    return fail(
+        "\"{}\"; expected seconds or rounds, such as 60s, 0.1s or 500 rounds; 0: only when "
+        "asked for, in a pause and at the end",
+        text);
+  config.checkpoint_rounds = is_count ? static_cast<std::uint64_t>(*number) : 0;
+  config.checkpoint_every = is_count ? Duration{} : from_seconds(*number);
+  return {};
+}
+
+void bind_checkpoint(Bindings<Config>& all) {
+  using enum Scope;
+  all.add({"checkpoint.every", "60s",
+           "time or rounds between two checkpoints in node.data-dir, such as 60s or 500 rounds; 0: "
+           "only when asked for, in a pause and at the end; larger: kill -9 loses more; smaller: "
+           "more copies of the state, one of which takes as long as reading it once"},
+          [](Reader& reader, Config& config) {
+            if (const auto read = read_interval(reader.text("checkpoint.every"), config); !read)
+              reader.mistake("checkpoint.every", read.error().text);
+          })
+      .bind("checkpoint.keep", &Config::checkpoint_keep, Whole{1, 1000}, own,
+            "checkpoints that stay on the disk; more bear more damaged ones and take more room")
+      .bind("checkpoint.resume", &Config::resumes, OneOf{kFlagNames}, own,
+            "go on from the newest checkpoint in node.data-dir; no: begin afresh, and write behind "
+            "those that are there");
+}
+
+void bind_trainer(Bindings<Config>& all) {
+  using enum Scope;
+  all.bind("trainer.command", &Config::trainer_command, Text{}, own,
+           "with model.kind = external, the command that trains, such as \"python3 train.py\"; the "
+           "daemon starts it, and starts it again when it fails; default: it attaches by itself")
+      .bind("trainer.socket", &Config::trainer_socket, Text{}, own,
+            "path of the socket at which the trainer attaches; default: trainer.sock in "
+            "node.data-dir, else NAME.sock in $XDG_RUNTIME_DIR/starling or /tmp/starling-UID")
+      .bind("trainer.save-every", &Config::trainer_save_every, Real{0, 86'400}, own,
+            "seconds between two times that the trainer saves what it wants to find again, such as "
+            "the moments of its optimizer; 0: never; larger: one that comes back finds older "
+            "ones; smaller: more time goes into saving, at most a fiftieth")
+      .bind("trainer.share-state", &Config::trainer_shares_state, OneOf{kFlagNames}, own,
+            "give newcomers what the trainer saved beside the parameters: moments that fit, for "
+            "two to three times the bytes");
+}
+
+void bind_names(Bindings<Config>& all) {
+  all.add({"cluster.name-server", "",
+           "ADDRESS:PORT, of IPv4, of the name server that is asked for the names in the DNS of "
+           "cluster.join; default: those of /etc/resolv.conf"},
+          read_name_server);
+}
+
+const Bindings<Config>& bindings() {
+  static const auto kBindings = [] {
+    Bindings<Config> all;
+    bind_node(all);
+    bind_addresses(all);
+    bind_checkpoint(all);
+    bind_trainer(all);
+    bind_names(all);
+    return all;
+  }();
+  return kBindings;
+}
+
+// What one key alone cannot tell, and what its form does not check.
+void check_addresses(const Config& config, Reader& reader) {
+  if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
+    reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");
+  for (const std::string& host : config.allowed_hosts)
+    if (!is_host(host))
+      reader.mistake("http.allowed-hosts",
+                     "expected host names without a port, such as node.example");
+  if (!is_loopback(config.listen_http) && config.token_file.empty())
+    reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
+}
+
+}  // namespace
+
+const Schema& schema() {
+  static const Schema kSchema = [] {
+    Schema schema;
+    bindings().describe(schema);
+    gossip::describe(schema);
+    topology::describe(schema);
+    models::describe_learner(schema);
+    schema.add({"stop.stay",
+                "false",
+                "keep serving after the goal is reached instead of leaving",
+                false,
+                Scope::own,
+                {"false", "true"}});
+    return schema;
+  }();
+  return kSchema;
+}
+
+Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes) {
+  Reader reader(settings, std::move(mistakes));
+  Config config;
+  config.node = gossip::read_options(reader);
+  config.learner = models::read_learner_options(reader);
+  bindings().read(reader, config);
+  if (const std::string& from = config.learner.model.from; !from.empty()) {
+    if (auto start = read_model(from))
+      config.learner.model.start = std::make_shared<const models::TrainedModel>(*std::move(start));
+    else
+      reader.mistake("model.from", start.error().text);
+  }
+  config.node.seed = config.learner.optim.seed;
+  const optim::AlgorithmRow*& algorithm = config.learner.optim.algorithm;
+  if (!algorithm) {
+    AlgorithmChoice choice = choose_algorithm(config.node, config.learner, reader);
+    algorithm = choice.algorithm;
+    config.algorithm_reason = std::move(choice.reason);
+  } else {
+    config.advice = advise(config.node, config.learner, reader);
+  }
+  config.node.algorithm = optim::full_name(config.learner.optim);
+  config.node.needs = algorithm->needs;
+  if (config.learner.optim.local_steps == 0)
+    config.node.exchange_share = config.learner.optim.exchange_share;
+  if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
+    config.node.schedule = gossip::schedule_named("pairwise");
+  config.stays = reader.flag("stop.stay");
+  check_addresses(config, reader);
+  check_legality(config.node, config.learner.optim, reader);
+  if (config.node.name.size() > 64) reader.mistake("node.name", "has more than 64 bytes");
+  if (!is_utf8(config.node.name) || !is_plain(config.node.name))
+    reader.mistake("node.name", "expected UTF-8 without control and format characters");
+  TRY_DO(reader.verdict());
+  TRY_DO(load_edges(config.node.topology));
+  config.node.terms = models::agreed(config.learner);
+  return config;
+}
+
+Result<void> validate_cluster(const Config& config, std::size_t nodes) {
+  const models::DataOptions& data = config.learner.data;
+  const std::size_t problems = data.reference.n;
+  if (data.source == models::Source::reference && deals_fixed_parts(config) && nodes > problems)
+    return fail(
+        "{} nodes: data.reference.n = {} makes {} problems, one a node; expected at most {} nodes, "
+        "or data.reference.n = {}",
+        nodes, problems, problems, problems, nodes);
+  std::vector<topology::Site> sites;
+  for (std::size_t k = 0; k < nodes; ++k) {
+    const std::string name = fmt::format("node-{}", k);
+    sites.push_back({node_id(name), name});
+  }
+  return topology::validate(config.node.topology, sites);
+}
+
+Result<void> validate_goal(const Config& config, const models::Data& data) {
+  if (!config.node.goal.accuracy || data.train.classes > 0) return {};
+  return fail(
+      "stop.accuracy = {}: targets that are numbers have no accuracy; expected stop.loss, "
+      "stop.rounds or stop.seconds",
+      *config.node.goal.accuracy);
+}
+
+std::vector<std::string> doubts(const Config& config, const Schema& schema) {
+  std::vector<std::string> texts = unknown_variables(schema, environment_variables());
+  if (!config.advice.empty()) texts.push_back(config.advice);
+  return texts;
+}
+
+bool deals_fixed_parts(const Config& config) {
+  const models::DataOptions& data = config.learner.data;
+  return data.shard.kind == models::ShardChoice::Kind::automatic &&
+         (data.partition.kind != models::Partition::Kind::iid ||
+          data.source == models::Source::reference);
+}
+
+std::string config_json(const Settings& settings) {
+  nlohmann::ordered_json json;
+  for (const Key& key : settings.schema().keys()) {
+    const Setting& setting = settings.at(key.name);
+    json[key.name] = {
+        {"value", setting.value}, {"origin", setting.origin}, {"scope", name(key.scope)}};
+  }
+  return json.dump(2);
+}
+
+}  // namespace starling::daemon

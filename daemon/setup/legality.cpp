@@ -1,0 +1,146 @@
+#include "daemon/setup/legality.h"
+
+#include <fmt/core.h>
+
+namespace starling::daemon {
+namespace {
+
+using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
+using optim::LocalOptimizerKind;
+
+bool bears_mixed_rounds(const AlgorithmRow& algorithm) {
+  return algorithm.mixed_rounds_instead.empty();
+}
+
+void check_optimizer(const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
+  const OptimizerRule& rule = algorithm.optimizers;
+  if (allows(rule, training.local_optimizer)) return;
+  if (rule.allowed == OptimizerRule::Allowed::sgd)
+    reader.mistake("optim.local-optimizer", fmt::format("{} {}; use sgd, or algorithm {}",
+                                                        algorithm.name, rule.reason, rule.instead));
+  else
+    reader.mistake("optim.local-optimizer",
+                   fmt::format("the limit of {0} with adam is biased; use sgd or momentum, or "
+                               "algorithm {1}, which is exact with adam",
+                               algorithm.name, rule.instead));
+}
+
+void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
+  const auto refuse = [&](const std::string& why) { reader.mistake("exchange.schedule", why); };
+  const bool is_pairwise = node.schedule->is_pairwise;
+  if (algorithm.needs.is_pairwise && !is_pairwise)
+    refuse(fmt::format("{} exchanges two at a time; use pairwise, or algorithm {}", algorithm.name,
+                       algorithm.counterpart));
+  if (!algorithm.needs.is_pairwise && is_pairwise)
+    refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
+                       algorithm.name, algorithm.counterpart));
+  if (!bears_mixed_rounds(algorithm) && node.schedule->is_loose)
+    refuse(
+        fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
+                    "use rounds, or algorithm {}",
+                    algorithm.name, node.schedule->name, algorithm.mixed_rounds_instead));
+  if (algorithm.needs.overlaps && node.schedule->is_loose)
+    refuse(
+        fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
+                    "use rounds, or algorithm dpsgd",
+                    algorithm.name, node.schedule->name));
+  if (!bears_mixed_rounds(algorithm) && node.quorum < 1)
+    reader.mistake(
+        "exchange.quorum",
+        fmt::format("{} diverges where vectors of different rounds are averaged, as with those "
+                    "that a quorum leaves behind; use 1, or algorithm {}",
+                    algorithm.name, algorithm.mixed_rounds_instead));
+  if (node.quorum < 1 && !node.schedule->waits_for_all)
+    reader.mistake("exchange.quorum",
+                   fmt::format("{} waits for no quorum; use schedule rounds, or quorum 1",
+                               node.schedule->name));
+}
+
+void check_outer(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  if (training.outer == optim::OuterKind::none) return;
+  if (const std::string_view why = training.algorithm->outer_refusal; !why.empty())
+    reader.mistake("optim.outer", fmt::format("{} {}; use none, or algorithm dpsgd",
+                                              training.algorithm->name, why));
+  else if (mixes_rounds(node))
+    reader.mistake("optim.outer",
+                   fmt::format("an outer step ends a round, and vectors of different rounds are "
+                               "averaged ({}); use none, or schedule rounds with quorum 1",
+                               node.schedule->is_loose ? node.schedule->name : "exchange.quorum"));
+}
+
+// Whether every node may take another number of steps from round to round, and can tell how many.
+void check_local_steps(const gossip::Options& node, const optim::Options& training,
+                       Reader& reader) {
+  if (training.local_steps > 0) return;
+  const auto refuse = [&](const std::string& why) { reader.mistake("optim.local-steps", why); };
+  const std::string_view why = training.algorithm->varying_steps_refusal;
+  if (!why.empty())
+    refuse(fmt::format("{} {}; use a number, or algorithm dpsgd or gt", training.algorithm->name,
+                       why));
+  else if (training.outer != optim::OuterKind::none)
+    refuse(
+        "an outer step adds up what rounds of equally many steps did; use a number, or "
+        "optim.outer = none");
+  else if (node.schedule->is_loose || node.schedule->is_pairwise)
+    refuse(
+        fmt::format("no round waits for its own vectors in schedule {}, and what it takes does "
+                    "not tell of the link; use a number, or schedule rounds",
+                    node.schedule->name));
+}
+
+void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
+  if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
+  if (node.schedule->is_matched)
+    return reader.mistake(
+        "exchange.missing",
+        fmt::format("what a partner sent in an earlier round stands for nobody in "
+                    "schedule {}; use late",
+                    node.schedule->name));
+  if (algorithm.needs.delivery == Delivery::exactly_once)
+    reader.mistake("exchange.missing",
+                   fmt::format("{} is exact only where both ends of an edge average the same "
+                               "vectors; use late, or algorithm dpsgd",
+                               algorithm.name));
+  else if (algorithm.needs.delivery == Delivery::per_edge)
+    reader.mistake("exchange.missing",
+                   fmt::format("{} takes each message once, whenever it comes; leave it at late",
+                               algorithm.name));
+  else if (node.schedule->is_pairwise)
+    reader.mistake("exchange.missing", "two that exchange average the same vectors; use late");
+  else if (node.schedule->is_loose && node.missing == gossip::Missing::self)
+    reader.mistake("exchange.missing",
+                   fmt::format("{} averages what it heard last, of whatever round; use reuse",
+                               node.schedule->name));
+}
+
+}  // namespace
+
+bool bears(const AlgorithmRow& algorithm, const gossip::Options& node,
+           LocalOptimizerKind optimizer) {
+  const bool is_pairwise = node.schedule->is_pairwise;
+  return allows(algorithm.optimizers, optimizer) && algorithm.needs.is_pairwise == is_pairwise &&
+         (bears_mixed_rounds(algorithm) || !mixes_rounds(node));
+}
+
+void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
+  check_optimizer(training, reader);
+  check_schedule(node, algorithm, reader);
+  check_outer(node, training, reader);
+  check_local_steps(node, training, reader);
+  check_missing(node, algorithm, reader);
+  if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
+    return reader.mistake("topology.kind",
+                          fmt::format("its edges lead one way, and partners exchange both ways in "
+                                      "schedule {}; use hypercube or random, or schedule rounds",
+                                      node.schedule->name));
+  if (algorithm.needs.delivery == Delivery::newest && !algorithm.needs.is_pairwise) return;
+  if (node.topology.kind == topology::Kind::exponential)
+    reader.mistake("topology.kind",
+                   fmt::format("its edges lead one way, and {} needs both; use hypercube or "
+                               "random, or algorithm dpsgd",
+                               algorithm.name));
+}
+
+}  // namespace starling::daemon

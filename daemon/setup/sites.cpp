@@ -1,0 +1,95 @@
+#include "daemon/setup/sites.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/data/load.h"
+#include "models/data/survey.h"
+#include "models/data/text.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr std::string_view kIndex = "{i}";
+// Above this ratio of rows it matters whether sites or rows weigh the same.
+constexpr double kUnequal = 1.1;
+
+std::string numbered(std::string text, std::size_t index) {
+  for (std::size_t at = 0; (at = text.find(kIndex, at)) != std::string::npos;)
+    text.replace(at, kIndex.size(), std::to_string(index));
+  return text;
+}
+
+models::Survey survey_of(const models::Data& data, unsigned hash_bits) {
+  std::vector<std::uint32_t> rows(data.train.rows);
+  std::iota(rows.begin(), rows.end(), 0U);
+  return models::make_survey(data.train, rows, hash_bits);
+}
+
+// What a site lacks that others have.
+std::vector<std::string> missing_classes(std::size_t index, const models::Survey& site,
+                                         const models::Survey& all) {
+  std::vector<std::string> notes;
+  for (const std::string& name : all.classes)
+    if (!std::ranges::binary_search(site.classes, name))
+      notes.push_back(fmt::format("node-{}: no row of class {}, which others have", index, name));
+  return notes;
+}
+
+Result<Sites> look_at_files(const models::DataOptions& options, std::size_t nodes) {
+  Sites sites;
+  std::vector<models::Survey> surveys;
+  std::vector<std::string> rows;
+  std::size_t least = SIZE_MAX, most = 0;
+  for (std::size_t index = 0; index < nodes; ++index) {
+    const models::DataOptions own = site_options(options, index);
+    auto loaded = models::load(own);
+    if (!loaded)
+      return fail("{} (data.path = \"{}\" for node-{}; numbers begin at 0)", loaded.error().text,
+                  options.path, index);
+    auto data = std::make_shared<const models::Data>(*std::move(loaded));
+    for (const std::string& note : data->notes)
+      sites.notes.push_back(fmt::format("node-{}: {}", index, note));
+    rows.push_back(models::with_commas(data->train.rows));
+    least = std::min(least, data->train.rows);
+    most = std::max(most, data->train.rows);
+    if (options.source == models::Source::csv) surveys.push_back(survey_of(*data, own.hash_bits));
+    if (index > 0 && !surveys.empty())
+      if (const auto both = models::merge(std::vector{surveys[0], surveys[index]}); !both)
+        return fail("{} and {}: {}", site_options(options, 0).path, own.path, both.error().text);
+    if (index == 0) sites.first = std::move(data);
+  }
+  sites.description = fmt::format("from a file each, of {} rows; node-0: {}", fmt::join(rows, ", "),
+                                  sites.first->description);
+  if (static_cast<double>(most) > kUnequal * static_cast<double>(least))
+    sites.notes.push_back(options.weight == models::Weight::nodes
+                              ? "every site weighs the same, whatever its rows; data.weight = "
+                                "samples weighs every row the same"
+                              : "every row weighs the same (data.weight = samples)");
+  if (surveys.empty()) return sites;
+  TRY(const models::Survey all, models::merge(surveys));
+  for (std::size_t index = 0; index < nodes; ++index)
+    std::ranges::move(missing_classes(index, surveys[index], all), std::back_inserter(sites.notes));
+  return sites;
+}
+
+}  // namespace
+
+bool has_sites(const models::DataOptions& options) {
+  return options.path.find(kIndex) != std::string::npos;
+}
+
+models::DataOptions site_options(models::DataOptions options, std::size_t index) {
+  options.path = numbered(std::move(options.path), index);
+  options.test_path = numbered(std::move(options.test_path), index);
+  return options;
+}
+
+Result<Sites> look_at_sites(const models::DataOptions& options, std::size_t nodes) {
+  if (has_sites(options)) return look_at_files(options, nodes);
+  TRY(auto loaded, models::load(options));
+  auto data = std::make_shared<const models::Data>(std::move(loaded));
+  return Sites{data->description, data->notes, data};
+}
+
+}  // namespace starling::daemon
