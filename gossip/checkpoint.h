@@ -24,14 +24,19 @@ struct KeptEdge {
   std::uint64_t claim = 0;
 };
 
+// The exchange as this node remembers it.
+struct KeptExchange {
+  std::vector<KeptEdge> edges = {};
+  double path = 0, partner_path = 0;  // sums of learning rates; see Offering
+};
+
 struct Checkpoint {
   std::uint64_t round = 0;      // the last one that is whole
   std::uint64_t uncounted = 0;  // of the rounds up to then; see RoundCounter
   std::size_t members = 1;      // that trained together, this node too
   std::string foundation;       // the survey to found on; empty when none is needed
   std::shared_ptr<const optim::SavedState> state;
-  std::vector<KeptEdge> edges;
-  double path = 0, partner_path = 0;  // sums of learning rates; see EdgeMemory
+  KeptExchange exchange;
   std::uint64_t steps = 0, samples = 0;
   double trained_s = 0;  // in all lives
 };

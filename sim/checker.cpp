@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration kDonorPatience = 3s;      // a joiner waits at least this long for a model
 constexpr std::size_t kJobsLimit = 4;        // that a node has under way
 constexpr std::size_t kSendsPerMember = 64;  // of one node at one instant
-constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/exchange.cpp
+constexpr std::uint64_t kRoundsInStep = 8;   // as of gossip/edges/schedules/rounds.cpp
 // How long a round may wait beyond the patience of its edges: a node that is ahead of all its
 // neighbours waits for a minute (scheduler.cpp).
 constexpr Duration kIdleLimit = 61s;

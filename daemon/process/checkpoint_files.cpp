@@ -127,9 +127,9 @@ Generation files_of(const gossip::Checkpoint& checkpoint) {
                    {"steps", std::to_string(checkpoint.steps)},
                    {"samples", std::to_string(checkpoint.samples)},
                    {"trained-s", text_of(checkpoint.trained_s)},
-                   {"path", text_of(checkpoint.path)},
-                   {"partner-path", text_of(checkpoint.partner_path)},
-                   {"edges", text_of(checkpoint.edges)},
+                   {"path", text_of(checkpoint.exchange.path)},
+                   {"partner-path", text_of(checkpoint.exchange.partner_path)},
+                   {"edges", text_of(checkpoint.exchange.edges)},
                    {"model", state.schema},
                    {"kind", state.kind}};
   const std::map<std::string, std::string> origin = {{"round", content.about["round"]}};
@@ -151,9 +151,9 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(checkpoint.steps, count_of(content, "steps", UINT64_MAX));
   TRY(checkpoint.samples, count_of(content, "samples", UINT64_MAX));
   TRY(checkpoint.trained_s, number_of(content, "trained-s"));
-  TRY(checkpoint.path, number_of(content, "path"));
-  TRY(checkpoint.partner_path, number_of(content, "partner-path"));
-  TRY(checkpoint.edges, edges_of(content));
+  TRY(checkpoint.exchange.path, number_of(content, "path"));
+  TRY(checkpoint.exchange.partner_path, number_of(content, "partner-path"));
+  TRY(checkpoint.exchange.edges, edges_of(content));
   auto state = std::make_shared<optim::SavedState>();
   const auto about = [&](const char* key) {
     const auto found = content.about.find(key);

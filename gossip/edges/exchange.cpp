@@ -2,165 +2,137 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <utility>
+
+#include "gossip/edges/credence.h"
 
 namespace starling::gossip {
+namespace {
 
-Exchange::Exchange(const Options& options)
-    : options_(options),
-      scheduler_(options.schedule->make(options)),
-      mixing_(node_id(options.name), options.needs.mixing_share),
-      newest_rules_(NewestStream::rules_of(options, scheduler_->rules().by_round)),
-      rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least) {}
-
-void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
-  const std::pair versions{links.version(), members.version()};
-  if (std::exchange(versions_, versions) == versions) return;
-  sessions_.follow(now, links, members, out);
-  std::erase_if(neighbors_, [&](const auto& item) {
-    const bool gone = !links.all().contains(item.first);
-    return gone;
-  });
-  const auto stays = [&](NodeId peer) { return links.all().contains(peer); };
-  std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
-  means_.keep(stays);
-  paused_.clear();
-  for (const auto& [peer, link] : links.all())
-    if (const Member* member = members.find(peer); member && member->phase == Phase::paused)
-      paused_.insert(peer);
-  for (auto& [peer, neighbor] : neighbors_) {
-    if (!links.active(peer)) neighbor.offered_edge = 0;
-    if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
-      neighbor.rests = true;
-  }
-  // A partner is waited for from the first round on that both offer in.
-  if (offered_round_ > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
+// The reason for the status if this node spends most of its time waiting for the network; else
+// empty. `bytes`: of a vector.
+std::string network_reason(const WaitMeter& waits, const std::vector<EdgeStatus>& edges,
+                           std::size_t bytes) {
+  constexpr double kMostly = 0.5, kWorthSaying = 0.005;
+  const NetworkShare& share = waits.network_share();
+  if (share.value() < kMostly || share.per_round() < kWorthSaying) return {};
+  const auto edge = std::ranges::find(edges, waits.slowest(), &EdgeStatus::id);
+  if (edge == edges.end()) return {};
+  return fmt::format(
+      "waits for the network {:.0f} % of the time: {:.3g} MB a round over {:.3g} MB/s from {}",
+      100 * share.value(), static_cast<double>(bytes) / 1e6, edge->receive_rate / 1e6, edge->name);
 }
 
-// The neighbour's state. The first vector to one that is new stands for the steps from now on.
-Neighbor& Exchange::meet(NodeId peer) {
-  const auto [item, is_new] = neighbors_.try_emplace(peer);
-  if (is_new) item->second.offered_path = path_;
-  return item->second;
+}  // namespace
+
+Exchange::Exchange(const Options& options, const KeptExchange& before)
+    : options_(options),
+      scheduler_(options.schedule->make(options)),
+      rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least),
+      offering_(scheduler_->rules(), before),
+      neighbors_(options.timing),
+      mixing_(node_id(options.name), options.needs.mixing_share),
+      estimates_(options.timing.period) {}
+
+void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
+  if (!neighbors_.follow(links, members)) return;
+  sessions_.follow(now, links, members, out);
+  estimates_.follow(links);
+  // With partners there is no greeting: a round waits for a partner only once both have offered in
+  // it.
+  if (offering_.round() > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
 // Offers to those whose edge opened after the offer of this round.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
-  for (const auto& [peer, link] : links.all()) {
-    if (!link.active || view_of(link).was_offered) continue;
+  for (const StreamView& stream : views(links)) {
+    if (stream.was_offered) continue;
+    const Link& link = *links.active(stream.peer);
     // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
-    if (!neighbors_.contains(peer)) meet(peer).late = true;
-    if (!is_paired(link)) send_offer(now, link, out);
+    if (!neighbors_.find(stream.peer)) neighbors_.meet(stream.peer, offering_.path()).late = true;
+    if (!link.is_paired) send_offer(now, link, out);
   }
 }
 
-// An edge that carries vectors one way only has no pairs.
-bool Exchange::is_paired(const Link& link) const {
-  return counts_pairs(options_) && link.wanted.in && link.wanted.out;
+std::vector<StreamView> Exchange::views(const Links& links) const {
+  return neighbors_.views(links, sessions_);
+}
+
+Wait Exchange::wait(const Links& links) const {
+  return {*scheduler_, waits_.turn(offering_.round()), views(links)};
+}
+
+void Exchange::refused(const Endpoint& control, const Links& links) {
+  neighbors_.refused(control, links);
 }
 
 // ---------------------------------------------------------------- a round
 
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
-  offer_ = std::move(done.offer);
-  edge_offers_ = {done.edge_offers.begin(), done.edge_offers.end()};
-  for (auto& [peer, neighbor] : neighbors_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
-  partner_ = links.partner(round());
+  const Scheduler::Rules& rules = scheduler_->rules();
+  neighbors_.begin_round(now, links.partner(rounds_.round()));
   const std::vector<StreamView> streams = views(links);
-  if (scheduler_->rules().joins_furthest)
-    rounds_.go_to(now, std::max(round(), rounds_.follow(now, streams)), pace());
-  offered_round_ = round();
+  if (rules.joins_furthest) {
+    const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, streams));
+    rounds_.go_to(now, round, neighbors_.pace(waits_.rounds()));
+  }
+  const std::uint64_t round = rounds_.round();
   // Edges that are not open yet count too: the shares of a round must add up to less than one.
   const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
   const auto degree = std::ranges::count_if(links.all(), is_incoming);
-  offered_share_ = scheduler_->share(static_cast<std::size_t>(degree));
+  offering_.begin(round, done, scheduler_->share(static_cast<std::size_t>(degree)),
+                  mixing_.begin(round));
   waits_.begin(now);
-  path_before_ = path_;
-  path_ += done.stats.learning_rate * static_cast<double>(done.stats.steps);
-  next_doubt_ = now + options_.timing.doubt_least;
-  next_tell_ = std::min(next_tell_, now + options_.timing.period);
-  means_.begin_round(offered_round_);
-  means_.update();
-  probe_ = mixing_.begin(offered_round_);
+  estimates_.begin_round(now, round);
   // A peer that asks learns that this node is beyond its round, and does not wait in vain.
-  if (scheduler_->rules().by_partner) sessions_.skip(offered_round_);
+  if (rules.by_partner) sessions_.skip(round);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
-    Neighbor& neighbor = neighbors_.at(peer);
+    Neighbor& neighbor = *neighbors_.find(peer);
     neighbor.offered = now;
-    if (neighbor.round >= offered_round_) neighbor.patience.answered({});
+    if (neighbor.round >= round) neighbor.patience.answered({});
   }
 }
 
 const Link* Exchange::asker(const Links& links) const {
-  if (!scheduler_->rules().answers || is_resting_) return nullptr;
-  for (const auto& [peer, link] : links.all())
-    if (link.active && view_of(link).is_asked) return &link;
-  return nullptr;
+  if (!scheduler_->rules().answers || offering_.is_resting()) return nullptr;
+  const std::vector<StreamView> streams = views(links);
+  const auto asks = std::ranges::find_if(streams, &StreamView::is_asked);
+  return asks == streams.end() ? nullptr : links.active(asks->peer);
 }
 
 void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out) {
-  offer_ = std::move(payload);
-  probe_ = mixing_.end();
+  offering_.answer(std::move(payload), mixing_.end());
   if (const Link* link = asker(links)) send_offer(now, *link, out);
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
-  return scheduler_->may_finish(now, turn(), views(links));
+  return scheduler_->may_finish(now, waits_.turn(offering_.round()), views(links));
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(turn(), views(links));
-}
-
-std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
-  const std::vector<StreamView> streams = views(links);
-  end_wait(now, links, mark_late(now, streams), out);
-  for (auto& [peer, neighbor] : neighbors_)
-    if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.weight = 0;
-  sessions_.go_on(now);
-  std::vector<optim::MixTerm> terms = take_pairs();
-  take_newest(links, terms);
-  mixing_.end();
-  tell_first(links, out);
-  rounds_.go_to(now, scheduler_->next_round(round(), rounds_.follow(now, streams)), pace());
-  return terms;
+  return scheduler_->deadline(waits_.turn(offering_.round()), views(links));
 }
 
 // The part of the wait in which the last vector to come was under way counts as waiting for the
 // network, the rest as waiting for its sender.
-void Exchange::end_wait(Time now, const Links& links, std::optional<NodeId> given_up, Outbox& out) {
-  static const std::string kNobody;
-  const Neighbor* last = nullptr;
-  for (const auto& [peer, neighbor] : neighbors_) {
-    if (!links.active(peer) || neighbor.came < waits_.since()) continue;
-    if (last && last->came >= neighbor.came) continue;
-    last = &neighbor;
-    slowest_ = peer;
-  }
-  const std::string& name = last ? links.all().at(slowest_).name : kNobody;
-  out.put(Span{Span::Kind::wait, waits_.since(), now, name, offered_round_});
-  WaitMeter::Last of_last;
-  if (last) of_last = {slowest_, last->under_way, last->meter.transit()};
-  waits_.end(now, of_last, given_up);
-}
-
-// A neighbour whose patience has not run out is not late, though a quorum went on without it.
-// Returns the one among the newly late that was heard longest ago.
-std::optional<NodeId> Exchange::mark_late(Time now, const std::vector<StreamView>& streams) {
-  const StreamView* given_up = nullptr;
-  if (scheduler_->rules().answers) return std::nullopt;
-  const bool far_ahead = scheduler_->is_far_ahead(turn(), streams);
-  for (const StreamView& stream : streams) {
-    const auto found = neighbors_.find(stream.peer);
-    if (found == neighbors_.end() || !stream.in) continue;
-    if (scheduler_->rules().by_partner && !stream.was_offered) continue;
-    if (!scheduler_->lacks(stream, offered_round_)) continue;
-    if (now < scheduler_->waits_until(turn(), stream, far_ahead)) continue;
-    found->second.late = true;
-    if (!stream.is_late && (!given_up || stream.heard < given_up->heard)) given_up = &stream;
-  }
-  return given_up ? std::optional(given_up->peer) : std::nullopt;
+std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
+  const Wait wait = this->wait(links);
+  const std::optional<NodeId> given_up = neighbors_.end_round(now, wait, links);
+  const WaitMeter::Last last = neighbors_.last_come(waits_.since(), links);
+  const Link* link = links.active(last.from);
+  out.put(Span{Span::Kind::wait, waits_.since(), now, link ? link->name : std::string(),
+               offering_.round()});
+  waits_.end(now, last, given_up);
+  sessions_.go_on(now);
+  std::vector<optim::MixTerm> terms = take_pairs();
+  take_newest(links, terms);
+  mixing_.end();
+  neighbors_.tell_first(rounds_.round(), links, out);
+  const std::uint64_t next =
+      scheduler_->next_round(rounds_.round(), rounds_.follow(now, wait.streams));
+  rounds_.go_to(now, next, neighbors_.pace(waits_.rounds()));
+  return terms;
 }
 
 std::vector<optim::MixTerm> Exchange::take_pairs() {
@@ -170,8 +142,7 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
     // Both ends know the rounds of the pair, so both leave the pair out.
     if (rules.same_round_pairs && item.pair.own.round != item.pair.theirs.round) continue;
     const double weight = item.pair.weight(), span = item.pair.span();
-    if (const auto found = neighbors_.find(item.peer); found != neighbors_.end())
-      found->second.weight = weight;
+    if (Neighbor* neighbor = neighbors_.find(item.peer)) neighbor->status.weight = weight;
     mixing_.mix(weight, {item.pair.own.round, item.pair.own.probe},
                 {item.pair.theirs.round, item.pair.theirs.probe});
     terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload),
@@ -187,45 +158,195 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
     Neighbor* neighbor;
     HeardVector* vector;
   };
+  const std::uint64_t round = offering_.round();
+  const auto rules = NewestStream::rules_of(options_, scheduler_->rules().by_round);
   std::vector<Item> items;
   for (const auto& [peer, link] : links.all()) {
-    const auto found = neighbors_.find(peer);
-    if (!link.active || !link.wanted.in || is_paired(link) || found == neighbors_.end()) continue;
-    HeardVector* vector = found->second.newest.vector_for(offered_round_, newest_rules_);
-    if (vector && !vector->payload.empty()) items.push_back({&link, &found->second, vector});
+    Neighbor* neighbor = neighbors_.find(peer);
+    if (!link.active || !link.wanted.in || link.is_paired || !neighbor) continue;
+    HeardVector* vector = neighbor->newest.vector_for(round, rules);
+    if (vector && !vector->payload.empty()) items.push_back({&link, neighbor, vector});
   }
   // Edges that opened since the offer make more terms than the offer counted: the shares must still
   // add up to less than one.
-  const double share = std::min(offered_share_, scheduler_->share(items.size()));
-  for (const Item& item : items) {
-    item.neighbor->weight = std::min(share, item.vector->share);
-    item.vector->is_taken = true;
-    mixing_.mix(item.neighbor->weight, {offered_round_, probe_},
-                {item.vector->round, item.vector->probe});
-    terms.push_back({item.link->wanted.peer, item.neighbor->weight, item.vector->payload, offer_,
-                     item.link->edge_id()});
-  }
-}
-
-void Exchange::tell_first(const Links& links, Outbox& out) {
-  for (auto& [peer, neighbor] : neighbors_) {
-    const Link* link = links.active(peer);
-    if (!link || neighbor.averaged || neighbor.weight == 0) continue;
-    neighbor.averaged = true;
-    out.event(Event::Kind::averaged,
-              fmt::format("averages with {} from round {} on", link->name, round()));
+  const double share = std::min(offering_.share(), scheduler_->share(items.size()));
+  for (const auto& [link, neighbor, vector] : items) {
+    neighbor->status.weight = std::min(share, vector->share);
+    vector->is_taken = true;
+    mixing_.mix(neighbor->status.weight, {round, offering_.probe()},
+                {vector->round, vector->probe});
+    terms.push_back({link->wanted.peer, neighbor->status.weight, vector->payload,
+                     offering_.payload(), link->edge_id()});
   }
 }
 
 void Exchange::rest(bool is_resting) {
-  is_resting_ = is_resting;
-  if (is_resting) means_.rest();
+  offering_.rest(is_resting);
+  if (is_resting) estimates_.means().rest();
 }
 
-void Exchange::refused(const Endpoint& control, const Links& links) {
+std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
+  std::vector<NodeId> doubted;
+  sessions_.tick(now, out);
+  if (now >= neighbors_.deadline()) doubted = neighbors_.tick(now, wait(links), links, out);
+  estimates_.tick(now, offering_.is_resting() ? 0 : offering_.round(), links, out);
+  return doubted;
+}
+
+// ---------------------------------------------------------------- what is said
+
+void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
+  const NodeId peer = link.wanted.peer;
+  Neighbor& neighbor = neighbors_.meet(peer, offering_.path_before());
+  EdgeVector vector = offering_.vector_for(link, neighbor);
+  Payload payload = vector.payload;
+  Round message;
+  message.epoch = link.epoch;
+  vector.write(message);
+  estimates_.write(now, peer, message);
+  neighbor.span = vector.span;
+  message.sent = stamp_of(now);
+  message.rate = std::min(static_cast<std::uint64_t>(neighbor.meter.rate()), kRoundLimit);
+  if (link.is_paired) {
+    if (!offer_pair(now, link, neighbor, std::move(vector), message)) payload = {};
+  } else {
+    neighbor.newest.offer(link, std::move(vector), message);
+    neighbors_.expect(now, link, neighbor);
+  }
+  if (!payload.empty()) offering_.sent(neighbor);
+  neighbor.status.sent_bytes += payload.size();
+  neighbor.offered_edge = link.edge_id();
+  neighbor.offered_out = link.wanted.out;
+  out.send(link.bulk, std::move(message), payload);
+}
+
+// Returns whether the edge takes a vector in this round.
+bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, EdgeVector vector,
+                          Round& message) {
+  const Timing& timing = options_.timing;
+  // An interval between vectors of one partner holds rounds with others, and all their losses.
+  const bool by_partner = scheduler_->rules().by_partner;
+  const Sessions::Waits waits{
+      by_partner ? neighbor.patience.answer() : neighbor.patience.usual(),
+      2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
+  // An edge that opened after the job began has no vector to send.
+  const bool skips = (link.wanted.out && vector.payload.empty()) ||
+                     scheduler_->skips_round(neighbors_.view(link, sessions_), vector.round);
+  return sessions_.offer(now, link, std::move(vector), skips, waits, message);
+}
+
+// ---------------------------------------------------------------- what is heard
+
+void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
+                       const Links& links, const Roster& members, Outbox& out) {
+  const Credence credence{rounds_, waits_.rounds(), neighbors_, members};
+  if (!credence.believes(now, from.sender, message.round)) return;
+  const std::size_t bytes = payload.size();
+  auto heard = Sessions::Heard::fresh;
+  if (message.echo != 0) heard = hear_pairs(now, from, message, std::move(payload), links, out);
+  const auto found = links.all().find(from.sender);
+  if (found == links.all().end()) return;
+  const Link& link = found->second;
+  Neighbor& neighbor = neighbors_.meet(from.sender, offering_.path());
+  neighbor.status.received_bytes += bytes;
+  // The peer's end may be active a moment before this one, so its epoch counts, not link.active.
+  if (!link.carries(from, message)) {
+    if (heard == Sessions::Heard::foreign || message.echo == 0)
+      ++neighbor.status.rejected["closed edge"];
+    return;
+  }
+  neighbor.measure(now, link, message, bytes, out);
+  if (message.echo == 0 && link.active)
+    neighbor.status.sent_bytes += neighbor.newest.hear(now, link, message, out);
+  if (message.round == 0) return;  // only acknowledges or asks
+  const bool is_new = message.round > neighbor.round;
+  if (heard == Sessions::Heard::known || (message.echo == 0 && !is_new))
+    ++neighbor.status.rejected["repeated"];
+  if (!is_new) return;
+  hear_round(now, neighbor, message.round);
+  means().receive(from.sender, message.round, message.flow, message.estimate);
+  if (message.echo == 0)
+    neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
+}
+
+// The peer was heard in a newer round than before.
+void Exchange::hear_round(Time now, Neighbor& neighbor, std::uint64_t round) {
+  const bool by_partner = scheduler_->rules().by_partner;
+  neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
+  if (by_partner && neighbor.offered_edge != 0 && round >= offering_.round())
+    neighbor.patience.answered(now - neighbor.offered);
+  neighbor.hear(now, round);
+}
+
+// Takes a message of paired vectors into the session of the edge.
+Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round& message,
+                                     Payload payload, const Links& links, Outbox& out) {
+  // No offer follows the peer's answer, so the session acknowledges the answer at once.
+  const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
+  const Sessions::Heard heard = sessions_.receive(now, from, message, std::move(payload), links,
+                                                  offering_.is_resting() || is_answer, out);
+  const Neighbor* neighbor = neighbors_.find(from.sender);
+  const bool was_offered = neighbor && neighbor->offered > Time{};
+  if (is_answer && was_offered && !sessions_.pairs(from.sender).is_waiting)
+    waits_.answered(now - neighbor->offered);
+  return heard;
+}
+
+// ---------------------------------------------------------------- what there is to see
+
+void Exchange::note(Time now, const optim::Done& done) {
+  waits_.worked(now);
+  neighbors_.note(done);
+}
+
+// Vectors that are not paired leave nothing that the ends must agree on, but for the round.
+KeptExchange Exchange::memory(const Links& links) const {
+  KeptExchange memory{.path = offering_.path(), .partner_path = offering_.partner_path()};
+  const NodeId self = node_id(options_.name);
   for (const auto& [peer, link] : links.all())
-    if (link.control == control && neighbors_.contains(peer))
-      neighbors_.at(peer).late = neighbors_.at(peer).rests = true;
+    if (link.active)
+      memory.edges.push_back(
+          link.kept(self, link.is_paired ? sessions_.taken(peer) : rounds_.round()));
+  return memory;
+}
+
+void Exchange::describe(Time now, const Links& links, Status& status) const {
+  status.edges = neighbors_.statuses(rounds_.round(), links, sessions_);
+  status.unsettled_edges = sessions_.unsettled();
+  status.late_edges = sessions_.late();
+  status.abandoned_edges = sessions_.abandoned();
+  status.wait = waits_.waited();
+  // Vectors that each neighbour is told apart are not averaged with these weights.
+  if (options_.needs.delivery != optim::Delivery::per_edge) status.mixing_rate = mixing_.rate();
+  status.network_wait = waits_.waited_for_network();
+  add_reasons(now, links, status);
+}
+
+void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
+  std::string network = network_reason(waits_, status.edges, offering_.payload().size());
+  if (!network.empty()) status.reasons.push_back(std::move(network));
+  const Wait wait = this->wait(links);
+  const auto leader = rounds_.alone(wait.streams);
+  if (leader && rounds_.are_related()) {
+    const std::uint64_t claimed = neighbors_.all().at(*leader).round;
+    status.reasons.push_back(fmt::format("{} says that it is in round {}, {} ahead of this node",
+                                         links.all().at(*leader).name, claimed,
+                                         claimed - rounds_.round()));
+  }
+  if (rounds_.has_jumped(now))
+    status.reasons.push_back(
+        fmt::format("{} rounds that were jumped over do not count", rounds_.uncounted()));
+  for (const EdgeStatus& edge : status.edges) {
+    if (edge.state != EdgeState::late) continue;
+    if (neighbors_.is_paused(edge.id)) {
+      if (!offering_.is_resting()) status.reasons.push_back(fmt::format("{} is paused", edge.name));
+      continue;
+    }
+    const Duration silence = now - neighbors_.all().at(edge.id).heard;
+    status.reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
+                                         wait.is_far_ahead ? "far ahead of" : "going on without",
+                                         edge.name, seconds(silence), edge.patience_s));
+  }
 }
 
 }  // namespace starling::gossip

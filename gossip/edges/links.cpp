@@ -24,8 +24,18 @@ std::uint64_t Link::edge_id() const {
   return mix64(mix64(mix64(epoch) ^ peer_epoch) ^ peer_incarnation);
 }
 
+// Both ends compute the same claim, from their numbers of the opening.
+KeptEdge Link::kept(NodeId self, std::uint64_t averaged) const {
+  const std::uint64_t own_end = mix64(epoch) ^ self.value;
+  const std::uint64_t peer_end = mix64(peer_epoch) ^ wanted.peer.value;
+  const std::uint64_t claim = mix64(mix64(own_end) + mix64(peer_end)) ^ mix64(averaged);
+  return {wanted.peer, edge_id(), std::max<std::uint64_t>(claim, 1)};
+}
+
 Links::Links(const Options& options, const std::vector<KeptEdge>& memory)
-    : options_(options), last_epoch_(mix64(options.incarnation) >> 32) {
+    : retry_(options.timing.retry),
+      counts_pairs_(counts_pairs(options)),
+      last_epoch_(mix64(options.incarnation) >> 32) {
   for (const KeptEdge& edge : memory) memory_[edge.peer] = edge;
 }
 
@@ -62,6 +72,8 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
 void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   Link& link = links_[edge.peer];
   link.wanted = edge;
+  // An edge that carries vectors one way only has no pairs.
+  link.is_paired = counts_pairs_ && edge.in && edge.out;
   // A peer that has not said hello may have started again elsewhere.
   const bool has_moved = link.peer_incarnation == 0 && link.control != member.control;
   if (link.epoch != 0 && !has_moved) return;
@@ -69,7 +81,7 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   link.name = member.name;
   link.control = member.control;
   link.bulk = member.bulk;
-  link.pause = options_.timing.retry;
+  link.pause = retry_;
   link.next_hello = now;
   if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
 }

@@ -29,7 +29,9 @@ struct WantedEdge {
 
 struct Link {
   WantedEdge wanted;
-  std::string name;              // of the peer
+  bool is_paired =
+      true;          // the vectors of both ends are numbered and averaged in pairs; see Sessions
+  std::string name;  // of the peer
   Endpoint control, bulk;        // of the peer
   std::uint64_t epoch = 0;       // this end's number of this opening of the edge
   std::uint64_t peer_epoch = 0;  // the peer's number of it; 0: not heard
@@ -49,6 +51,14 @@ struct Link {
   // Identifies this opening of the edge at this node; the peer's edge id differs. One that goes on
   // from an earlier life keeps the id of that.
   std::uint64_t edge_id() const;
+  // Whether the message is of this opening, and paired as the edge is.
+  bool carries(const Envelope& from, const Round& message) const {
+    return peer_epoch == message.epoch && peer_incarnation == from.incarnation &&
+           (message.echo != 0) == is_paired;
+  }
+  // What `self`, this end, remembers of this opening for its next life. `averaged`: what both ends
+  // know alike of what was averaged since.
+  KeptEdge kept(NodeId self, std::uint64_t averaged) const;
 };
 
 class Links {
@@ -102,7 +112,8 @@ class Links {
   void want_one(Time now, const WantedEdge& edge, const Member& member);
   void say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out);
 
-  Options options_;
+  const Duration retry_;
+  const bool counts_pairs_;
   std::uint64_t schema_ = 0;
   std::vector<Term> model_;  // the model in words
   std::uint64_t view_ = 0;

@@ -26,6 +26,8 @@ class RoundCounter {
   RoundCounter(std::uint64_t reach, Duration pause) : reach_(reach), pause_(pause) {}
 
   std::uint64_t round() const { return round_; }
+  // Whether the rounds of different nodes are: a node that is behind follows its neighbours.
+  bool are_related() const { return reach_ > 0; }
   // How many of the rounds before were jumped over and do not count. A newcomer begins as many
   // rounds before its donor.
   std::uint64_t uncounted() const { return uncounted_; }

@@ -97,4 +97,16 @@ class Scheduler {
   const Rules rules_;
 };
 
+// How a round waits for the neighbours at one moment. The scheduler outlives this.
+struct Wait {
+  const Scheduler& scheduler;
+  Turn turn;
+  std::vector<StreamView> streams;
+  bool is_far_ahead = scheduler.is_far_ahead(turn, streams);
+
+  Time until(const StreamView& stream) const {
+    return scheduler.waits_until(turn, stream, is_far_ahead);
+  }
+};
+
 }  // namespace starling::gossip

@@ -4,6 +4,13 @@
 
 namespace starling::gossip {
 
+void EdgeVector::write(Round& message) const {
+  message.round = round;
+  message.share = share;
+  message.span = span;
+  message.probe = probe;
+}
+
 std::uint64_t SendWindow::offer(EdgeVector vector) {
   kept_[++last_].vector = std::move(vector);
   return last_;

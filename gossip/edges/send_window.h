@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/payload.h"
+#include "gossip/wire/message.h"
 
 namespace starling::gossip {
 
@@ -18,6 +19,9 @@ struct EdgeVector {
   double span = 0;   // see Round and optim::MixTerm
   Payload payload = {};
   std::uint64_t probe = 0;  // see MixingMeter
+
+  // Writes all but the payload into the message that carries the vector.
+  void write(Round& message) const;
 };
 
 class SendWindow {

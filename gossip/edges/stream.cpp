@@ -34,10 +34,7 @@ std::uint64_t Stream::retransmit(SendWindow& sent, const Round& heard, const Rou
     const std::size_t from = came_in_part ? heard.partial : 0;
     Round message = header;
     number(message);
-    message.round = own.round;
-    message.share = own.share;
-    message.span = own.span;
-    message.probe = own.probe;
+    own.write(message);
     if (message.echo != 0) message.index = index;
     sent.mark_sent(index, message.order);
     repeated += bytes - from;

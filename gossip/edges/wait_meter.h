@@ -1,12 +1,15 @@
-// WaitMeter: how long rounds wait, and which part of that for the network and for whom.
+// WaitMeter: how long rounds and pairs wait, and which part of that for the network and for whom.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "base/ids.h"
 #include "base/time.h"
 #include "gossip/edges/hold_ups.h"
 #include "gossip/edges/patience.h"
+#include "gossip/edges/scheduler.h"
 #include "gossip/wire/link_meter.h"
 
 namespace starling::gossip {
@@ -18,6 +21,8 @@ class WaitMeter {
     rounds_.add(now - since_);
     since_ = now;
   }
+  // An answer came so long after this node's offer.
+  void answered(Duration wait) { pair_times_.add(wait); }
   // A job of the round is done: what follows is waiting for others alone.
   void worked(Time now) { worked_ = now; }
   // The vector of a round that came last.
@@ -40,9 +45,18 @@ class WaitMeter {
                     given_up ? idle : idle - std::min(idle, last.under_way));
     }
     ended_ = now;
+    if (last.from != NodeId{}) slowest_ = last.from;
   }
 
   Time since() const { return since_; }
+  // The current round, which is `round`, as a scheduler sees it.
+  Turn turn(std::uint64_t round) const {
+    Turn turn{.round = round, .since = since_};
+    if (pair_times_.is_measured()) turn.pair_time = pair_times_.median();
+    return turn;
+  }
+  // The neighbour whose vector came last in the last round in which any came.
+  NodeId slowest() const { return slowest_; }
   // The recent times from one offer to the next.
   const Recent& rounds() const { return rounds_; }
   Duration waited() const { return waited_; }
@@ -53,9 +67,10 @@ class WaitMeter {
   const HoldUps& hold_ups() const { return hold_ups_; }
 
  private:
-  Recent rounds_;
+  Recent rounds_, pair_times_;
   Time since_{}, worked_{}, ended_{};
   Duration waited_{}, network_{}, last_exchange_{};
+  NodeId slowest_{};
   NetworkShare share_;
   HoldUps hold_ups_;
 };

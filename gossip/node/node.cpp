@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/prng.h"
-#include "gossip/edges/edge_memory.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
@@ -61,8 +60,8 @@ struct Node::Parts {
         outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
         membership(given, now),
         agreement(given),
-        links(given, resumed ? resumed->edges : std::vector<KeptEdge>()),
-        exchange(given),
+        links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
+        exchange(options, resumed ? resumed->exchange : KeptExchange()),
         startup(given, now, resumed),
         strays(given),
         saver(given.checkpoint, now),
@@ -74,7 +73,6 @@ struct Node::Parts {
     if (!resumed) return;
     before = *resumed;
     before->state = nullptr;  // for the trainer, and large
-    EdgeMemory::restore(*before, exchange);
   }
 
   // ---- inputs

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/planted.h"
-#include "gossip/edges/edge_memory.h"
 
 namespace starling::gossip {
 
@@ -26,12 +25,12 @@ void Training::start(Time now, std::uint64_t round, Exchange& exchange, const Li
   begin_round(now, {}, false, exchange, links, out);
 }
 
-void Training::want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out) {
+void Training::want_snapshot(Donor& donor, Exchange& exchange, Outbox& out) {
   if (started_ && donor.claim()) snapshot_wanted_ = true;
   const bool is_idle = (finished_ || is_paused_) && jobs_in_flight_ == 0;
   if (!is_idle || !std::exchange(snapshot_wanted_, false)) return;
   optim::Job job;
-  job.round = exchange.round();
+  job.round = exchange.rounds().round();
   job.snapshot = true;
   copies_ = true;
   jobs_in_flight_ = 1;
@@ -60,7 +59,7 @@ Checkpoint Training::checkpoint_of(Time now, std::uint64_t round, const Exchange
   checkpoint.steps = run_.steps;
   checkpoint.samples = run_.samples;
   checkpoint.trained_s = elapsed_s(now);
-  EdgeMemory::write(exchange, links, checkpoint);
+  checkpoint.exchange = exchange.memory(links);
   return checkpoint;
 }
 
@@ -81,7 +80,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
                            Exchange& exchange, const Links& links, Outbox& out) {
   measure(now, absorb, exchange);
   optim::Job job;
-  job.round = exchange.round();
+  job.round = exchange.rounds().round();
   job.uncounted = run_.uncounted = exchange.rounds().uncounted();
   job.absorb = absorb;
   job.mix = std::move(mix);
@@ -122,7 +121,7 @@ void Training::measure(Time now, bool has_ended, const Exchange& exchange) {
 
 void Training::begin_answer(Exchange& exchange, const Links& links, Outbox& out) {
   optim::Job job;
-  job.round = exchange.round();
+  job.round = exchange.rounds().round();
   job.absorb = true;
   job.mix = exchange.take_pairs();
   job.edges = links.edge_ids();
@@ -261,7 +260,7 @@ bool Training::wind_up(Exchange& exchange, Outbox& out) {
   if (jobs_in_flight_ > 0) return false;
   if (!exchange.sessions().has_pairs()) return exchange.sessions().is_settled();
   optim::Job job;
-  job.round = exchange.round() + 1;
+  job.round = exchange.rounds().round() + 1;
   job.absorb = true;
   job.mix = exchange.take_pairs();
   jobs_in_flight_ = 1;

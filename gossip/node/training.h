@@ -46,7 +46,7 @@ class Training {
 
   // If the donor lacks a snapshot, the next job makes one too; after the last round, and in a
   // pause, a job of its own does.
-  void want_snapshot(Donor& donor, const Exchange& exchange, Outbox& out);
+  void want_snapshot(Donor& donor, Exchange& exchange, Outbox& out);
   // While the training rests, or with `ends` winds up, a job of its own copies the state where the
   // saver wants a checkpoint.
   void want_checkpoint(Time now, const Exchange& exchange, const Links& links, Outbox& out,

@@ -42,9 +42,9 @@ gossip::Checkpoint sample() {
   checkpoint.uncounted = 1234567890;
   checkpoint.members = 16;
   checkpoint.foundation = std::string("survey\0with zeros", 17);
-  checkpoint.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
-  checkpoint.path = 0.1 + 0.2;
-  checkpoint.partner_path = std::numeric_limits<double>::denorm_min();
+  checkpoint.exchange.edges = {{NodeId{UINT64_MAX}, 1, 2}, {NodeId{3}, UINT64_MAX, 4}};
+  checkpoint.exchange.path = 0.1 + 0.2;
+  checkpoint.exchange.partner_path = std::numeric_limits<double>::denorm_min();
   checkpoint.steps = 77;
   checkpoint.samples = UINT64_MAX;
   checkpoint.trained_s = 1e9 / 3;
@@ -62,14 +62,14 @@ TEST_CASE("A checkpoint comes back from its files with every bit") {
   CHECK(read->uncounted == before.uncounted);
   CHECK(read->members == before.members);
   CHECK(read->foundation == before.foundation);
-  REQUIRE(read->edges.size() == 2);
+  REQUIRE(read->exchange.edges.size() == 2);
   for (std::size_t k = 0; k < 2; ++k) {
-    CHECK(read->edges[k].peer == before.edges[k].peer);
-    CHECK(read->edges[k].edge == before.edges[k].edge);
-    CHECK(read->edges[k].claim == before.edges[k].claim);
+    CHECK(read->exchange.edges[k].peer == before.exchange.edges[k].peer);
+    CHECK(read->exchange.edges[k].edge == before.exchange.edges[k].edge);
+    CHECK(read->exchange.edges[k].claim == before.exchange.edges[k].claim);
   }
-  CHECK(read->path == before.path);
-  CHECK(read->partner_path == before.partner_path);
+  CHECK(read->exchange.path == before.exchange.path);
+  CHECK(read->exchange.partner_path == before.exchange.partner_path);
   CHECK(read->trained_s == before.trained_s);
   CHECK(read->steps == before.steps);
   CHECK(read->samples == before.samples);

@@ -224,7 +224,7 @@ TEST_CASE("An unlikely round is believed when the next message confirms it") {
   expect_rejected(100'067, 2);
   CHECK(b.edge().round == 100'067);
   b.exchange.finish_round(now, b.links, b.outbox);
-  CHECK(b.exchange.round() == 100'067);
+  CHECK(b.exchange.rounds().round() == 100'067);
 }
 
 TEST_CASE("The same false round twice is not believed with an honest one in between") {

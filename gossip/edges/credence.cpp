@@ -1,0 +1,78 @@
+#include "gossip/edges/credence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "gossip/wire/message.h"
+
+namespace starling::gossip {
+namespace {
+
+// A neighbour's round is likely if it is at most this many rounds above all known rounds, plus one
+// for every 1/kRoundShare of this node's shortest round since the neighbour was heard.
+constexpr std::uint64_t kRoundsAhead = 64;
+constexpr int kRoundShare = 8;
+constexpr Duration kRoundLeast = std::chrono::microseconds(20);
+// Above this no round is believed, so that rounds never reach the limit of a message.
+constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
+// How old the members' table is taken to be where it tells the round of a neighbour not heard yet.
+constexpr Duration kRecordAge = std::chrono::seconds(5);
+
+// Known are this node's round, the rounds of its neighbours and, for a peer not heard yet, the
+// round in the members' table.
+bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
+               std::uint64_t round) {
+  std::uint64_t highest = known.rounds.round();
+  for (const auto& [id, other] : known.neighbors.all()) highest = std::max(highest, other.round);
+  if (PLANTED(believes_any_round)) return true;
+  if (round > kRoundsMost) return false;
+  if (round <= highest + kRoundsAhead) return true;
+  const bool was_heard = neighbor && neighbor->round > 0;
+  if (const Member* member = known.members.find(peer); member && !was_heard)
+    highest = std::max(highest, member->round);
+  const Duration age = was_heard ? now - neighbor->heard : kRecordAge;
+  if (!known.times.is_measured()) return round <= highest + kRoundsAhead;
+  const Duration shortest = std::max(known.times.least() / kRoundShare, kRoundLeast);
+  return round <= highest + kRoundsAhead + static_cast<std::uint64_t>(age / shortest);
+}
+
+// Whether another one, a neighbour or a member by its record, says that it is about as far ahead of
+// this node. Records are seconds old, so half as far will do. Where no other one has a model, or
+// the rounds of different nodes are unrelated and lead nobody on, none is needed.
+bool has_witness(const Credence& known, NodeId peer, std::uint64_t round) {
+  if (!known.rounds.are_related()) return true;
+  const std::uint64_t own = known.rounds.round();
+  std::uint64_t witness = own;
+  bool is_possible = false;
+  for (const auto& [id, other] : known.neighbors.all())
+    if (id != peer) witness = std::max({witness, other.round, other.unlikely_round});
+  for (const Member* member : known.members.ready()) {
+    if (member->id == peer || member->id == known.members.self()) continue;
+    is_possible = true;
+    witness = std::max(witness, member->round);
+  }
+  return !is_possible || round - own <= kRoundsAhead + 2 * (witness - own);
+}
+
+}  // namespace
+
+// One unlikely round may be a false number. If the peer's next unlikely round is the same or a
+// little later, and there is a witness, it is believed: a node whose steps take longer than all
+// patience cannot predict how far its neighbours went on meanwhile. A likely round in between shows
+// that the first was false.
+bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
+  Neighbor* neighbor = neighbors.find(peer);
+  if (is_likely(*this, now, neighbor, peer, round)) {
+    if (neighbor && round > 0) neighbor->unlikely_round = 0;
+    return true;
+  }
+  if (!neighbor) return false;
+  const std::uint64_t before = std::exchange(neighbor->unlikely_round, round);
+  const bool is_repeated = before > 0 && round >= before && round <= before + kRoundsAhead;
+  if (is_repeated && round <= kRoundsMost && has_witness(*this, peer, round)) return true;
+  ++neighbor->status.rejected["round"];
+  return false;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,255 @@
+#include "gossip/edges/neighbors.h"
+
+#include <fmt/core.h>
+
+#include <cstddef>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+namespace {
+
+// A neighbour whose patience has not run out is not late, though a quorum went on without it.
+bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
+  const bool counts = !wait.scheduler.rules().by_partner || stream.was_offered;
+  return stream.in && counts && wait.scheduler.lacks(stream, wait.turn.round) &&
+         now >= wait.until(stream);
+}
+
+}  // namespace
+
+void Neighbor::hear(Time now, std::uint64_t newer) {
+  round = newer;
+  heard = now;
+  rests = false;
+  if (!PLANTED(never_waits_again)) late = false;
+}
+
+void Neighbor::measure(Time now, const Link& link, const Round& message, std::size_t bytes,
+                       Outbox& out) {
+  if (message.rate > 0) status.send_rate = static_cast<double>(message.rate);
+  const auto transit = link.clock.since(now, message.sent);
+  if (bytes == 0 || !transit) return;
+  came = now;
+  under_way = *transit;
+  meter.came(bytes, *transit - link.clock.round_trip().value_or(Duration{}) / 2);
+  // A false stamp may claim that the vector left before this node's clock began.
+  const Time left = now - std::min(*transit, now - Time{});
+  out.put(Span{Span::Kind::receive, left, now, link.name, message.round, bytes});
+}
+
+// ---------------------------------------------------------------- who is there
+
+bool Neighbors::follow(const Links& links, const Roster& members) {
+  const std::pair versions{links.version(), members.version()};
+  if (std::exchange(versions_, versions) == versions) return false;
+  std::erase_if(all_, [&](const auto& item) { return !links.all().contains(item.first); });
+  paused_.clear();
+  for (const auto& [peer, link] : links.all())
+    if (const Member* member = members.find(peer); member && member->phase == Phase::paused)
+      paused_.insert(peer);
+  for (auto& [peer, neighbor] : all_) {
+    if (!links.active(peer)) neighbor.offered_edge = 0;
+    if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
+      neighbor.rests = true;
+  }
+  return true;
+}
+
+Neighbor& Neighbors::meet(NodeId peer, double path) {
+  const auto [item, is_new] = all_.try_emplace(peer);
+  if (is_new) item->second.offered_path = path;
+  return item->second;
+}
+
+Neighbor* Neighbors::find(NodeId peer) {
+  const auto found = all_.find(peer);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+// As one that was never heard, if it was not met.
+const Neighbor& Neighbors::known(NodeId peer) const {
+  static const Neighbor kNobody;
+  const auto found = all_.find(peer);
+  return found == all_.end() ? kNobody : found->second;
+}
+
+void Neighbors::refused(const Endpoint& control, const Links& links) {
+  for (const auto& [peer, link] : links.all())
+    if (Neighbor* neighbor = find(peer); neighbor && link.control == control)
+      neighbor->late = neighbor->rests = true;
+}
+
+Duration Neighbors::pace(const Recent& own) const {
+  std::vector<Duration> usual;
+  for (const auto& [id, neighbor] : all_)
+    if (neighbor.patience.usual() > Duration{}) usual.push_back(neighbor.patience.usual());
+  std::ranges::sort(usual);
+  const Duration least = own.is_measured() ? own.least() : Duration{};
+  return usual.empty() ? least : std::min(least, usual[std::min<std::size_t>(1, usual.size() - 1)]);
+}
+
+// ---------------------------------------------------------------- a round
+
+void Neighbors::begin_round(Time now, std::optional<NodeId> partner) {
+  partner_ = partner;
+  next_doubt_ = now + timing_.doubt_least;
+  for (auto& [peer, neighbor] : all_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
+}
+
+StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
+  const NodeId peer = link.wanted.peer;
+  const Neighbor& neighbor = known(peer);
+  const Duration least = timing_.patience_least;
+  StreamView view{.peer = peer,
+                  .in = link.wanted.in,
+                  .out = link.wanted.out,
+                  .was_offered = link.active && neighbor.offered_edge == link.edge_id() &&
+                                 (neighbor.offered_out || !link.wanted.out),
+                  .round = neighbor.round,
+                  .has_news = neighbor.newest.has_news(),
+                  .is_late = neighbor.late || is_paused(peer),
+                  .is_partner = partner_ == peer,
+                  .rests = neighbor.rests || is_paused(peer),
+                  .heard = neighbor.heard,
+                  .offered = neighbor.offered,
+                  .patience = neighbor.patience.value(least, least)};
+  if (!link.is_paired) return view;
+  const Sessions::PairState pairs = sessions.pairs(peer);
+  view.has_news = !pairs.is_waiting;
+  view.has_gap = pairs.has_gap;
+  view.is_owed = pairs.is_owed;
+  view.is_waiting = pairs.is_waiting;
+  view.is_asked = pairs.is_asked;
+  view.next_pair_round = pairs.next_round;
+  return view;
+}
+
+std::vector<StreamView> Neighbors::views(const Links& links, const Sessions& sessions) const {
+  std::vector<StreamView> views;
+  for (const auto& [peer, link] : links.all())
+    if (link.active) views.push_back(view(link, sessions));
+  return views;
+}
+
+void Neighbors::expect(Time now, const Link& link, Neighbor& neighbor) {
+  neighbor.newest.wait(now, link, neighbor.patience.usual());
+  next_ask_ = std::min(next_ask_, neighbor.newest.ask_at());
+}
+
+std::vector<NodeId> Neighbors::tick(Time now, const Wait& wait, const Links& links, Outbox& out) {
+  std::vector<NodeId> doubted;
+  if (now >= next_doubt_) doubted = doubt(now, wait);
+  if (now >= next_ask_) ask(now, wait, links, out);
+  return doubted;
+}
+
+// A vector that the round waits for may be lost.
+void Neighbors::ask(Time now, const Wait& wait, const Links& links, Outbox& out) {
+  next_ask_ = kNever;
+  for (const StreamView& stream : wait.streams) {
+    const Link& link = *links.active(stream.peer);
+    Neighbor* neighbor = find(stream.peer);
+    if (link.is_paired || !neighbor) continue;
+    NewestStream& newest = neighbor->newest;
+    if (now >= wait.until(stream))
+      newest.stop_asking();
+    else if (now >= newest.ask_at())
+      newest.ask(now, link, out);
+    next_ask_ = std::min(next_ask_, newest.ask_at());
+  }
+}
+
+std::vector<NodeId> Neighbors::doubt(Time now, const Wait& wait) {
+  std::vector<NodeId> doubted;
+  next_doubt_ = kNever;
+  for (const StreamView& stream : wait.streams) {
+    if (now >= wait.until(stream)) continue;
+    Neighbor& neighbor = all_.at(stream.peer);
+    if (neighbor.is_doubted) continue;
+    const Time at =
+        wait.turn.since + neighbor.patience.doubt(timing_.doubt_least, timing_.doubt_least);
+    if (now < at) {
+      next_doubt_ = std::min(next_doubt_, at);
+      continue;
+    }
+    neighbor.is_doubted = true;
+    doubted.push_back(stream.peer);
+  }
+  return doubted;
+}
+
+WaitMeter::Last Neighbors::last_come(Time since, const Links& links) const {
+  WaitMeter::Last last;
+  const Neighbor* latest = nullptr;
+  for (const auto& [peer, neighbor] : all_) {
+    if (!links.active(peer) || neighbor.came < since) continue;
+    if (latest && latest->came >= neighbor.came) continue;
+    latest = &neighbor;
+    last = {peer, neighbor.under_way, neighbor.meter.transit()};
+  }
+  return last;
+}
+
+std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Links& links) {
+  for (auto& [peer, neighbor] : all_)
+    if (const Link* link = links.active(peer); link && link->wanted.in) neighbor.status.weight = 0;
+  const StreamView* given_up = nullptr;
+  if (wait.scheduler.rules().answers) return std::nullopt;
+  for (const StreamView& stream : wait.streams) {
+    Neighbor* neighbor = find(stream.peer);
+    if (!neighbor || !is_overdue(now, wait, stream)) continue;
+    neighbor->late = true;
+    if (!stream.is_late && (!given_up || stream.heard < given_up->heard)) given_up = &stream;
+  }
+  return given_up ? std::optional(given_up->peer) : std::nullopt;
+}
+
+// ---------------------------------------------------------------- for people
+
+void Neighbors::note(const optim::Done& done) {
+  for (const optim::NeighborDistance& item : done.stats.distances)
+    if (Neighbor* neighbor = find(item.peer)) neighbor->status.distance = item.distance;
+  for (const optim::Rejection& item : done.rejections)
+    if (Neighbor* neighbor = find(item.peer)) ++neighbor->status.rejected[item.reason];
+}
+
+void Neighbors::tell_first(std::uint64_t round, const Links& links, Outbox& out) {
+  for (auto& [peer, neighbor] : all_) {
+    const Link* link = links.active(peer);
+    if (!link || neighbor.averaged || neighbor.status.weight == 0) continue;
+    neighbor.averaged = true;
+    out.event(Event::Kind::averaged,
+              fmt::format("averages with {} from round {} on", link->name, round));
+  }
+}
+
+std::vector<EdgeStatus> Neighbors::statuses(std::uint64_t round, const Links& links,
+                                            const Sessions& sessions) const {
+  std::vector<EdgeStatus> edges;
+  for (const auto& [peer, link] : links.all()) {
+    const Neighbor& neighbor = known(peer);
+    EdgeStatus edge = neighbor.status;
+    edge.id = peer;
+    edge.name = link.name;
+    edge.state = !link.refusal.empty()              ? EdgeState::refused
+                 : !link.active                     ? EdgeState::opening
+                 : neighbor.late || is_paused(peer) ? EdgeState::late
+                                                    : EdgeState::active;
+    edge.refusal = link.refusal;
+    if (!link.active) edge.weight = 0;
+    edge.round = neighbor.round;
+    edge.staleness = round > edge.round ? round - edge.round : 0;
+    edge.rtt_s = link.rtt_s;
+    edge.patience_s =
+        seconds(neighbor.patience.value(timing_.patience_least, timing_.patience_least));
+    edge.receive_rate = neighbor.meter.rate();
+    edge.queued_bytes = sessions.unconfirmed_bytes(peer);
+    edge.repeated_bytes = sessions.repeated_bytes(peer);
+    edges.push_back(std::move(edge));
+  }
+  std::ranges::sort(edges, [](auto& a, auto& b) { return natural_less(a.name, b.name); });
+  return edges;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,121 @@
+// Neighbors: what this node knows of the peers at the other ends of its edges, apart from Sessions:
+// the rounds they were heard in, how long rounds wait for them, and what people see of the edges.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/edges/links.h"
+#include "gossip/edges/newest_stream.h"
+#include "gossip/edges/patience.h"
+#include "gossip/edges/scheduler.h"
+#include "gossip/edges/sessions.h"
+#include "gossip/edges/wait_meter.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+#include "gossip/status.h"
+#include "gossip/wire/link_meter.h"
+
+namespace starling::gossip {
+
+struct Neighbor {
+  // ---- the peer's vectors
+  std::uint64_t round = 0;           // the newest round that the peer was heard in; 0: not heard
+  Time heard{};                      // when the peer was heard in that round
+  Time came{};                       // when the peer's last vector was complete
+  Duration under_way{};              // how long it was before, latency and all
+  std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
+  NewestStream newest;               // for an edge whose vectors are not paired
+  // ---- this node's vectors
+  std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
+  bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
+  Time offered{};                  // when the last offer of a round went to the peer
+  double offered_path = 0;  // Offering::path() at the last vector that was offered to the peer
+  double span = 0;          // Round::span of that vector
+  // ---- waiting for the peer
+  Patience patience;
+  bool late = false;        // the patience ran out; no round waits until the peer is heard again
+  bool rests = false;       // the peer has finished, or no process listens at its address
+  bool is_doubted = false;  // the peer was doubted in this round
+  // ---- for people
+  bool averaged = false;   // with the peer, at least once
+  LinkMeter meter;         // of the peer's vectors
+  EdgeStatus status = {};  // what is counted and noted here; statuses() completes it
+
+  // The peer was heard in a newer round than before.
+  void hear(Time now, std::uint64_t newer);
+  // Takes what the peer's message, with a vector of `bytes` bytes, says of the speed of the link.
+  void measure(Time now, const Link& link, const Round& message, std::size_t bytes, Outbox& out);
+};
+
+class Neighbors {
+ public:
+  // `timing` outlives this.
+  explicit Neighbors(const Timing& timing) : timing_(timing) {}
+
+  // Forgets neighbours whose link is gone, and takes from the members' records who is paused or has
+  // finished. Returns whether links or members have changed since the last call.
+  bool follow(const Links& links, const Roster& members);
+  // The neighbour's state. The first vector to one that is new is of the steps after `path`; see
+  // Offering.
+  Neighbor& meet(NodeId peer, double path);
+  // Null: not met.
+  Neighbor* find(NodeId peer);
+  const std::map<NodeId, Neighbor>& all() const { return all_; }
+  // No process listens at `control`: rounds do not wait for that neighbour until it is heard again.
+  void refused(const Endpoint& control, const Links& links);
+  // The shortest time of a round, as this node by its own ones and two of the neighbours have it;
+  // 0: unknown.
+  Duration pace(const Recent& own) const;
+
+  // ---- a round
+  // This node begins to offer: to `partner` alone, where there is one.
+  void begin_round(Time now, std::optional<NodeId> partner);
+  // The edge as a scheduler sees it; of all active edges.
+  StreamView view(const Link& link, const Sessions& sessions) const;
+  std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
+  // An offer went over an edge whose vectors are not paired: plans to ask for the peer's vector.
+  void expect(Time now, const Link& link, Neighbor& neighbor);
+  // Asks for vectors that are overdue, where none are paired. Returns the neighbours that this
+  // round has waited for longer than usual, each once a round: they may be dead.
+  std::vector<NodeId> tick(Time now, const Wait& wait, const Links& links, Outbox& out);
+  // When to call tick() next.
+  Time deadline() const { return std::min(next_ask_, next_doubt_); }
+  // The vector that came last since then; from nobody if none came.
+  WaitMeter::Last last_come(Time since, const Links& links) const;
+  // The round is over: a neighbour whose patience has run out is late. Returns the one among the
+  // newly late that was heard longest ago.
+  std::optional<NodeId> end_round(Time now, const Wait& wait, const Links& links);
+
+  // ---- for people
+  // Notes what the trainer found out about the neighbours' vectors.
+  void note(const optim::Done& done);
+  // Tells of the neighbours that `round` is the first to average with.
+  void tell_first(std::uint64_t round, const Links& links, Outbox& out);
+  // In the order of their names. `round`: of this node.
+  std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,
+                                   const Sessions& sessions) const;
+  bool is_paused(NodeId peer) const { return paused_.contains(peer); }
+
+ private:
+  const Neighbor& known(NodeId peer) const;
+  void ask(Time now, const Wait& wait, const Links& links, Outbox& out);
+  std::vector<NodeId> doubt(Time now, const Wait& wait);
+
+  const Timing& timing_;
+  std::map<NodeId, Neighbor> all_;
+  std::set<NodeId> paused_;                           // by the members' records
+  std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
+  std::optional<NodeId> partner_;                     // of the current offer
+  Time next_ask_ = kNever, next_doubt_ = kNever;
+};
+
+}  // namespace starling::gossip
