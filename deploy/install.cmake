@@ -53,7 +53,7 @@ install(FILES clients/c/starling.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY clients/python/starling DESTINATION ${python_packages}
         FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN __pycache__ EXCLUDE)
 
-install(FILES README.md DESTINATION ${documents})
+install(FILES README.md SECURITY.md DESTINATION ${documents})
 install(DIRECTORY docs DESTINATION ${documents})
 install(DIRECTORY configs DESTINATION ${documents}/examples)
 install(DIRECTORY clients/python/examples/ DESTINATION ${documents}/examples/python

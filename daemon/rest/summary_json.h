@@ -1,4 +1,4 @@
-// A summary for programs, with the names of docs/operating.md.
+// A summary for programs, with the names of docs/watching.md.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

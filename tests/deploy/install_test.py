@@ -19,6 +19,7 @@ lib/systemd/system/starling@.service
 share/bash-completion/completions/starling
 share/doc/starling/LICENSE
 share/doc/starling/README.md
+share/doc/starling/SECURITY.md
 share/doc/starling/docs/deploy.md
 share/doc/starling/examples/configs/ring.ini
 share/doc/starling/examples/python/char_gpt.py

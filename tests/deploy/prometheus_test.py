@@ -153,12 +153,12 @@ def the_linter_is_content(tools, metrics):
 def every_name_is_a_metric(metrics):
     known = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE))
     panels, alerts = expressions()
-    page = (ROOT / "docs" / "operating.md").read_text()
+    page = (ROOT / "docs" / "watching.md").read_text()
     named = {name for text in [*(text for _, text in panels), alerts] for name in METRIC.findall(text)}
     named |= {name for name in re.findall(r"`(starling_[a-z_]+)[`{]", page)}
     assert len(named) > 20, named
     for alert in re.findall(r"alert: (\w+)", alerts):
-        assert f"`{alert}`" in page, f"docs/operating.md does not name {alert}"
+        assert f"`{alert}`" in page, f"docs/watching.md does not name {alert}"
     assert not named - known, f"not in /metrics: {sorted(named - known)}"
 
 

@@ -168,7 +168,7 @@ std::optional<std::string> remedy(const std::string& warning) {
 // The rest of the reasons, and of the warnings that are advice.
 Finding doubt(const std::string& text) {
   return {Severity::warn, "cause", text,
-          "nothing, if it passes or is meant; docs/operating.md has a table of causes"};
+          "nothing, if it passes or is meant; docs/troubleshooting.md has a table of causes"};
 }
 
 void look_at_state(const SeenNode& seen, Findings& findings) {
