@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws docs/curves/*.svg and writes docs/curves.md from runs of `starling simulate`.
+"""Draws docs/curves/*.svg and writes the second half of docs/curves.md, "Measured curves", from runs
+of `starling simulate`.
 
   bench/curves.py              everything
   bench/curves.py ring loss    some figures, the page stays as it is
@@ -150,7 +151,7 @@ def torus(simulate):
 The same on a better connected graph, at twice the traffic. The biases shrink, of `dpsgd` to
 {end['dpsgd']}, of `dpsgd-pipelined` to {end['dpsgd-pipelined']}, of `qg` to {end['qg']}. `ed` and `gt`
 run as one ({end['ed']}, {end['gt']}): here the learning rate limits them, and not the graph. `admm` is
-no faster than on the ring, for its penalty of 0.5 suits that and is large here: with 0.1 its error
+no faster than on the ring: its penalty of 0.5 suits the ring and is large here. With 0.1 its error
 after 50 rounds is {short(at_round(light, 50))} instead of {short(at_round(runs['admm'], 50))}."""
     return figure
 
@@ -292,7 +293,7 @@ def straggler(simulate):
 Torus 4×4, γ = 0.02; the last node takes ten times as long for a step. Where all wait (`rounds`, and
 `ssp` as soon as its slack is used up) all go at the pace of the straggler. Where nobody waits for it,
 `dpsgd` (`async`, `quorum 3/4`) and `adpsgd` are fast and end beside the optimum, at
-{short(rms(end['async'][OTHERS]))} with `async`, for the straggler's data count for little: the optimum of the
+{short(rms(end['async'][OTHERS]))} with `async`, because the straggler's data count for little: the optimum of the
 data of the fifteen alone is .097 away. `pairwise-ed`, `async gt` (at twice the traffic) and `async admm` go on
 to the optimum. A step of `admm` is the exact solution of the node's own small problem, here at the price
 of one gradient.
@@ -332,7 +333,7 @@ def digits(simulate):
     says = f"""\
 Images of digits drawn by the program, one digit on each of ten nodes in a ring; softmax regression, γ =
 0.1, five local steps of 32 images a round; accuracy on held-out images of all ten digits, mean over the
-nodes. `dpsgd` is at {end['dpsgd']} after 400 rounds, for five steps on one digit pull the nodes apart
+nodes. `dpsgd` is at {end['dpsgd']} after 400 rounds: five steps on one digit pull the nodes apart
 faster than two neighbours bring them together; `qg` comes to {end['qg']}, `gt` to {end['gt']}, `ed` to
 {end['ed']} and `admm` to {end['admm']}. After 50 rounds `ed` has {early['ed']}, `admm` {early['admm']},
 `gt`, at twice the traffic, {early['gt']}, `dpsgd` {early['dpsgd']}."""
@@ -345,12 +346,13 @@ FIGURES = {"ring": ring, "torus": torus, "traffic": traffic, "loss": loss, "stra
 
 # ---------------------------------------------------------------- page
 
+HEADING = "## Measured curves\n"
 INTRODUCTION = """\
-Every figure is drawn by `bench/curves.py` from `starling simulate`, and this page is written by it:
-`make curves` makes it again, `bench/curves.py FIGURE...` some of the figures. Times are virtual: a step
+The rest of this page and its figures are made by `bench/curves.py` from `starling simulate`: `make
+curves` makes all of it again, `bench/curves.py FIGURE...` some of the figures. Times are virtual: a step
 takes 10 ms and a message 1 ms, and the first round begins when all have met, after half a second where
-nothing is lost. The reference problem is that of [algorithms.md](algorithms.md): sixteen nodes, full
-gradients, double precision, γ = 0.1 where nothing else is said."""
+nothing is lost. The reference problem is that of [algorithms.md](algorithms.md#the-reference-problem):
+sixteen nodes, full gradients, double precision, γ = 0.1 where nothing else is said."""
 
 
 def filled(prose):
@@ -363,7 +365,7 @@ def section(figure):
     width = max(len(label) for label in figure.variants)
     lines = [f"    {label:{width}}  {keys}" for label, keys in figure.variants.items()]
     parts = [
-        f"## {figure.title}",
+        f"### {figure.title}",
         f"![{figure.title}](curves/{figure.name}.svg)",
         filled(figure.says),
         f"`bench/curves.py {figure.name}`, which runs",
@@ -397,7 +399,8 @@ def main():
         (FOLDER / f"{name}.svg").write_text(drawing)
         sections.append(section(figure))
     if not arguments.figures:
-        PAGE.write_text("\n".join(["# Measured curves\n", filled(INTRODUCTION) + "\n", *sections]))
+        by_hand = PAGE.read_text().partition(HEADING)[0]
+        PAGE.write_text(by_hand + "\n".join([HEADING, filled(INTRODUCTION) + "\n", *sections]))
 
 
 if __name__ == "__main__":
