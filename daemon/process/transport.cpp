@@ -25,7 +25,7 @@ constexpr int kBulkQueue = 16;      // chunks
 constexpr std::size_t kBulkMessagesLimit = 2;
 constexpr std::int64_t kMessageBytesLimit = 2 << 20;
 
-// The rules that hold on every socket, each from a failure that was measured (docs/protocol.md).
+// The rules that hold on every socket, each from a failure that was measured (docs/wire.md).
 void set_rules(zmq::socket_t& socket, Plane plane) {
   socket.set(zmq::sockopt::linger, kLingerMs);
   socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);

@@ -1,6 +1,6 @@
 // Wire: encodes a message header as MessagePack and decodes it. An XXH3 checksum follows the header
 // (8 bytes, little endian), because one flipped bit could make an incarnation or a round of any
-// size. The schema is exact: arity, types, ranges, nothing after the last field. docs/protocol.md
+// size. The schema is exact: arity, types, ranges, nothing after the last field. docs/wire.md
 // lists the fields.
 #pragma once
 

@@ -45,7 +45,7 @@ bool is_key_or_group(const std::string& name) {
 }  // namespace
 
 TEST_CASE("The table of presets says what the presets are") {
-  const std::string text = text_of(std::filesystem::path(STARLING_ROOT) / "docs" / "protocol.md");
+  const std::string text = text_of(std::filesystem::path(STARLING_ROOT) / "docs" / "wire.md");
   for (const char* preset : {"local", "lan", "wan"}) {
     const gossip::Timing timing = gossip::timing_of(preset);
     std::string row = fmt::format("| {} |", preset);

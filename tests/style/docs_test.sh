@@ -55,8 +55,8 @@ for file in "${pages[@]}"; do
   fi
 done
 version=$(sed -nE 's/.*kProtocolVersion = ([0-9]+);.*/\1/p' gossip/wire/wire.h)
-if [[ -z $version ]] || ! grep -q "^Version $version\." docs/protocol.md; then
-  echo "docs/protocol.md: does not begin with Version $version."
+if [[ -z $version ]] || ! grep -q "^Version $version\." docs/wire.md; then
+  echo "docs/wire.md: does not begin with Version $version."
   broken=1
 fi
 # Rows of constants: | `NAME` | `VALUE` | `FILE` |, as in the code.
@@ -66,9 +66,9 @@ while IFS='|' read -r _ name value path _; do
   value=$(sed -E 's/^ *`//; s/` *$//' <<<"$value")
   ((++constants))
   grep -qF "$name = $value;" "$path" && continue
-  echo "docs/protocol.md: $name = $value is not in $path"
+  echo "docs/wire.md: $name = $value is not in $path"
   broken=1
-done < <(grep -E '^\| `k[A-Za-z]+` \|' docs/protocol.md)
+done < <(grep -E '^\| `k[A-Z][A-Za-z_]*` \|' docs/wire.md)
 if ((constants < 15)); then
   echo "only $constants constants were found"
   broken=1
