@@ -103,6 +103,8 @@ struct Progress {
   std::optional<double> distance;             // consensus distance, estimated
   std::optional<double> distance_to_optimum;  // ||x_i - x*||
   std::uint64_t bytes = 0;                    // payload bytes sent since the start
+
+  bool is_evaluated() const { return accuracy || rmse || evaluation_loss; }
 };
 // What took time at this node, for a trace of the last rounds.
 struct Span {

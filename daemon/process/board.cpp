@@ -33,12 +33,12 @@ OnDemand<Model>::Asked Board::ask_model() {
 
 void Board::add(const gossip::Progress& point) {
   const std::lock_guard lock(mutex_);
-  history_.add(point);
+  series_.add(point.round, point.is_evaluated(), [&](gossip::Progress& kept) { kept = point; });
 }
 
 std::vector<gossip::Progress> Board::series_from(std::uint64_t round) const {
   const std::lock_guard lock(mutex_);
-  return history_.from(round);
+  return series_.points(round);
 }
 
 void Board::add(Time now, const gossip::Event& event) {

@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/thinned.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/event_log.h"
-#include "daemon/process/history.h"
 #include "daemon/process/on_demand.h"
 #include "daemon/process/trace_log.h"
 #include "daemon/process/trainer_status.h"
@@ -80,7 +80,9 @@ class Board {
   // The error says why it is not known yet.
   Result<models::ModelCard> card() const;
 
+  // The convergence series of this node since its start, thinned where it is long.
   void add(const gossip::Progress& point);
+  // The points of `round` and of later rounds, oldest first.
   std::vector<gossip::Progress> series_from(std::uint64_t round) const;
 
   void add(Time now, const gossip::Event& event);
@@ -108,7 +110,7 @@ class Board {
   std::function<void()> wake_;
   OnDemand<Snapshot> snapshot_{true};
   OnDemand<Model> model_{false};
-  History history_;
+  Thinned<gossip::Progress> series_;
   EventLog events_;
   TraceLog trace_;
   std::vector<Command> commands_;

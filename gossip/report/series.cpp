@@ -2,31 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace starling::gossip {
 
 void Series::add(Time now, const Progress& progress) {
-  if (progress.round > last_.round) last_ = {.round = progress.round};
-  if (progress.round == last_.round) add_to(last_, now, progress);
-  while (place_of(progress.round) > kRoundsLimit) thin();
-  const std::size_t place = place_of(progress.round);
-  if (place >= rounds_.size()) rounds_.resize(place + 1);
-  Round& held = rounds_[place];
-  if (is_better(progress.round, progress.accuracy || progress.rmse, held))
-    held = {.round = progress.round};
-  if (progress.round == held.round) add_to(held, now, progress);
-}
-
-bool Series::is_better(std::uint64_t round, bool is_evaluated, const Round& held) {
-  if (held.reports == 0) return true;
-  if (round == held.round) return false;
-  if (is_evaluated != held.is_evaluated()) return is_evaluated;
-  return round > held.round;
+  rounds_.add(progress.round, progress.accuracy || progress.rmse,
+              [&](Round& round) { add_to(round, now, progress); });
 }
 
 void Series::add_to(Round& round, Time now, const Progress& progress) {
-  ++round.reports;
   round.last = std::max(round.last, now);
   round.loss.add(progress.loss);
   round.accuracy.add(progress.accuracy);
@@ -35,23 +19,9 @@ void Series::add_to(Round& round, Time now, const Progress& progress) {
   round.squared_distance_to_optimum.add_square(progress.distance_to_optimum);
 }
 
-void Series::thin() {
-  stride_ *= 2;
-  std::vector<Round> kept(rounds_.size() / 2 + 1);
-  for (Round& round : rounds_) {
-    if (round.reports == 0) continue;
-    Round& held = kept[place_of(round.round)];
-    if (is_better(round.round, round.is_evaluated(), held)) held = round;
-  }
-  rounds_ = std::move(kept);
-}
-
 std::vector<SeriesPoint> Series::points() const {
   std::vector<SeriesPoint> points;
-  for (const Round& round : rounds_)
-    if (round.reports > 0) points.push_back(point(round));
-  if (last_.reports > 0 && (points.empty() || points.back().round != last_.round))
-    points.push_back(point(last_));
+  for (const Round& round : rounds_.points()) points.push_back(point(round));
   return points;
 }
 

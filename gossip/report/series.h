@@ -1,6 +1,5 @@
 // Series: the convergence of the whole network by round, from the progress that each node reports.
-// It keeps all rounds up to kRoundsLimit; beyond, one round of every two, four, … and the last.
-// Thinning prefers evaluated rounds.
+// A long series is thinned.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/thinned.h"
 #include "base/time.h"
 #include "gossip/io.h"
 
@@ -24,8 +24,6 @@ struct SeriesPoint {
 
 class Series {
  public:
-  static constexpr std::size_t kRoundsLimit = 10'000;
-
   void add(Time now, const Progress& progress);
   std::vector<SeriesPoint> points() const;
 
@@ -41,7 +39,6 @@ class Series {
   };
   struct Round {
     std::uint64_t round = 0;
-    std::size_t reports = 0;
     Time last{};
     Sum loss = {}, accuracy = {}, rmse = {}, squared_distance = {},
         squared_distance_to_optimum = {};
@@ -51,14 +48,8 @@ class Series {
 
   static void add_to(Round& round, Time now, const Progress& progress);
   static SeriesPoint point(const Round& round);
-  // Whether the round replaces the round `held` in the same place.
-  static bool is_better(std::uint64_t round, bool is_evaluated, const Round& held);
-  std::size_t place_of(std::uint64_t round) const { return (round + stride_ - 1) / stride_; }
-  void thin();
 
-  std::uint64_t stride_ = 1;
-  std::vector<Round> rounds_;  // at k: a round above (k - 1) * stride_, up to k * stride_
-  Round last_;                 // the highest round so far
+  Thinned<Round> rounds_;
 };
 
 }  // namespace starling::gossip
