@@ -1,7 +1,6 @@
 #include "sim/world.h"
 
 #include <fmt/core.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/content_hash.h"
 #include "base/planted.h"
 
 namespace starling::sim {
@@ -192,7 +192,7 @@ void World::happen(Delivery& delivery) {
   if (self.core && waits(delivery.to, delivery)) return;
   const gossip::Frame& frame = delivery.carried->frame;
   // The header holds the hash of the body.
-  note(2, delivery.to, XXH3_64bits(frame.header.data(), frame.header.size()));
+  note(2, delivery.to, content_hash(std::as_bytes(std::span(frame.header))));
   note_behavior(2, delivery.to, delivery.carried->meaning);
   if (!self.core) return;
   tally(self, *delivery.carried);

@@ -2,19 +2,18 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
+#include "base/content_hash.h"
 #include "daemon/process/whole_file.h"
 
 namespace starling::daemon {
@@ -28,34 +27,12 @@ constexpr char kManifest[] = "manifest.json";
 constexpr char kUnfinished[] = ".new";
 constexpr std::size_t kNameDigits = 12;
 
-class Hash {
- public:
-  Hash() : state_(XXH3_createState()) {
-    ENSURE(state_, "there is memory for the state of a hash");
-    XXH3_64bits_reset(state_.get());
-  }
-  void add(std::span<const std::byte> bytes) {
-    XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
-  }
-  std::string text() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_.get())); }
-
- private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
-};
-
 std::string hash_of(std::string_view text) {
-  Hash hash;
-  hash.add(std::as_bytes(std::span(text)));
-  return hash.text();
+  return fmt::format("{:016x}", content_hash(std::as_bytes(std::span(text))));
 }
 
 std::string hash_of(const Payload& bytes) {
-  Hash hash;
-  for (const Payload::Piece& piece : bytes.pieces()) hash.add(piece.bytes);
-  return hash.text();
+  return fmt::format("{:016x}", content_hash(bytes));
 }
 
 bool is_plain_name(std::string_view name) {

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/content_hash.h"
 #include "base/prng.h"
-#include "gossip/wire/chunk_hash.h"
 
 namespace starling::gossip {
 
@@ -18,7 +18,7 @@ bool ChunkHashes::are_of(const Payload& payload, std::size_t chunk_bytes) const 
 
 std::uint64_t ChunkHashes::at(std::size_t index, const Payload& bytes) {
   const auto known = known_.find(index);
-  return known != known_.end() ? known->second : known_[index] = chunk_hash(bytes);
+  return known != known_.end() ? known->second : known_[index] = content_hash(bytes);
 }
 
 std::uint64_t transfer_of(std::uint64_t incarnation, std::uint64_t epoch, std::uint64_t index) {
@@ -77,7 +77,7 @@ Result<void> Assembler::check(const Header& header, const Payload& body) const {
     return fail("size");
   if (body.empty() || chunk.offset > chunk.total || body.size() > chunk.total - chunk.offset)
     return fail("malformed");
-  if (chunk_hash(body) != chunk.hash) return fail("checksum");
+  if (content_hash(body) != chunk.hash) return fail("checksum");
   return {};
 }
 

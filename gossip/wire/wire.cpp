@@ -1,7 +1,7 @@
 #include "gossip/wire/wire.h"
 
+#include "base/content_hash.h"
 #include "gossip/wire/archives.h"
-#include "gossip/wire/chunk_hash.h"
 
 namespace starling::gossip {
 namespace {
@@ -70,7 +70,7 @@ bool is_of_another_version(std::span<const std::byte> bytes) {
 }  // namespace
 
 std::string seal_header(std::string fields) {
-  const std::uint64_t sum = header_hash(std::as_bytes(std::span(fields)));
+  const std::uint64_t sum = content_hash(std::as_bytes(std::span(fields)));
   for (std::size_t i = 0; i < kHeaderSumBytes; ++i)
     fields.push_back(static_cast<char>(sum >> (8 * i)));
   return fields;
@@ -124,7 +124,7 @@ Result<Header> decode_header(std::span<const std::byte> bytes) {
   if (is_of_another_version(bytes)) return fail("protocol");
   const std::uint64_t sum = read_sum(bytes.last(kHeaderSumBytes));
   bytes = bytes.first(bytes.size() - kHeaderSumBytes);
-  if (header_hash(bytes) != sum) return fail("checksum");
+  if (content_hash(bytes) != sum) return fail("checksum");
   try {
     std::size_t offset = 0;
     bool referenced = false;

@@ -1,4 +1,4 @@
-#include "gossip/wire/chunk_hash.h"
+#include "base/content_hash.h"
 
 #include <xxhash.h>
 // The library chooses the fastest code for the processor at run time, because this program is
@@ -14,19 +14,19 @@
 
 #include "base/check.h"
 
-namespace starling::gossip {
+namespace starling {
 
 namespace {
 
 using State = std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)>;
 
-// A chunk lies in main memory, and one stream of reads does not use its full bandwidth. The hash
+// A payload lies in main memory, and one stream of reads does not use its full bandwidth. The hash
 // prefetches this far ahead, because the hardware prefetches within a page only. The prefetched
-// address may lie past the end of the chunk.
+// address may lie past the end of the bytes.
 constexpr std::size_t kAheadBytes = 4096;
 constexpr std::size_t kStepBytes = 1024;
 constexpr std::size_t kCacheLine = 64;
-// A smaller chunk is hashed at once: the state and the steps would cost more than they save.
+// A smaller payload is hashed at once: the state and the steps would cost more than they save.
 constexpr std::size_t kSmallBytes = 32 << 10;
 
 void update(XXH3_state_t& state, std::span<const std::byte> bytes) {
@@ -42,18 +42,18 @@ void update(XXH3_state_t& state, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::uint64_t chunk_hash(const Payload& chunk) {
-  if (chunk.pieces().size() == 1 && chunk.size() <= kSmallBytes)
-    return XXH3_64bits(chunk.pieces().front().bytes.data(), chunk.size());
+std::uint64_t content_hash(const Payload& payload) {
+  if (payload.pieces().size() == 1 && payload.size() <= kSmallBytes)
+    return XXH3_64bits(payload.pieces().front().bytes.data(), payload.size());
   const State state(XXH3_createState(), &XXH3_freeState);
   ENSURE(state != nullptr, "a hash state was allocated");
   XXH3_64bits_reset(state.get());
-  for (const Payload::Piece& piece : chunk.pieces()) update(*state, piece.bytes);
+  for (const Payload::Piece& piece : payload.pieces()) update(*state, piece.bytes);
   return XXH3_64bits_digest(state.get());
 }
 
-std::uint64_t header_hash(std::span<const std::byte> header) {
-  return XXH3_64bits(header.data(), header.size());
+std::uint64_t content_hash(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-}  // namespace starling::gossip
+}  // namespace starling
