@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
 class ConnectProber {
  public:
   ConnectProber();
-  ~ConnectProber();
   // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
   // may wait.
   void probe(const Endpoint& at, const Endpoint& where);
@@ -32,13 +32,13 @@ class ConnectProber {
   // lost twice; while a process is stopped each try takes a place in its queue.
   struct Attempt {
     Endpoint at, address;
-    std::vector<int> descriptors = {};
+    std::vector<OpenFile> sockets = {};
     Clock::time_point next_try, until;
   };
   enum class Outcome { undecided, accepted, refused };
 
   Outcome try_again(Attempt& attempt);
-  static Outcome outcome_of(Attempt& attempt);
+  static Outcome outcome_of(const Attempt& attempt);
 
   static constexpr std::size_t kAttemptsLimit = 32;
   // What an attempt takes, while they take a sixteenth of all that the process may have.

@@ -3,14 +3,14 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+
+#include "daemon/process/connection.h"
 
 namespace starling::daemon {
 namespace {
@@ -54,20 +54,14 @@ std::vector<std::string> own_address_texts() {
 
 // A socket of UDP that is connected chooses its own address by the routes, and sends nothing.
 std::optional<std::string> source_address(const Endpoint& to) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found) != 0)
-    return std::nullopt;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  const int descriptor = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return std::nullopt;
+  const SystemAddress address = numeric_address(to, SOCK_DGRAM);
+  if (!address) return std::nullopt;
+  const OpenFile socket(::socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof(own);
-  const bool is_known = ::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
-                        ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0;
-  ::close(descriptor);
+  const bool is_known =
+      socket && ::connect(socket.number(), address->ai_addr, address->ai_addrlen) == 0 &&
+      ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
   const std::string text = is_known ? text_of(reinterpret_cast<const sockaddr*>(&own)) : "";
   return text.empty() ? std::nullopt : std::optional(text);
 }

@@ -1,19 +1,18 @@
 #include "daemon/process/port_probe.h"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
+#include "daemon/process/connection.h"
 #include "daemon/process/host_names.h"
 
 namespace starling::daemon {
@@ -61,7 +60,7 @@ class LookUp {
 // ---- connections
 
 struct Attempt {
-  int descriptor = -1;
+  OpenFile socket = OpenFile();
   bool is_connected = false;
   std::string heard = {};
   std::optional<PortState> state = {};  // once it is decided
@@ -84,25 +83,17 @@ PortState state_of_words(const std::string& heard) {
 }
 
 Attempt begin(const Endpoint& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found))
-    return {.state = PortState::unknown_name};
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  Attempt attempt;
-  attempt.descriptor = ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (attempt.descriptor < 0) return {.state = PortState::unreachable};
-  const int result = ::connect(attempt.descriptor, found->ai_addr, found->ai_addrlen);
-  if (result != 0 && errno != EINPROGRESS) attempt.state = state_of_error(errno);
+  auto [socket, error] = begin_connection(address);
+  Attempt attempt{.socket = std::move(socket)};
+  if (!attempt.socket)
+    attempt.state = PortState::unreachable;
+  else if (error != 0 && error != EINPROGRESS)
+    attempt.state = state_of_error(error);
   return attempt;
 }
 
 void connected(Attempt& attempt, Awaited awaited) {
-  int error = 0;
-  socklen_t size = sizeof(error);
-  ::getsockopt(attempt.descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
+  const int error = connection_error(attempt.socket);
   attempt.is_connected = error == 0;
   if (error != 0)
     attempt.state = state_of_error(error);
@@ -113,7 +104,7 @@ void connected(Attempt& attempt, Awaited awaited) {
 void hear(Attempt& attempt) {
   std::array<char, kGreetingBytes> bytes{};
   const ssize_t count =
-      ::recv(attempt.descriptor, bytes.data(), kGreetingBytes - attempt.heard.size(), 0);
+      ::recv(attempt.socket.number(), bytes.data(), kGreetingBytes - attempt.heard.size(), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count > 0) attempt.heard.append(bytes.data(), static_cast<std::size_t>(count));
   if (count <= 0 || attempt.heard.size() == kGreetingBytes)
@@ -127,7 +118,7 @@ bool look_at(std::vector<Attempt>& attempts, Awaited awaited, int timeout_ms) {
   for (Attempt& attempt : attempts) {
     if (attempt.state) continue;
     const short events = attempt.is_connected ? POLLIN : POLLOUT;
-    items.push_back({attempt.descriptor, events, 0});
+    items.push_back({attempt.socket.number(), events, 0});
     open.push_back(&attempt);
   }
   if (open.empty()) return false;
@@ -158,7 +149,6 @@ std::vector<PortState> probe_ports(std::span<const Endpoint> endpoints, Awaited 
   }
   std::vector<PortState> states;
   for (const Attempt& attempt : attempts) {
-    if (attempt.descriptor >= 0) ::close(attempt.descriptor);
     const PortState late =
         attempt.is_connected ? state_of_words(attempt.heard) : PortState::unanswered;
     states.push_back(attempt.state.value_or(late));
