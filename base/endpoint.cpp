@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "base/text.h"
 
 namespace starling {
 namespace {
@@ -95,12 +96,10 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     return fail("\"{}\" is not an address; {}", text, kAllowed);
   const auto kept = checked(host, inner.has_value());
   if (!kept) return fail("\"{}\": \"{}\" {}", text, host, kept.error().text);
-  Endpoint endpoint{*kept, 0};
-  const char* end = port.data() + port.size();
-  auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);
-  if (port.empty() || error != std::errc() || stop != end)
+  const auto number = parse_exactly<std::uint16_t>(port);
+  if (!number)
     return fail("\"{}\" has port \"{}\"; a port is a number from 0 to 65535", text, port);
-  return endpoint;
+  return Endpoint{*kept, *number};
 }
 
 std::string to_string(const Endpoint& endpoint) {

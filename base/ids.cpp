@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/prng.h"
+#include "base/text.h"
 
 namespace starling {
 
@@ -24,11 +24,8 @@ std::string to_string(NodeId id) {
 }
 
 std::optional<NodeId> parse_node_id(std::string_view text) {
-  NodeId id;
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, id.value, 16);
-  if (text.size() != 16 || error != std::errc() || stop != end) return std::nullopt;
-  return id;
+  const auto value = parse_exactly<std::uint64_t>(text, 16);
+  return text.size() == 16 && value ? std::optional(NodeId{*value}) : std::nullopt;
 }
 
 namespace {

@@ -1,16 +1,16 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 namespace starling {
 namespace {
 
-// A sign that from_chars does not know. Of two signs none is taken, so that +-1 is no number.
-bool has_plus(std::string_view text) {
-  return text.starts_with('+') && !text.starts_with("+-");
+// Without a sign that from_chars does not know. Of two signs none is taken, so that +-1 is no
+// number.
+std::string_view without_plus(std::string_view text) {
+  return text.substr(text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
 }
 
 // Optimal string alignment: letters inserted, removed, replaced, and neighbours swapped.
@@ -33,22 +33,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<double> parse_number(std::string_view text) {
-  text = trim(text);
-  if (has_plus(text)) text.remove_prefix(1);
-  double value = 0;
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const auto value = parse_exactly<double>(without_plus(trim(text)));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
-  text = trim(text);
-  if (has_plus(text)) text.remove_prefix(1);
-  std::int64_t value = 0;
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_exactly<std::int64_t>(without_plus(trim(text)));
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

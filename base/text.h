@@ -1,7 +1,9 @@
 // Texts: their parts, and the numbers that they hold.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,21 @@ std::vector<std::string> split(std::string_view text, char separator);
 // the number is not finite.
 std::optional<double> parse_number(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
+
+// A number from all characters of the text, without a plus or blanks.
+template <class T, class... Base>
+std::optional<T> parse_exactly(std::string_view text, Base... base) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base...);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+// The name of an enumerator, from the names of all in their order.
+template <class E>
+std::string_view name_of(std::initializer_list<std::string_view> names, E which) {
+  return std::data(names)[static_cast<std::size_t>(which)];
+}
 
 // The name that is nearest to what was written, by letters inserted, removed, replaced or swapped
 // with the next; empty where none is near: a third of the letters may be wrong, three at most.

@@ -1,71 +1,24 @@
 #include "gossip/status.h"
 
+#include "base/text.h"
+
 namespace starling::gossip {
 
 std::string_view name(State state) {
-  switch (state) {
-    case State::starting:
-      return "starting";
-    case State::joining:
-      return "joining";
-    case State::training:
-      return "training";
-    case State::paused:
-      return "paused";
-    case State::degraded:
-      return "degraded";
-    case State::leaving:
-      return "leaving";
-    case State::finished:
-      return "finished";
-  }
-  return "";
+  return name_of({"starting", "joining", "training", "paused", "degraded", "leaving", "finished"},
+                 state);
 }
 
 std::string_view name(Liveness liveness) {
-  switch (liveness) {
-    case Liveness::alive:
-      return "alive";
-    case Liveness::suspect:
-      return "suspect";
-    case Liveness::dead:
-      return "dead";
-    case Liveness::left:
-      return "left";
-  }
-  return "";
+  return name_of({"alive", "suspect", "dead", "left"}, liveness);
 }
 
 std::string_view name(Phase phase) {
-  switch (phase) {
-    case Phase::joining:
-      return "joining";
-    case Phase::training:
-      return "training";
-    case Phase::paused:
-      return "paused";
-    case Phase::finished:
-      return "finished";
-    case Phase::left:
-      return "left";
-    case Phase::resumed:
-      return "resumed";
-  }
-  return "";
+  return name_of({"joining", "training", "paused", "finished", "left", "resumed"}, phase);
 }
 
 std::string_view name(EdgeState state) {
-  switch (state) {
-    case EdgeState::opening:
-      return "opening";
-    case EdgeState::active:
-      return "active";
-    case EdgeState::late:
-      return "late";
-    case EdgeState::refused:
-      return "refused";
-  }
-  return "";
+  return name_of({"opening", "active", "late", "refused"}, state);
 }
 
 std::vector<std::string> TopologyStatus::names() const {

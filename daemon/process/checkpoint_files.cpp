@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/process/whole_file.h"
 #include "optim/saved_state.h"
@@ -61,9 +62,13 @@ std::string text_of(double number) {
   return fmt::format("{:a}", number);
 }
 
-Result<double> number_of(const Generation& content, const std::string& key) {
+std::string about(const Generation& content, const std::string& key) {
   const auto found = content.about.find(key);
-  const std::string text = found == content.about.end() ? "" : found->second;
+  return found == content.about.end() ? "" : found->second;
+}
+
+Result<double> number_of(const Generation& content, const std::string& key) {
+  const std::string text = about(content, key);
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !std::isfinite(number))
@@ -73,14 +78,12 @@ Result<double> number_of(const Generation& content, const std::string& key) {
 
 Result<std::uint64_t> count_of(const Generation& content, const std::string& key,
                                std::uint64_t limit) {
-  const auto found = content.about.find(key);
-  const std::string text = found == content.about.end() ? "" : found->second;
-  std::uint64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count > limit)
+  const std::string text = about(content, key);
+  const auto count = parse_exactly<std::uint64_t>(text);
+  if (!count || *count > limit)
     return fail("the manifest's \"{}\" is \"{}\"; expected a whole number up to {}", key, text,
                 limit);
-  return count;
+  return *count;
 }
 
 // PEER:EDGE:CLAIM in hexadecimal, separated by spaces.
@@ -94,10 +97,9 @@ std::string text_of(const std::vector<gossip::KeptEdge>& edges) {
 
 Result<std::vector<gossip::KeptEdge>> edges_of(const Generation& content) {
   std::vector<gossip::KeptEdge> edges;
-  const auto found = content.about.find("edges");
-  if (found == content.about.end()) return edges;
-  const char* at = found->second.data();
-  const char* const end = at + found->second.size();
+  const std::string text = about(content, "edges");
+  const char* at = text.data();
+  const char* const end = at + text.size();
   while (at != end) {
     gossip::KeptEdge edge;
     for (std::uint64_t* const part : {&edge.peer.value, &edge.edge, &edge.claim}) {
@@ -155,12 +157,8 @@ Result<gossip::Checkpoint> checkpoint_from(const Generation& content) {
   TRY(checkpoint.exchange.partner_path, number_of(content, "partner-path"));
   TRY(checkpoint.exchange.edges, edges_of(content));
   auto state = std::make_shared<optim::SavedState>();
-  const auto about = [&](const char* key) {
-    const auto found = content.about.find(key);
-    return found == content.about.end() ? std::string() : found->second;
-  };
-  state->schema = about("model");
-  state->kind = about("kind");
+  state->schema = about(content, "model");
+  state->kind = about(content, "kind");
   TRY(state->parameters, read_tensors(content, kModelFile));
   TRY(state->state, read_tensors(content, kStateFile));
   state->opaque = file_named(content, kTrainerFile);

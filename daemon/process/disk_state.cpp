@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -21,7 +20,6 @@ namespace starling::daemon {
 namespace {
 
 constexpr std::size_t kFileBytesLimit = 256 * 1024;
-// Beyond it a number was not made by counting milliseconds, and leaves no room to count on.
 
 std::string system_error() {
   return std::strerror(errno);
@@ -36,10 +34,8 @@ std::string first_line(const std::string& name) {
 }
 
 std::optional<std::uint64_t> parse_incarnation(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value < gossip::kIncarnationLimit ? std::optional(value) : std::nullopt;
+  const auto value = parse_exactly<std::uint64_t>(text);
+  return value && *value < gossip::kIncarnationLimit ? value : std::nullopt;
 }
 
 }  // namespace

@@ -2,30 +2,16 @@
 
 #include <algorithm>
 #include <ctime>
-#include <iterator>
-#include <utility>
+
+#include "base/text.h"
 
 namespace starling::daemon {
 
 std::string_view name(gossip::Event::Kind kind) {
-  using Kind = gossip::Event::Kind;
-  static constexpr std::pair<Kind, std::string_view> kNames[] = {{Kind::joined, "joined"},
-                                                                 {Kind::suspected, "suspected"},
-                                                                 {Kind::cleared, "cleared"},
-                                                                 {Kind::died, "died"},
-                                                                 {Kind::left, "left"},
-                                                                 {Kind::edge_opened, "edge_opened"},
-                                                                 {Kind::edge_closed, "edge_closed"},
-                                                                 {Kind::averaged, "averaged"},
-                                                                 {Kind::started, "started"},
-                                                                 {Kind::paused, "paused"},
-                                                                 {Kind::resumed, "resumed"},
-                                                                 {Kind::finished, "finished"},
-                                                                 {Kind::saved, "saved"},
-                                                                 {Kind::data, "data"},
-                                                                 {Kind::problem, "problem"}};
-  const auto found = std::ranges::find(kNames, kind, &std::pair<Kind, std::string_view>::first);
-  return found == std::end(kNames) ? "event" : found->second;
+  return name_of(
+      {"joined", "suspected", "cleared", "died", "left", "edge_opened", "edge_closed", "averaged",
+       "started", "paused", "resumed", "finished", "saved", "data", "problem"},
+      kind);
 }
 
 namespace {

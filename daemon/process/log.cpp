@@ -10,19 +10,10 @@ namespace starling::daemon::log {
 namespace {
 
 spdlog::level::level_enum translate(Level level) {
-  switch (level) {
-    case Level::debug:
-      return spdlog::level::debug;
-    case Level::info:
-      return spdlog::level::info;
-    case Level::warning:
-      return spdlog::level::warn;
-    case Level::error:
-      return spdlog::level::err;
-    case Level::off:
-      return spdlog::level::off;
-  }
-  return spdlog::level::info;
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                          spdlog::level::warn, spdlog::level::err,
+                                                          spdlog::level::off};
+  return kLevels[static_cast<std::size_t>(level)];
 }
 
 }  // namespace

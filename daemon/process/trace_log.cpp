@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace starling::daemon {
 
 std::string_view name(TraceSpan::Kind kind) {
-  using Kind = TraceSpan::Kind;
-  switch (kind) {
-    case Kind::mix:
-      return "mix";
-    case Kind::evaluate:
-      return "evaluate";
-    case Kind::compute:
-      return "compute";
-    case Kind::encode:
-      return "encode";
-    case Kind::send:
-      return "send";
-    case Kind::wait:
-      return "wait";
-    case Kind::receive:
-      return "receive";
-  }
-  return "";
+  return name_of({"mix", "evaluate", "compute", "encode", "send", "wait", "receive"}, kind);
 }
 
 void TraceLog::put(TraceSpan span) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace starling::daemon {
 
 struct TrainerStatus {
@@ -41,6 +43,8 @@ struct TrainerStatus {
   std::size_t dimension = 0;
 };
 
-std::string_view name(TrainerStatus::State state);
+inline std::string_view name(TrainerStatus::State state) {
+  return name_of({"waiting", "training", "exchanging", "stalled", "lost", "closed"}, state);
+}
 
 }  // namespace starling::daemon

@@ -1,12 +1,12 @@
 #include "models/data/libsvm.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "models/data/gz_file.h"
 #include "models/data/holdout.h"
 #include "models/data/text.h"
@@ -31,11 +31,7 @@ std::string_view take_word(std::string_view& line) {
 
 template <class T>
 std::optional<T> parse(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_exactly<T>(text.substr(text.starts_with('+') ? 1 : 0));
 }
 
 Result<void> parse_entry(std::string_view word, Sample& sample) {
