@@ -103,25 +103,6 @@ bool is_timestamp(std::string_view cell) {
   return take_time(cell) && cell.empty();
 }
 
-bool is_utf8(std::string_view text) {
-  std::size_t following = 0;
-  std::uint32_t point = 0, least = 0;
-  for (const unsigned char byte : text) {
-    if (following > 0) {
-      if ((byte & 0xC0) != 0x80) return false;
-      point = (point << 6) | (byte & 0x3FU);
-      if (--following == 0 && (point < least || point > 0x10FFFF || (point >> 11) == 0x1B))
-        return false;
-    } else if (byte >= 0x80) {
-      following = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1;
-      if (byte < 0xC2 || byte > 0xF4) return false;
-      point = byte & (0x3FU >> following);
-      least = following == 1 ? 0x80 : following == 2 ? 0x800 : 0x10000;
-    }
-  }
-  return following == 0;
-}
-
 std::string class_name(std::string_view cell) {
   const std::optional<double> number = cell_number(cell);
   return number ? fmt::to_string(*number) : std::string(cell);

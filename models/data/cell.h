@@ -23,9 +23,6 @@ bool has_decimal_comma(std::string_view cell);         // 3,14
 // A date, a time of day, or both: 2013-01-31, 31/1/2013, 2013-01-31T12:30:00Z, 12:30.
 bool is_timestamp(std::string_view cell);
 
-// Whether the bytes are text in UTF-8.
-bool is_utf8(std::string_view text);
-
 // A class as all nodes write it: a number in one way, anything else as it is.
 std::string class_name(std::string_view cell);
 

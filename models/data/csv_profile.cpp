@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/utf8.h"
 #include "models/data/cell.h"
 #include "models/data/csv.h"
 
