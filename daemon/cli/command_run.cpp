@@ -269,13 +269,14 @@ void announce(const Identity& identity, const std::optional<std::string>& path) 
 
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now(), std::exchange(daemon.before, nullptr));
-  Loop loop(daemon.identity, node, *daemon.transport, *daemon.training, daemon.board);
+  LoopOptions options{.identity = daemon.identity,
+                      .warnings = doubts(config, schema()),
+                      .service = &daemon.service,
+                      .disk = daemon.disk.get(),
+                      .names = HostNames(DnsOptions{.server = config.name_server})};
   if (daemon.external)
-    loop.set_trainer([external = daemon.external.get()] { return external->status(); });
-  if (daemon.disk) loop.set_disk(*daemon.disk);
-  loop.set_service(daemon.service);
-  loop.set_warnings(doubts(config, schema()));
-  loop.set_names(HostNames(DnsOptions{.server = config.name_server}));
+    options.trainer = [external = daemon.external.get()] { return external->status(); };
+  Loop loop(std::move(options), node, *daemon.transport, *daemon.training, daemon.board);
   running_loop = &loop;
   std::string error = loop.run(config.stays);
   loop_ended = true;

@@ -30,11 +30,17 @@ std::optional<TraceSpan> vector_span(const gossip::Send& send) {
                    .bytes = bytes};
 }
 
+std::string loss_of(const TrainerStatus& trainer) {
+  return fmt::format(
+      "the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
+      trainer.process.value_or(0), trainer.reason, trainer.socket);
+}
+
 }  // namespace
 
-Loop::Loop(Identity identity, gossip::Node& node, Transport& transport, TrainingThread& training,
+Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, TrainingThread& training,
            Board& board)
-    : identity_(std::move(identity)),
+    : options_(std::move(options)),
       node_(node),
       transport_(transport),
       training_(training),
@@ -50,12 +56,12 @@ std::string Loop::run(bool stays) {
   feed(gossip::Tick{});
   publish();
   while (!stopped_) {
-    const bool looks_often = connect_prober_.is_waiting() || (finished_ && !stays);
+    const bool looks_often = connect_prober_.is_waiting() || (finished_at_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes(), received);
     take_all();
-    const bool farewell_over = finished_ && !stays && now() - finished_at_ > kFarewell;
+    const bool farewell_over = finished_at_ && !stays && now() - *finished_at_ > kFarewell;
     if (stop_asked_ || farewell_over) feed(gossip::LeaveCommand{});
     if (!stopped_ && now() >= node_.deadline()) feed(gossip::Tick{});
     say_warnings();
@@ -66,12 +72,12 @@ std::string Loop::run(bool stays) {
   publish();
   board_.set_wake(nullptr);
   transport_.flush(std::chrono::milliseconds(300));
-  return error_;
+  return *stopped_;
 }
 
 std::array<int, 4> Loop::wakes() const {
-  return {training_.descriptor(), wake_.descriptor(), names_.descriptor(),
-          disk_ ? disk_->descriptor() : wake_.descriptor()};
+  return {training_.descriptor(), wake_.descriptor(), options_.names.descriptor(),
+          options_.disk ? options_.disk->descriptor() : wake_.descriptor()};
 }
 
 void Loop::take_all() {
@@ -95,7 +101,7 @@ void Loop::take_trained() {
 
 void Loop::take_connect_probes() {
   connect_prober_.look([this](const Endpoint& at, ConnectProber::Finding finding) {
-    names_.doubt(at);
+    options_.names.doubt(at);
     if (finding == ConnectProber::Finding::refused)
       feed(gossip::Refused{at});
     else
@@ -106,17 +112,13 @@ void Loop::take_connect_probes() {
 void Loop::feed(gossip::Input input) {
   gossip::Outputs outputs;
   node_.step(now(), std::move(input), outputs);
-  perform(outputs);
-}
-
-void Loop::perform(gossip::Outputs& outputs) {
   for (gossip::Output& output : outputs) std::visit([this](auto& what) { act(what); }, output);
 }
 
 // What is for a host whose address is not known yet is dropped: nothing relies on arrival.
 void Loop::act(gossip::Send& send) {
   const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
-  const auto to = names_.find(send.to);
+  const auto to = options_.names.find(send.to);
   if (!to) return;
   std::optional<TraceSpan> span = vector_span(send);
   transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
@@ -126,15 +128,15 @@ void Loop::act(gossip::Send& send) {
 }
 
 void Loop::act(gossip::Hangup& hangup) {
-  if (const auto to = names_.find(hangup.to)) transport_.hang_up(*to);
+  if (const auto to = options_.names.find(hangup.to)) transport_.hang_up(*to);
 }
 
 void Loop::act(gossip::ConnectProbe& probe) {
-  if (const auto address = names_.find(probe.at)) connect_prober_.probe(probe.at, *address);
+  if (const auto address = options_.names.find(probe.at)) connect_prober_.probe(probe.at, *address);
 }
 
 void Loop::take_names() {
-  for (HostNames::Finding& finding : names_.take_found()) {
+  for (HostNames::Finding& finding : options_.names.take_found()) {
     if (stopped_) return;
     if (finding.before) transport_.hang_up(*finding.before);
     if (finding.addresses)
@@ -145,12 +147,12 @@ void Loop::take_names() {
 }
 
 void Loop::take_saved() {
-  if (!disk_) return;
-  if (auto saved = disk_->take_saved(); saved && !stopped_) feed(*std::move(saved));
+  if (!options_.disk) return;
+  if (auto saved = options_.disk->take_saved(); saved && !stopped_) feed(*std::move(saved));
 }
 
 void Loop::act(gossip::Event& event) {
-  if (event.kind == gossip::Event::Kind::finished) finished_ = true, finished_at_ = now();
+  if (event.kind == gossip::Event::Kind::finished) finished_at_ = now();
   tell(event);
 }
 
@@ -170,36 +172,28 @@ void Loop::say_warnings() {
 }
 
 void Loop::tell_service() {
-  if (!service_) return;
-  if (stopped_ || stop_asked_) service_->stops();
+  if (!options_.service) return;
+  if (stopped_ || stop_asked_) options_.service->stops();
   const Time at = now();
-  service_->turned(at, [this, at] { return service_line(node_.status(at)); });
+  options_.service->turned(at, [this, at] { return service_line(node_.status(at)); });
 }
 
 void Loop::publish() {
   const Time at = now();
   auto snapshot = std::make_shared<Snapshot>();
-  snapshot->identity = identity_;
+  snapshot->identity = options_.identity;
   snapshot->now = at;
   snapshot->status = node_.status(at);
   snapshot->descriptors = count_descriptors();
-  if (trainer_) tell_trainer(*snapshot);
-  std::ranges::copy(standing_, std::back_inserter(snapshot->status.reasons));
-  std::ranges::copy(standing_, std::back_inserter(snapshot->status.warnings));
+  std::vector<std::string> warnings = options_.warnings;
+  if (options_.trainer) snapshot->trainer = options_.trainer();
+  if (snapshot->trainer && snapshot->trainer->state == TrainerStatus::State::lost)
+    warnings.insert(warnings.begin(), loss_of(*snapshot->trainer));
+  std::ranges::copy(warnings, std::back_inserter(snapshot->status.reasons));
+  std::ranges::copy(warnings, std::back_inserter(snapshot->status.warnings));
   for (const gossip::MemberStatus& member : snapshot->status.members)
     if (member.self) snapshot->identity.incarnation = member.member.incarnation;
   board_.publish(std::move(snapshot));
-}
-
-void Loop::tell_trainer(Snapshot& snapshot) const {
-  snapshot.trainer = trainer_();
-  const TrainerStatus& trainer = *snapshot.trainer;
-  if (trainer.state != TrainerStatus::State::lost) return;
-  const std::string text =
-      fmt::format("the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
-                  trainer.process.value_or(0), trainer.reason, trainer.socket);
-  snapshot.status.reasons.push_back(text);
-  snapshot.status.warnings.push_back(text);
 }
 
 void Loop::take_commands() {
