@@ -23,22 +23,20 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
-int new_socket() {
-  return ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+OpenFile new_socket() {
+  return OpenFile(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 // Whether a process listens there.
 bool is_answered(const sockaddr_un& address) {
-  const int socket = new_socket();
-  const bool answered =
-      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-      errno == EAGAIN;
-  ::close(socket);
-  return answered;
+  const OpenFile socket = new_socket();
+  return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
+             0 ||
+         errno == EAGAIN;
 }
 
-bool bind_at(int socket, const sockaddr_un& address) {
-  return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+bool bind_at(const OpenFile& socket, const sockaddr_un& address) {
+  return ::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
 // Closes all but the first.
@@ -60,30 +58,26 @@ OpenFile first_file(const msghdr& message) {
 
 }  // namespace
 
-Result<int> listen_at(const std::string& path) {
+Result<OpenFile> listen_at(const std::string& path) {
   const auto address = address_of(path);
   if (!address)
     return fail("trainer.socket = \"{}\" has {} bytes; expected at most {}", path, path.size(),
                 sizeof(sockaddr_un::sun_path) - 1);
-  const int socket = new_socket();
-  if (socket < 0) return fail("trainer.socket = \"{}\": {}", path, std::strerror(errno));
-  bool is_bound = bind_at(socket, *address);
-  if (!is_bound && errno == EADDRINUSE) {
+  const auto refused = [&](const char* reason) {
+    return fail("trainer.socket = \"{}\": {}", path, reason);
+  };
+  OpenFile socket = new_socket();
+  bool is_bound = socket && bind_at(socket, *address);
+  if (socket && !is_bound && errno == EADDRINUSE) {
     struct stat info {};
-    const bool is_socket = ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
-    if (!is_socket || is_answered(*address)) {
-      ::close(socket);
-      return fail("trainer.socket = \"{}\": {}", path,
-                  is_socket ? "another daemon listens there" : "something else is there");
-    }
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode))
+      return refused("something else is there");
+    if (is_answered(*address)) return refused("another daemon listens there");
     ::unlink(path.c_str());
     is_bound = bind_at(socket, *address);
   }
-  if (!is_bound || ::chmod(path.c_str(), 0600) != 0 || ::listen(socket, 8) != 0) {
-    const int reason = errno;
-    ::close(socket);
-    return fail("trainer.socket = \"{}\": {}", path, std::strerror(reason));
-  }
+  if (!is_bound || ::chmod(path.c_str(), 0600) != 0 || ::listen(socket.number(), 8) != 0)
+    return refused(std::strerror(errno));
   return socket;
 }
 

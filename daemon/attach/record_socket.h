@@ -11,10 +11,9 @@
 
 namespace starling::daemon {
 
-// A socket that listens, for the caller to close, a dead process's socket at the path aside. Only
-// the user of this process may connect, and the path is there before anybody can. The error names
-// trainer.socket.
-Result<int> listen_at(const std::string& path);
+// A socket that listens; a dead process's socket at the path is replaced. Only the user of this
+// process may connect, and the path is there before anybody can. The error names trainer.socket.
+Result<OpenFile> listen_at(const std::string& path);
 
 // The process at the other end; nothing where it is of another user.
 std::optional<pid_t> process_behind(int socket);

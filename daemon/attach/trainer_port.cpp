@@ -34,7 +34,7 @@ constexpr int kLookEvery_ms = 500;
 }  // namespace
 
 struct TrainerPort::Visitor {
-  int socket;
+  OpenFile socket;
   pid_t process;
   steady_clock::time_point until;
 };
@@ -49,9 +49,8 @@ std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer
   return bytes;
 }
 
-void turn_away(int socket, const std::string& reason) {
-  send_record(socket, write_refusal(reason));
-  ::close(socket);
+void turn_away(const OpenFile& socket, const std::string& reason) {
+  send_record(socket.number(), write_refusal(reason));
 }
 
 // If two regions shared bytes, a write to one would change the other after its check.
@@ -69,6 +68,32 @@ Result<void> check_apart(const Hello& hello) {
   return {};
 }
 
+Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFile& file,
+                                                      pid_t process) {
+  TRY(Segment segment, Segment::map(file, hello.segment_bytes));
+  if (hello.table.bytes > kTableBytesLimit)
+    return fail("the table has {} bytes; expected at most {}", hello.table.bytes, kTableBytesLimit);
+  TRY_DO(segment.check("table", hello.table));
+  TRY_DO(segment.check("values", hello.values));
+  const auto check_like_values = [&](const std::string& what, const Region& region) {
+    if (region.bytes == hello.values.bytes) return segment.check(what, region);
+    return Result<void>(fail("region \"{}\" has {} bytes and \"values\" has {}; expected the same",
+                             what, region.bytes, hello.values.bytes));
+  };
+  const bool serves = hello.mode == TrainerMode::gradients;
+  if (hello.corrects || hello.shifts) TRY_DO(check_like_values("correction", hello.correction));
+  if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
+  if (serves) TRY_DO(segment.check("batch", hello.batch));
+  TRY_DO(check_apart(hello));
+  // A copy: what is checked must not change behind the check.
+  const std::span<const std::byte> bytes = segment.at(hello.table);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  TRY(TensorTable table, TensorTable::parse(text, hello.values.bytes));
+  segment.prepare(hello.values);
+  return std::make_shared<const Attached>(std::move(hello), std::move(table), std::move(segment),
+                                          process);
+}
+
 }  // namespace
 
 void for_each_donated(const Attached& trainer,
@@ -84,12 +109,12 @@ std::size_t state_limit(const Attached& trainer) {
 
 Result<std::unique_ptr<TrainerPort>> TrainerPort::open(const std::string& path,
                                                        TrainerTerms terms) {
-  TRY(const int listener, listen_at(path));
-  return std::unique_ptr<TrainerPort>(new TrainerPort(path, listener, std::move(terms)));
+  TRY(OpenFile listener, listen_at(path));
+  return std::unique_ptr<TrainerPort>(new TrainerPort(path, std::move(listener), std::move(terms)));
 }
 
-TrainerPort::TrainerPort(std::string path, int listener, TrainerTerms terms)
-    : path_(std::move(path)), listener_(listener), terms_(std::move(terms)) {
+TrainerPort::TrainerPort(std::string path, OpenFile listener, TrainerTerms terms)
+    : path_(std::move(path)), listener_(std::move(listener)), terms_(std::move(terms)) {
   status_.socket = path_;
   thread_ = quiet_thread([this] { run(); });
 }
@@ -97,13 +122,10 @@ TrainerPort::TrainerPort(std::string path, int listener, TrainerTerms terms)
 TrainerPort::~TrainerPort() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    phase_ = Phase::closing;
   }
   wake_.signal();
   thread_.join();
-  for (const Visitor& visitor : visitors_) ::close(visitor.socket);
-  if (socket_ >= 0) ::close(socket_);
-  ::close(listener_);
   ::unlink(path_.c_str());
 }
 
@@ -117,26 +139,25 @@ void TrainerPort::set_listener(std::function<void(bool)> listener) {
 
 std::shared_ptr<const Attached> TrainerPort::await(milliseconds patience) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, patience, [this] { return trainer_ || interrupted_; });
-  return interrupted_ ? nullptr : trainer_;
+  changed_.wait_for(lock, patience, [this] { return trainer_ || phase_ != Phase::open; });
+  return phase_ == Phase::open ? trainer_ : nullptr;
 }
 
 std::optional<TrainerAnswer> TrainerPort::ask(const Attached& trainer, const Request& request) {
   std::unique_lock lock(mutex_);
-  const auto is_over = [&] { return interrupted_ || trainer_.get() != &trainer; };
+  const auto is_over = [&] { return phase_ != Phase::open || trainer_.get() != &trainer; };
   if (is_over()) return std::nullopt;
-  open_job_ = ++last_job_;
-  answer_.reset();
+  job_ = {.number = ++jobs_, .saves = std::holds_alternative<SaveRequest>(request)};
   status_.state = TrainerStatus::State::training;
-  open_job_saves_ = std::holds_alternative<SaveRequest>(request);
   const auto* const load = std::get_if<LoadRequest>(&request);
   const int descriptor = load ? load->state->descriptor() : -1;
-  if (!open_job_saves_ && !load) watch_.begin(now(), trainer.segment.progress());
-  if (!send_record(socket_, write_record(open_job_, request), descriptor)) return std::nullopt;
-  changed_.wait(lock, [&] { return answer_ || is_over(); });
-  if (!answer_) return std::nullopt;
-  open_job_ = 0;
-  return std::exchange(answer_, std::nullopt);
+  if (!job_->saves && !load) watch_.begin(now(), trainer.segment.progress());
+  if (!send_record(socket_.number(), write_record(job_->number, request), descriptor))
+    return std::nullopt;
+  const auto is_answered = [this] { return job_ && job_->answer; };
+  changed_.wait(lock, [&] { return is_answered() || is_over(); });
+  if (!is_answered()) return std::nullopt;
+  return std::exchange(job_, std::nullopt)->answer;
 }
 
 std::shared_ptr<const std::vector<std::byte>> TrainerPort::donated() const {
@@ -152,7 +173,7 @@ Metrics TrainerPort::metrics() const {
 void TrainerPort::interrupt() {
   {
     const std::lock_guard lock(mutex_);
-    interrupted_ = true;
+    phase_ = std::max(phase_, Phase::interrupted);
   }
   changed_.notify_all();
 }
@@ -160,11 +181,12 @@ void TrainerPort::interrupt() {
 void TrainerPort::end(const std::string& reason,
                       const std::function<bool(const Attached&)>& write) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kEndPatience, [this] { return !trainer_ || !open_job_ || answer_; });
+  const auto is_free = [this] { return !job_ || job_->answer; };
+  changed_.wait_for(lock, kEndPatience, [&] { return !trainer_ || is_free(); });
   if (!trainer_) return;
-  const bool has_model = (!open_job_ || answer_) && write(*trainer_);
-  send_record(socket_, write_end(reason, has_model));
-  ended_ = true;
+  const bool has_model = is_free() && write(*trainer_);
+  send_record(socket_.number(), write_end(reason, has_model));
+  phase_ = Phase::ended;
 }
 
 TrainerStatus TrainerPort::status() const {
@@ -191,39 +213,34 @@ TrainerStatus TrainerPort::status() const {
 
 void TrainerPort::run() {
   while (true) {
-    std::vector<pollfd> items{{wake_.descriptor(), POLLIN, 0}, {listener_, POLLIN, 0}};
+    std::vector<pollfd> items{{wake_.descriptor(), POLLIN, 0}, {listener_.number(), POLLIN, 0}};
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_) return;
-      items.push_back({socket_, POLLIN, 0});  // below 0: passed over
+      if (phase_ == Phase::closing) return;
+      if (trainer_) watch_.look(now(), trainer_->segment.progress());
+      items.push_back({socket_.number(), POLLIN, 0});  // below 0: passed over
     }
-    for (const Visitor& visitor : visitors_) items.push_back({visitor.socket, POLLIN, 0});
+    for (const Visitor& visitor : visitors_) items.push_back({visitor.socket.number(), POLLIN, 0});
     ::poll(items.data(), items.size(), kLookEvery_ms);
     wake_.clear();
     if (items[2].revents != 0) hear_trainer();
     for (std::size_t k = items.size(); k-- > 3;)
       if (items[k].revents != 0) hear_visitor(k - 3);
     drop_late_visitors();
-    look_at_steps();
     if (items[1].revents != 0) accept_one();
   }
 }
 
 void TrainerPort::accept_one() {
-  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket < 0) return;
-  const auto process = process_behind(socket);
+  OpenFile socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  const auto process = process_behind(socket.number());
   if (!process) return turn_away(socket, "the trainer runs as another user than the daemon");
   if (visitors_.size() >= kVisitorsLimit) {
     turn_away(visitors_.front().socket, "too many processes try to attach at once");
     visitors_.erase(visitors_.begin());
   }
-  visitors_.push_back({socket, *process, steady_clock::now() + kHelloPatience});
-}
-
-void TrainerPort::look_at_steps() {
-  const std::lock_guard lock(mutex_);
-  if (trainer_) watch_.look(now(), trainer_->segment.progress());
+  visitors_.push_back({std::move(socket), *process, steady_clock::now() + kHelloPatience});
 }
 
 void TrainerPort::drop_late_visitors() {
@@ -236,47 +253,20 @@ void TrainerPort::drop_late_visitors() {
 }
 
 void TrainerPort::hear_visitor(std::size_t place) {
-  HeardRecord heard = hear_record(visitors_[place].socket);
+  HeardRecord heard = hear_record(visitors_[place].socket.number());
   if (heard.nothing) return;
-  const Visitor visitor = visitors_[place];
+  Visitor visitor = std::move(visitors_[place]);
   visitors_.erase(visitors_.begin() + static_cast<std::ptrdiff_t>(place));
-  if (!heard.ended) {
-    const auto entered = let_in(visitor.socket, std::move(heard), visitor.process);
-    if (entered) return;
-    log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
-    const std::lock_guard lock(mutex_);
-    ++status_.refused;
-    send_record(visitor.socket, write_refusal(entered.error().text));
-  }
-  ::close(visitor.socket);
+  if (heard.ended) return;
+  const auto entered = let_in(visitor, std::move(heard));
+  if (entered) return;
+  log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
+  const std::lock_guard lock(mutex_);
+  ++status_.refused;
+  turn_away(visitor.socket, entered.error().text);
 }
 
-Result<std::shared_ptr<const Attached>> TrainerPort::make_attached(Hello hello,
-                                                                   const OpenFile& file) const {
-  TRY(Segment segment, Segment::map(file, hello.segment_bytes));
-  if (hello.table.bytes > kTableBytesLimit)
-    return fail("the table has {} bytes; expected at most {}", hello.table.bytes, kTableBytesLimit);
-  TRY_DO(segment.check("table", hello.table));
-  TRY_DO(segment.check("values", hello.values));
-  const auto check_like_values = [&](const std::string& what, const Region& region) {
-    if (region.bytes == hello.values.bytes) return segment.check(what, region);
-    return Result<void>(fail("region \"{}\" has {} bytes and \"values\" has {}; expected the same",
-                             what, region.bytes, hello.values.bytes));
-  };
-  const bool serves = hello.mode == TrainerMode::gradients;
-  if (hello.corrects || hello.shifts) TRY_DO(check_like_values("correction", hello.correction));
-  if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
-  if (serves) TRY_DO(segment.check("batch", hello.batch));
-  TRY_DO(check_apart(hello));
-  // A copy: what is checked must not change behind the check.
-  const std::span<const std::byte> bytes = segment.at(hello.table);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  TRY(TensorTable table, TensorTable::parse(text, hello.values.bytes));
-  segment.prepare(hello.values);
-  return std::make_shared<const Attached>(std::move(hello), std::move(table), std::move(segment));
-}
-
-Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
+Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
   if (heard.too_long) return fail("a record has more than 65536 bytes");
   TRY(FromTrainer record, read_record(heard.text));
   auto* const hello = std::get_if<Hello>(&record);
@@ -287,35 +277,32 @@ Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
     if (trainer_)
       return fail("{} has a trainer already (process {}); a node has one", terms_.welcome.node,
                   trainer_->process);
-    if (interrupted_) return fail("the run is over");
+    if (phase_ != Phase::open) return fail("the run is over");
   }
   TRY_DO(check_terms(terms_, *hello));
-  TRY(auto attached, make_attached(std::move(*hello), heard.file));
-  const std::string schema = attached->table.schema();
-  if (!schema_.empty() && schema != schema_)
+  TRY(auto attached, make_attached(std::move(*hello), heard.file, visitor.process));
+  if (table_ && attached->table.schema() != table_->schema())
     return fail("this trainer has another model than the node: {}",
-                first_difference(schema_, schema));
-  schema_ = schema;
-  std::const_pointer_cast<Attached>(attached)->process = process;
+                first_difference(table_->schema(), attached->table.schema()));
   std::function<void(bool)> on_change;
   {
     const std::lock_guard lock(mutex_);
-    send_record(socket, write_record(terms_.welcome));
-    socket_ = socket;
+    send_record(visitor.socket.number(), write_record(terms_.welcome));
+    socket_ = std::move(visitor.socket);
     trainer_ = attached;
-    open_job_ = 0;
+    job_.reset();
     status_.state = TrainerStatus::State::exchanging;
     status_.reason.clear();
     status_.client = attached->hello.client;
     status_.mode = attached->hello.mode == TrainerMode::loop ? "loop" : "gradients";
-    status_.process = process;
+    status_.process = visitor.process;
     table_ = std::make_shared<const TensorTable>(attached->table);
     watch_ = {};
     if (!donated_) donated_ = donated_by(*attached);
     ++status_.attached;
     on_change = on_change_;
   }
-  log::info("a trainer attached: process {}, {}, {} tensors, {} numbers", process,
+  log::info("a trainer attached: process {}, {}, {} tensors, {} numbers", visitor.process,
             attached->hello.client, attached->table.tensors().size(), attached->table.dimension());
   changed_.notify_all();
   if (on_change) on_change(true);
@@ -323,7 +310,7 @@ Result<void> TrainerPort::let_in(int socket, HeardRecord heard, pid_t process) {
 }
 
 void TrainerPort::hear_trainer() {
-  HeardRecord heard = hear_record(socket_);
+  HeardRecord heard = hear_record(socket_.number());
   const auto state = receive_state(std::move(heard.file));
   if (heard.nothing) return;
   if (heard.ended) return lose("its process ended");
@@ -335,14 +322,18 @@ void TrainerPort::hear_trainer() {
     answer->state = *state;
     return take(*answer);
   }
-  if (const auto* const metrics = std::get_if<Metrics>(&*record)) return take(*metrics);
-  lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");
+  const auto* const metrics = std::get_if<Metrics>(&*record);
+  if (!metrics) return lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");
+  const std::lock_guard lock(mutex_);
+  if (metrics->loss) metrics_.loss = metrics->loss;
+  if (metrics->accuracy) metrics_.accuracy = metrics->accuracy;
+  if (metrics->rmse) metrics_.rmse = metrics->rmse;
 }
 
 // A file that nobody has asked for is passed over; so is one beside a record of another kind.
 Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(OpenFile file) const {
   const std::lock_guard lock(mutex_);
-  if (!file || open_job_ == 0 || !open_job_saves_) return nullptr;
+  if (!file || !job_ || !job_->saves) return nullptr;
   return TrainerState::receive(std::move(file), state_limit(*trainer_));
 }
 
@@ -350,8 +341,8 @@ Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(OpenFile 
 void TrainerPort::take(const TrainerAnswer& answer) {
   {
     const std::lock_guard lock(mutex_);
-    if (answer.job != open_job_ || open_job_ == 0) return;
-    answer_ = answer;
+    if (!job_ || answer.job != job_->number) return;
+    job_->answer = answer;
     watch_.look(now(), trainer_->segment.progress());
     watch_.end();
     if (!answer.state) donated_ = donated_by(*trainer_);
@@ -362,13 +353,6 @@ void TrainerPort::take(const TrainerAnswer& answer) {
   changed_.notify_all();
 }
 
-void TrainerPort::take(const Metrics& metrics) {
-  const std::lock_guard lock(mutex_);
-  if (metrics.loss) metrics_.loss = metrics.loss;
-  if (metrics.accuracy) metrics_.accuracy = metrics.accuracy;
-  if (metrics.rmse) metrics_.rmse = metrics.rmse;
-}
-
 // Without a reason it said goodbye. Behind the end of the run it may go as it likes.
 void TrainerPort::lose(const std::string& reason) {
   std::function<void(bool)> on_change;
@@ -376,13 +360,13 @@ void TrainerPort::lose(const std::string& reason) {
   bool is_loss = false;
   {
     const std::lock_guard lock(mutex_);
-    is_loss = !reason.empty() && !ended_;
-    if (is_loss) send_record(socket_, write_refusal(reason));
+    is_loss = !reason.empty() && phase_ < Phase::ended;
+    if (is_loss) turn_away(socket_, reason);
     status_.steps = trainer_->segment.progress();
     process = trainer_->process;
     trainer_ = nullptr;
     watch_ = {};
-    ::close(std::exchange(socket_, -1));
+    socket_ = OpenFile();
     status_.state = is_loss ? TrainerStatus::State::lost : TrainerStatus::State::closed;
     status_.reason = is_loss ? reason : "";
     on_change = on_change_;

@@ -77,22 +77,32 @@ class TrainerPort {
  private:
   struct Visitor;
 
-  TrainerPort(std::string path, int listener, TrainerTerms terms);
+  // A phase includes those before it.
+  enum class Phase {
+    open,
+    interrupted,  // nobody waits any more
+    ended,        // the trainer knows that the run is over, and may go as it likes
+    closing,      // the port's thread ends
+  };
+  struct OpenJob {
+    std::uint64_t number = 0;
+    bool saves = false;  // its answer brings a state
+    std::optional<TrainerAnswer> answer = {};
+  };
+
+  TrainerPort(std::string path, OpenFile listener, TrainerTerms terms);
   void run();
   void accept_one();
   void hear_visitor(std::size_t place);
   void drop_late_visitors();
-  Result<void> let_in(int socket, HeardRecord heard, pid_t process);
-  Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFile& file) const;
+  Result<void> let_in(Visitor& visitor, HeardRecord heard);
   void hear_trainer();
   void take(const TrainerAnswer& answer);
-  void take(const Metrics& metrics);
   void lose(const std::string& reason);
-  void look_at_steps();
   Result<std::shared_ptr<const TrainerState>> receive_state(OpenFile file) const;
 
   std::string path_;
-  int listener_;
+  OpenFile listener_;
   TrainerTerms terms_;
   Wake wake_;
   mutable std::mutex mutex_;
@@ -100,17 +110,15 @@ class TrainerPort {
   std::function<void(bool)> on_change_;
   std::vector<Visitor> visitors_;  // of the port's thread alone
   std::shared_ptr<const Attached> trainer_;
-  int socket_ = -1;     // of the trainer
-  std::string schema_;  // of the first trainer; empty before
-  std::uint64_t last_job_ = 0, open_job_ = 0;
-  bool open_job_saves_ = false;
-  std::optional<TrainerAnswer> answer_;  // to the open job
+  OpenFile socket_;         // of the trainer
+  std::uint64_t jobs_ = 0;  // so far
+  std::optional<OpenJob> job_;
   Metrics metrics_;
   StepWatch watch_;
-  std::shared_ptr<const TensorTable> table_;  // of the last trainer
+  std::shared_ptr<const TensorTable> table_;  // of the last trainer; null before the first
   std::shared_ptr<const std::vector<std::byte>> donated_;
   TrainerStatus status_;
-  bool interrupted_ = false, ended_ = false, stopping_ = false;
+  Phase phase_ = Phase::open;
   std::thread thread_;  // last: it uses everything above
 };
 
