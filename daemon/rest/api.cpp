@@ -60,6 +60,12 @@ bool is_json(std::string_view content_type) {
   return trim(content_type.substr(0, content_type.find(';'))) == "application/json";
 }
 
+HttpResponse not_json(const HttpRequest& request) {
+  return error_response(
+      415, "not_json",
+      fmt::format("Content-Type \"{}\": expected application/json", request.content_type));
+}
+
 // Whether a browser asks on behalf of a page that is not ours. Others send neither field; of a page
 // that hides its origin a browser sends the second alone.
 bool is_foreign(const HttpRequest& request) {
@@ -99,7 +105,7 @@ class Api {
     const auto route = std::ranges::find(kRoutes, request.target, &Route::path);
     if (route == kRoutes.end())
       return error_response(404, "not_found", fmt::format("no resource {}", request.target));
-    if (request.method != route->method) return wrong_method(request, *route);
+    if (request.method != route->method) return wrong_method(request, route->method);
     if (auto refusal = refused(request, *route)) return *std::move(refusal);
     if (!route->with_snapshot) return (this->*route->answer)(request);
     return once_there(board_->ask(), [this, request, route](std::shared_ptr<const Snapshot> seen) {
@@ -154,14 +160,6 @@ class Api {
       return from_worker([make, card = *card, model] { return make(card, *model); });
     };
     return once_there(board_->ask_model(), answer);
-  }
-
-  HttpResponse wrong_method(const HttpRequest& request, const Route& route) const {
-    const auto message =
-        fmt::format("{} allows {}, not {}", route.path, route.method, request.method);
-    HttpResponse response = error_response(405, "method_not_allowed", message);
-    response.fields.emplace_back("Allow", route.method == "GET" ? "GET, HEAD" : route.method);
-    return response;
   }
 
   std::optional<HttpResponse> refused(const HttpRequest& request, const Route& route) const {
@@ -335,12 +333,6 @@ class Api {
     if (!json::parse(request.body, nullptr, false).is_object())
       return bad_request("expected no body, or {}");
     return command(What{});
-  }
-
-  HttpResponse not_json(const HttpRequest& request) const {
-    return error_response(
-        415, "not_json",
-        fmt::format("Content-Type \"{}\": expected application/json", request.content_type));
   }
 
   HttpResponse command(Command&& command) {

@@ -1,5 +1,6 @@
 #include "daemon/rest/http_message.h"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <nlohmann/json.hpp>
@@ -31,6 +32,13 @@ std::optional<std::time_t> parse_http_date(const std::string& text) {
 HttpResponse error_response(int status, std::string_view code, std::string_view message) {
   const nlohmann::json document = {{"error", {{"code", code}, {"message", message}}}};
   return {.status = status, .body = to_text(document)};
+}
+
+HttpResponse wrong_method(const HttpRequest& request, std::string_view allowed) {
+  const auto message = fmt::format("{} allows {}, not {}", request.target, allowed, request.method);
+  HttpResponse response = error_response(405, "method_not_allowed", message);
+  response.fields.emplace_back("Allow", allowed == "GET" ? "GET, HEAD" : allowed);
+  return response;
 }
 
 }  // namespace starling::daemon

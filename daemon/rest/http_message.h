@@ -53,5 +53,7 @@ std::optional<std::time_t> parse_http_date(const std::string& text);
 
 // {"error":{"code":…,"message":…}}
 HttpResponse error_response(int status, std::string_view code, std::string_view message);
+// 405, of a path that takes another method.
+HttpResponse wrong_method(const HttpRequest& request, std::string_view allowed);
 
 }  // namespace starling::daemon

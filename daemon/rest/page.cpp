@@ -1,7 +1,5 @@
 #include "daemon/rest/page.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "daemon/rest/http_cache.h"
@@ -12,14 +10,6 @@ namespace {
 constexpr std::string_view kFolder = "/page/";
 constexpr std::string_view kPolicy =
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-HttpResponse wrong_method(const HttpRequest& request) {
-  HttpResponse response =
-      error_response(405, "method_not_allowed",
-                     fmt::format("{} allows GET, not {}", request.target, request.method));
-  response.fields.emplace_back("Allow", "GET, HEAD");
-  return response;
-}
 
 }  // namespace
 
@@ -39,7 +29,7 @@ std::optional<PageFile> page_file(std::string_view target) {
 std::optional<HttpResponse> page_response(const HttpRequest& request) {
   const auto file = page_file(request.target);
   if (!file) return std::nullopt;
-  if (request.method != "GET") return wrong_method(request);
+  if (request.method != "GET") return wrong_method(request, "GET");
   HttpResponse response{
       .content_type = std::string(file->content_type),
       .body = std::string(file->bytes),
