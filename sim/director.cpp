@@ -53,7 +53,7 @@ void Director::begin_fault(const Fault& fault) {
       world_->crash(node);
       return world_->machine(node).disk.rewind();
     case FaultKind::leave:
-      return world_->leave(node);
+      return world_->tell(node, gossip::LeaveCommand{});
     case FaultKind::halt:
       return world_->tell(node, gossip::PauseCommand{});
     case FaultKind::join:
@@ -109,7 +109,7 @@ void Director::set_weather() {
       world_->network().partition(fault->nodes, world_->options().nodes);
   }
   world_->network().options() = options;
-  world_->damage().options() = damage;
+  world_->network().damage().options() = damage;
   for (std::size_t node = 0; node < world_->options().nodes; ++node)
     world_->machine(node).slowness = slowness[node];
 }

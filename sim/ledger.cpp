@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "sim/simulation.h"
+
 namespace starling::sim {
 namespace {
 
@@ -33,18 +35,6 @@ std::vector<double> decode(const Payload& payload, std::size_t dimension) {
   if (payload.size() == dimension * sizeof(double)) return numbers<double>(payload);
   if (payload.size() == dimension * sizeof(float)) return numbers<float>(payload);
   return {};
-}
-
-double apart(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
-  return std::sqrt(sum);
-}
-
-double norm(const std::vector<double>& x) {
-  double sum = 0;
-  for (double value : x) sum += value * value;
-  return std::sqrt(sum);
 }
 
 }  // namespace
@@ -104,7 +94,7 @@ void Ledger::see(std::size_t node, const gossip::Train& train) {
 void Ledger::enter(std::size_t node, const optim::MixTerm& term) {
   const auto theirs = offers_.find(address_of(term.theirs));
   if (theirs == offers_.end()) return;
-  if (world_->damage().has_forged(node, theirs->second.node))
+  if (world_->network().damage().has_forged(node, theirs->second.node))
     return;  // they need not know the same
   const auto given = offers_.find(address_of(term.own));
   if (given == offers_.end()) return;
@@ -168,8 +158,8 @@ void Ledger::see(std::size_t node, const gossip::Progress&) {
 
 void Ledger::compare_model(std::size_t node, const Vector& expected, const Vector& model) {
   if (expected.size() != model.size()) return;
-  const double off = apart(expected, model);
-  if (off <= kFloatTolerance * (1 + norm(expected))) return;
+  const double off = distance(expected, model);
+  if (off <= kFloatTolerance * (1 + distance(expected, Vector(expected.size())))) return;
   report_("a mix is what its weights say", node, fmt::format("it is off by {:.3g}", off));
 }
 

@@ -17,7 +17,13 @@ std::uint64_t key_of(std::size_t from, std::size_t to) {
 }  // namespace
 
 Network::Network(const NetworkOptions& options, std::uint64_t seed)
-    : options_(options), prng_(Prng::derive(seed, stable_hash("network"))) {}
+    : options_(options), prng_(Prng::derive(seed, stable_hash("network"))), damage_(seed) {}
+
+FaultCounts Network::counts() const {
+  FaultCounts counts = counts_;
+  counts += damage_.counts();
+  return counts;
+}
 
 Arrivals Network::send(Time now, const Hop& hop, std::size_t bytes) {
   if (!cuts_.empty() && is_cut(hop)) return {};

@@ -1,4 +1,4 @@
-// Network: when, and whether, a frame arrives. Every chance comes from one seeded generator.
+// Network: when, whether and how a frame arrives. Every chance comes from a seeded generator.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/wire/message.h"
+#include "sim/damage.h"
 #include "sim/faults.h"
 
 namespace starling::sim {
@@ -66,8 +67,10 @@ class Network {
   // What is sent from `from` to `to` before `until` arrives no earlier than that.
   void clog(std::size_t from, std::size_t to, Time until);
 
-  // Of frames.
-  const FaultCounts& counts() const { return counts_; }
+  // What happens to the bytes of frames.
+  Damage& damage() { return damage_; }
+  // Of frames, whole and damaged ones.
+  FaultCounts counts() const;
 
  private:
   // What carries one frame after the other.
@@ -93,7 +96,8 @@ class Network {
   std::unordered_map<std::uint64_t, Time> clogs_;              // by nodes; never iterated
   std::unordered_map<std::uint64_t, double> limits_;           // the same
   std::unordered_map<std::size_t, Wire> up_, down_;            // by node; never iterated
-  FaultCounts counts_;
+  FaultCounts counts_;                                         // without damage
+  Damage damage_;
 };
 
 }  // namespace starling::sim

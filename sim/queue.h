@@ -30,14 +30,19 @@ class Queue {
   std::size_t size() const { return heap_.size(); }
   // kNever when nothing is left.
   Time next_time() const { return heap_.empty() ? kNever : heap_.front().at; }
+  // The time of the last event, or that to which was waited.
+  Time now() const { return now_; }
+  // REQUIRES that no event is left before `time`.
+  void wait_until(Time time) { now_ = std::max(now_, time); }
   // REQUIRES that something is left.
-  std::pair<Time, Event> pop() {
+  Event pop() {
     ENSURE(!heap_.empty(), "an empty queue has no next event");
     std::ranges::pop_heap(heap_, later);
     const Entry entry = heap_.back();
     heap_.pop_back();
     free_.push_back(entry.slot);
-    return {entry.at, std::move(events_[entry.slot])};
+    now_ = entry.at;
+    return std::move(events_[entry.slot]);
   }
 
  private:
@@ -54,6 +59,7 @@ class Queue {
   std::vector<Event> events_;
   std::vector<std::size_t> free_;
   std::uint64_t sequence_ = 0;
+  Time now_{};
 };
 
 }  // namespace starling::sim

@@ -8,13 +8,14 @@
 #include "sim/trace.h"
 
 namespace starling::sim {
-namespace {
 
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
+double distance(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
   return std::sqrt(sum);
 }
+
+namespace {
 
 // Empty when the models are not of one size (some node has none yet).
 std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
@@ -31,26 +32,17 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
 }  // namespace
 
 gossip::MembersSummary count_members(const World& world) {
-  gossip::MembersSummary count;
   const std::vector<std::size_t> running = world.running();
-  if (running.empty()) return count;
-  for (const gossip::MemberStatus& member : world.status(running.front()).members) {
-    switch (member.liveness) {
-      case gossip::Liveness::alive:
-        ++count.alive;
-        break;
-      case gossip::Liveness::suspect:
-        ++count.suspect;
-        break;
-      case gossip::Liveness::dead:
-        ++count.dead;
-        break;
-      case gossip::Liveness::left:
-        ++count.left;
-        break;
-    }
-  }
-  return count;
+  if (running.empty()) return {};
+  const gossip::Status status = world.status(running.front());
+  const auto count = [&](gossip::Liveness liveness) {
+    return static_cast<std::size_t>(
+        std::ranges::count(status.members, liveness, &gossip::MemberStatus::liveness));
+  };
+  return {.alive = count(gossip::Liveness::alive),
+          .suspect = count(gossip::Liveness::suspect),
+          .dead = count(gossip::Liveness::dead),
+          .left = count(gossip::Liveness::left)};
 }
 
 std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {

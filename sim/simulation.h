@@ -27,6 +27,8 @@ gossip::NodeSummary report(const World& world, std::size_t node);
 std::vector<gossip::NodeSummary> summarize_nodes(const World& world);
 // As the first running node sees them; none where nobody runs.
 gossip::MembersSummary count_members(const World& world);
+// ||a - b||. REQUIRES vectors of one length.
+double distance(std::span<const double> a, std::span<const double> b);
 std::vector<gossip::Breach> breaches(std::span<const Violation> violations);
 
 }  // namespace starling::sim

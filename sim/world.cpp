@@ -48,13 +48,29 @@ std::uint64_t meaning_of(const optim::Job& job) {
   return hash;
 }
 
+// As the clock of a machine gives it.
+std::uint64_t in_milliseconds(Time time) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
+}
+
 }  // namespace
+
+// One number for the whole history: whatever happens differs in it, or nothing does.
+void History::note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t content) {
+  ++events;
+  mix_in(hash, {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, content});
+}
+
+void History::note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
+  mix_in(behavior,
+         {static_cast<std::uint64_t>(now.time_since_epoch().count()), kind, node, meaning});
+}
 
 World::World(Options options, TrainerFactory make_trainer)
     : options_(std::move(options)),
       make_trainer_(std::move(make_trainer)),
       network_(options_.network, options_.seed),
-      damage_(options_.seed),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
   for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
@@ -65,30 +81,24 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   Participant& self = nodes_.at(node);
   ENSURE(!self.core, "a node that runs cannot start");
   counts_.restarted += self.life > 0;
-  counts_.joined += self.life == 0 && now_ > Time{};
+  counts_.joined += self.life == 0 && now() > Time{};
   counts_.disk_lost += self.disk.state() == DiskState::lost;
   counts_.disk_old += self.disk.state() == DiskState::old;
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
-  born.clock = clock();
-  born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(clock());
+  born.clock = in_milliseconds(now());
+  born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(born.clock);
   self.disk.save(born.incarnation);
   const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;
   ++self.life;
   self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
-  self.core = std::make_unique<gossip::Node>(born, now_, before);
+  self.core = std::make_unique<gossip::Node>(born, now(), before);
   self.trainer = make_trainer_(node);
   self.cutter = {};
-  self.busy_until = now_;
+  self.busy_until = now();
   self.wake = kNever;
   step(node, gossip::Tick{});
-}
-
-// In milliseconds, as the clock of a machine gives it.
-std::uint64_t World::clock() const {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(now_.time_since_epoch()).count());
 }
 
 void World::crash(std::size_t node) {
@@ -99,17 +109,12 @@ void World::crash(std::size_t node) {
 void World::end(std::size_t node) {
   Participant& self = nodes_.at(node);
   self.core.reset();
-  self.paused_until = now_;
-}
-
-void World::leave(std::size_t node) {
-  if (!runs(node)) return;
-  ++counts_.left;
-  step(node, gossip::LeaveCommand{});
+  self.paused_until = now();
 }
 
 void World::tell(std::size_t node, gossip::Input command) {
   if (!runs(node)) return;
+  counts_.left += std::holds_alternative<gossip::LeaveCommand>(command);
   counts_.halted += std::holds_alternative<gossip::PauseCommand>(command);
   step(node, std::move(command));
 }
@@ -117,54 +122,32 @@ void World::tell(std::size_t node, gossip::Input command) {
 void World::pause(std::size_t node, Time until) {
   Participant& self = nodes_.at(node);
   if (!self.core) return;
-  if (self.paused_until <= now_) self.has_waiting = false;
+  if (self.paused_until <= now()) self.has_waiting = false;
   self.paused_until = std::max(self.paused_until, until);
 }
 
 void World::at(Time time, std::function<void()> action) {
-  queue_.push(std::max(time, now_), Action{std::move(action)});
+  queue_.push(std::max(time, now()), Action{std::move(action)});
 }
 
 // ---------------------------------------------------------------- time
 
-void World::run_until(Time time) {
-  while (queue_.next_time() <= time) next_event();
-  now_ = std::max(now_, time);
-}
-
 bool World::run_while(const std::function<bool()>& condition, Time limit) {
   while (condition()) {
     if (queue_.next_time() > limit) {
-      now_ = std::max(now_, limit);
+      queue_.wait_until(limit);
       return false;
     }
-    next_event();
+    Event event = queue_.pop();
+    std::visit([&](auto& what) { happen(what); }, event);
   }
   return true;
-}
-
-void World::next_event() {
-  auto [time, event] = queue_.pop();
-  now_ = time;
-  std::visit([&](auto& what) { happen(what); }, event);
-}
-
-// One number for the whole history: whatever happens differs in it, or nothing does.
-void World::note(std::uint64_t kind, std::size_t node, std::uint64_t content) {
-  ++history_.events;
-  mix_in(history_.hash, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
-                         static_cast<std::uint64_t>(node), content});
-}
-
-void World::note_behavior(std::uint64_t kind, std::size_t node, std::uint64_t meaning) {
-  mix_in(history_.behavior, {static_cast<std::uint64_t>(now_.time_since_epoch().count()), kind,
-                             static_cast<std::uint64_t>(node), meaning});
 }
 
 template <class What>
 bool World::waits(std::size_t node, What& what) {
   Participant& self = nodes_[node];
-  if (self.paused_until <= now_) return false;
+  if (self.paused_until <= now()) return false;
   if (!self.has_waiting) ++counts_.paused;
   self.has_waiting = true;
   queue_.push(self.paused_until, std::move(what));
@@ -174,44 +157,42 @@ bool World::waits(std::size_t node, What& what) {
 // Deadlines mostly move away while a tick is in the queue; then it only puts in a later one.
 void World::happen(Wake& wake) {
   Participant& self = nodes_[wake.node];
-  if (!self.core || self.life != wake.life || self.wake != now_) return;
+  if (!self.core || self.life != wake.life || self.wake != now()) return;
   if (waits(wake.node, wake)) {
     self.wake = self.paused_until;
     return;
   }
   self.wake = kNever;
-  if (self.core->deadline() > now_) return wake_in_time(wake.node);
-  note(1, wake.node, 0);
+  if (self.core->deadline() > now()) return wake_in_time(wake.node);
+  history_.note(now(), 1, wake.node, 0);
   step(wake.node, gossip::Tick{});
 }
 
 void World::happen(Delivery& delivery) {
   Participant& self = nodes_[delivery.to];
   if (delivery.life > 0 && delivery.life != self.life) return;  // it ended with who paused
-  if (self.core && self.paused_until > now_) delivery.life = self.life;
+  if (self.core && self.paused_until > now()) delivery.life = self.life;
   if (self.core && waits(delivery.to, delivery)) return;
   const gossip::Frame& frame = delivery.carried->frame;
   // The header holds the hash of the body.
-  note(2, delivery.to, content_hash(std::as_bytes(std::span(frame.header))));
-  note_behavior(2, delivery.to, delivery.carried->meaning);
+  history_.note(now(), 2, delivery.to, content_hash(std::as_bytes(std::span(frame.header))));
+  history_.note_behavior(now(), 2, delivery.to, delivery.carried->meaning);
   if (!self.core) return;
-  tally(self, *delivery.carried);
-  step(delivery.to,
-       gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
-}
-
-void World::tally(Participant& self, Carried& carried) {
+  Carried& carried = *delivery.carried;
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
+  step(delivery.to,
+       gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
 }
 
 void World::happen(JobDone& job) {
   Participant& self = nodes_[job.node];
   if (!self.core || self.life != job.life || waits(job.node, job)) return;
   --self.jobs_in_flight;
-  note(3, job.node, std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
-  note_behavior(3, job.node, job.done->round);
+  history_.note(now(), 3, job.node,
+                std::bit_cast<std::uint64_t>(job.done->stats.norm) ^ job.done->round);
+  history_.note_behavior(now(), 3, job.node, job.done->round);
   step(job.node, gossip::Trained{std::move(*job.done)});
 }
 
@@ -220,24 +201,23 @@ void World::happen(JobDone& job) {
 void World::happen(Look& look) {
   const auto to = by_host_.find(look.at.host);
   if (to == by_host_.end() || !runs(look.node) || nodes_[look.node].life != look.life) return;
-  if (!network_.is_cut(look.node, to->second) && !network_.is_cut(to->second, look.node)) {
+  const bool is_cut =
+      network_.is_cut(look.node, to->second) || network_.is_cut(to->second, look.node);
+  if (!look.is_refused && !is_cut) {
     if (runs(to->second)) return;
-    queue_.push(now_ + 2 * network_.options().delay, Refusal{look.node, look.life, look.at});
-  } else if (now_ < look.until) {
-    queue_.push(std::min(now_ + kLookEvery, look.until), std::move(look));
+    look.is_refused = true;
+    queue_.push(now() + 2 * network_.options().delay, std::move(look));
+  } else if (!look.is_refused && now() < look.until) {
+    queue_.push(std::min(now() + kLookEvery, look.until), std::move(look));
   } else if (!waits(look.node, look)) {
-    note(6, look.node, stable_hash(to_string(look.at)));
-    note_behavior(6, look.node, stable_hash(to_string(look.at)));
-    step(look.node, gossip::Unanswered{look.at});
+    const std::uint64_t kind = look.is_refused ? 5 : 6;
+    history_.note(now(), kind, look.node, stable_hash(to_string(look.at)));
+    history_.note_behavior(now(), kind, look.node, stable_hash(to_string(look.at)));
+    if (look.is_refused)
+      step(look.node, gossip::Refused{look.at});
+    else
+      step(look.node, gossip::Unanswered{look.at});
   }
-}
-
-void World::happen(Refusal& refusal) {
-  if (!runs(refusal.node) || nodes_[refusal.node].life != refusal.life) return;
-  if (waits(refusal.node, refusal)) return;
-  note(5, refusal.node, stable_hash(to_string(refusal.at)));
-  note_behavior(5, refusal.node, stable_hash(to_string(refusal.at)));
-  step(refusal.node, gossip::Refused{refusal.at});
 }
 
 void World::happen(Written& written) {
@@ -248,12 +228,12 @@ void World::happen(Written& written) {
     self.disk.save(*written.checkpoint);
     saved.generation = self.disk.checkpoints().size();
   }
-  note(7, written.node, written.checkpoint->round);
+  history_.note(now(), 7, written.node, written.checkpoint->round);
   step(written.node, std::move(saved));
 }
 
 void World::happen(Action& action) {
-  note(4, 0, 0);
+  history_.note(now(), 4, 0, 0);
   action.act();
 }
 
@@ -261,7 +241,7 @@ void World::happen(Action& action) {
 
 void World::step(std::size_t node, gossip::Input input) {
   gossip::Outputs outputs;
-  nodes_[node].core->step(now_, std::move(input), outputs);
+  nodes_[node].core->step(now(), std::move(input), outputs);
   perform(node, outputs);
   if (runs(node)) wake_in_time(node);
 }
@@ -269,7 +249,7 @@ void World::step(std::size_t node, gossip::Input input) {
 void World::wake_in_time(std::size_t node) {
   Participant& self = nodes_[node];
   const Time deadline = self.core->deadline();
-  const Time wake = deadline > now_ ? deadline : now_ + kTickLeast;
+  const Time wake = deadline > now() ? deadline : now() + kTickLeast;
   if (wake >= self.wake) return;
   self.wake = wake;
   queue_.push(wake, Wake{node, self.life});
@@ -281,11 +261,11 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, std::move(*send));
     else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
-      queue_.push(now_, Look{node, nodes_[node].life, probe->at, now_ + kLookPatience});
+      queue_.push(now(), Look{node, nodes_[node].life, probe->at, now() + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (auto* save = std::get_if<gossip::Save>(&output))
-      queue_.push(now_ + nodes_[node].disk.write_time,
+      queue_.push(now() + nodes_[node].disk.write_time,
                   Written{node, nodes_[node].life,
                           std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
     else if (std::holds_alternative<gossip::Stopped>(output))
@@ -299,10 +279,10 @@ void World::carry(std::size_t node, gossip::Send send) {
   const Hop hop{node, to->second, gossip::kind_of(send.message.body).plane};
   const std::uint64_t meaning = meaning_of(node, send.message.body);
   for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
-    const Arrivals arrivals = network_.send(now_, hop, frame.header.size() + frame.body.size());
+    const Arrivals arrivals = network_.send(now(), hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
-    const Damage::Done damage = damage_.meet(frame);
-    if (damage == Damage::Done::forged) damage_.note_forged(hop.from, hop.to);
+    const Damage::Done damage = network_.damage().meet(frame);
+    if (damage == Damage::Done::forged) network_.damage().note_forged(hop.from, hop.to);
     const auto carried = std::make_shared<Carried>(Carried{std::move(frame), meaning, damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
@@ -312,14 +292,14 @@ void World::carry(std::size_t node, gossip::Send send) {
 // The numbers are there at once; the node learns of them when the job would have ended.
 void World::train(std::size_t node, const optim::Job& job) {
   Participant& self = nodes_[node];
-  note_behavior(7, node, meaning_of(job));
+  history_.note_behavior(now(), 7, node, meaning_of(job));
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
   if (done->stats.steps > 0) self.learning_rate = done->stats.learning_rate;
   counts_.slowed += self.slowness > 1;
   const double steps = static_cast<double>(done->stats.steps) * self.slowness;
   done->stats.compute = from_seconds(seconds(options_.compute) * steps);
-  self.busy_until = std::max(self.busy_until, now_) + std::max(done->stats.compute, kJobLeast);
+  self.busy_until = std::max(self.busy_until, now()) + std::max(done->stats.compute, kJobLeast);
   queue_.push(self.busy_until, JobDone{node, self.life, std::move(done)});
 }
 
@@ -335,13 +315,12 @@ std::vector<std::size_t> World::running() const {
 FaultCounts World::fault_counts() const {
   FaultCounts counts = counts_;
   counts += network_.counts();
-  counts += damage_.counts();
   return counts;
 }
 
 gossip::Status World::status(std::size_t node) const {
   ENSURE(runs(node), "only a node that runs has a status");
-  return nodes_[node].core->status(now_);
+  return nodes_[node].core->status(now());
 }
 
 const optim::Trainer& World::trainer(std::size_t node) const {

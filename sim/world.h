@@ -16,7 +16,6 @@
 
 #include "gossip/node/node.h"
 #include "gossip/wire/transfer.h"
-#include "sim/damage.h"
 #include "sim/disk.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -45,6 +44,10 @@ struct History {
   // with whom and with what weight, and when. Bytes, numbers of models and ticks are left out, so
   // that builds and encodings of messages may differ.
   std::uint64_t behavior = 0;
+
+  // Each kind of event has a number. `content` is all of it, `meaning` what a node does.
+  void note(Time now, std::uint64_t kind, std::size_t node, std::uint64_t content);
+  void note_behavior(Time now, std::uint64_t kind, std::size_t node, std::uint64_t meaning);
 };
 
 class World {
@@ -61,26 +64,26 @@ class World {
   // By default with node_options() of it.
   void start(std::size_t node, std::optional<gossip::Options> options = {});
   void crash(std::size_t node);  // ends without a word
-  void leave(std::size_t node);  // says goodbye
-  // Its user tells it something: to pause its training, to resume it, to save.
+  // Its user tells it something: to leave, to pause its training, to resume it, to save.
   void tell(std::size_t node, gossip::Input command);
   // Until then it handles nothing, as after SIGSTOP; what comes in waits and is handled then.
   void pause(std::size_t node, Time until);
   // What it runs on, and what came of it in this life.
   Machine& machine(std::size_t node) { return nodes_.at(node); }
   Network& network() { return network_; }
-  Damage& damage() { return damage_; }
   // ---- later
   void at(Time time, std::function<void()> action);
 
   // ---- time
-  void run_until(Time time);
+  void run_until(Time time) {
+    run_while([] { return true; }, time);
+  }
   // Runs until `condition`, asked after every event, no longer holds; false when it still held at
   // `limit`.
   bool run_while(const std::function<bool()>& condition, Time limit);
 
   // ---- what there is to see
-  Time now() const { return now_; }
+  Time now() const { return queue_.now(); }
   const Options& options() const { return options_; }
   void observe(Observer observer) { observers_.push_back(std::move(observer)); }
   bool runs(std::size_t node) const { return nodes_.at(node).core != nullptr; }
@@ -129,11 +132,7 @@ class World {
     std::uint64_t life;
     Endpoint at;
     Time until;
-  };
-  struct Refusal {
-    std::size_t node;
-    std::uint64_t life;
-    Endpoint at;
+    bool is_refused = false;  // the refusal is on its way back
   };
   // The disk has written, or failed to.
   struct Written {
@@ -144,39 +143,31 @@ class World {
   struct Action {
     std::function<void()> act;
   };
-  using Event = std::variant<Wake, Delivery, JobDone, Look, Refusal, Written, Action>;
+  using Event = std::variant<Wake, Delivery, JobDone, Look, Written, Action>;
 
-  void next_event();
   // Puts an event of a node that is paused behind the end of the pause.
   template <class What>
   bool waits(std::size_t node, What& what);
   void happen(Wake& wake);
   void happen(Delivery& delivery);
-  void tally(Participant& self, Carried& carried);
   void happen(JobDone& job);
   void happen(Look& look);
-  void happen(Refusal& refusal);
   void happen(Written& written);
   void happen(Action& action);
   void end(std::size_t node);
-  std::uint64_t clock() const;
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
   void carry(std::size_t node, gossip::Send send);
   void train(std::size_t node, const optim::Job& job);
-  void note(std::uint64_t kind, std::size_t node, std::uint64_t content);
-  void note_behavior(std::uint64_t kind, std::size_t node, std::uint64_t meaning);
 
   Options options_;
   TrainerFactory make_trainer_;
   Network network_;
-  Damage damage_;
   Queue<Event> queue_;
   std::vector<Participant> nodes_;
   std::unordered_map<std::string, std::size_t> by_host_;
   std::vector<Observer> observers_;
-  Time now_{};
   FaultCounts counts_;  // of nodes
   History history_;
 };

@@ -370,7 +370,7 @@ TEST_CASE("A node that takes leave saves first and what it saved is whole") {
   Cluster cluster = saving_cluster("gt", {.is_kept = true});
   cluster.start_all();
   REQUIRE(cluster.comes_true([&] { return cluster.round(0) > 30; }, 60s));
-  cluster.world.leave(5);
+  cluster.world.tell(5, gossip::LeaveCommand{});
   REQUIRE(cluster.comes_true([&] { return !cluster.world.runs(5); }, 2s));
   CHECK(newest_round(cluster, 5) >= 30);
 }

@@ -218,7 +218,7 @@ TEST_CASE("A node that leaves is listed as left at once") {
   cluster.start_all();
   cluster.world.run_until(Time(5s));
   const Time left = cluster.world.now();
-  cluster.world.leave(3);
+  cluster.world.tell(3, gossip::LeaveCommand{});
   CHECK(cluster.comes_true([&] { return cluster.all_agree(); }, 100ms));
   cluster.world.run_until(left + full_or(20s, 2s));
   for (std::size_t node : cluster.world.running()) {
@@ -366,7 +366,7 @@ TEST_CASE("After any chaos all agree and train in step") {
           if (world.runs(node)) world.crash(node);
           break;
         case 1:
-          if (world.runs(node)) world.leave(node);
+          if (world.runs(node)) world.tell(node, gossip::LeaveCommand{});
           break;
         case 2:
           if (!world.runs(node)) revive(node);

@@ -92,7 +92,7 @@ class Mass {
       if (k % 2 == 0)
         world_.start(joins++);
       else
-        world_.leave(leaves++);
+        world_.tell(leaves++, gossip::LeaveCommand{});
     }
     settle(test::full_or(30s, 10s));
   }

@@ -30,7 +30,7 @@ TEST_CASE("Events happen in the order of time and then of their making") {
   queue.push(Time(1s), 3);
   queue.push(Time(0s), 4);
   std::vector<int> order;
-  while (!queue.empty()) order.push_back(queue.pop().second);
+  while (!queue.empty()) order.push_back(queue.pop());
   CHECK(order == std::vector{4, 2, 3, 1});
   CHECK(queue.next_time() == kNever);
 }

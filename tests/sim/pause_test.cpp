@@ -133,7 +133,7 @@ TEST_CASE("Paused nodes that leave say once that they paused") {
   for (std::size_t node = 0; node < 8; ++node) cluster.world.tell(node, gossip::PauseCommand{});
   cluster.world.run_until(Time(6s));
   for (std::size_t node = 0; node < 8; ++node) REQUIRE(is_paused(cluster, node));
-  for (std::size_t node = 0; node < 8; ++node) cluster.world.leave(node);
+  for (std::size_t node = 0; node < 8; ++node) cluster.world.tell(node, gossip::LeaveCommand{});
   CHECK(cluster.comes_true([&] { return cluster.world.running().size() == 1; }, 10s));
   CHECK(std::ranges::count_if(cluster.events, [](const std::string& text) {
           return text.starts_with("paused after round");

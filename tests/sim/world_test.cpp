@@ -78,7 +78,7 @@ TEST_CASE("A node that starts later joins and one that starts again does not") {
   cluster.world.start(1);
   cluster.world.run_until(Time(1s));
   cluster.world.start(2);
-  cluster.world.leave(1);
+  cluster.world.tell(1, gossip::LeaveCommand{});
   cluster.world.run_until(Time(2s));
   cluster.world.start(1);
   CHECK(sim::to_text(cluster.world.fault_counts()) == "1 restarted, 1 left, 1 joined");
