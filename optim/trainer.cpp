@@ -24,6 +24,20 @@ constexpr std::uint64_t kSketchEvery = 10;
 // meanwhile.
 constexpr std::uint64_t kProblemRounds = 10;
 
+// Which parts of a state of one kind fit another one: an algorithm and an optimizer, with a blank
+// between them.
+struct Fit {
+  bool algorithm, optimizer;
+};
+Fit fit_of(std::string_view theirs, std::string_view own) {
+  const std::size_t end = theirs.find(' '), own_end = own.find(' ');
+  return {theirs.substr(0, end) == own.substr(0, own_end),
+          theirs.substr(end + 1) == own.substr(own_end + 1)};
+}
+std::string_view unfit_part(const Fit& fit) {
+  return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
+}
+
 template <class S>
 class TypedTrainer final : public Trainer {
  public:
@@ -186,10 +200,10 @@ class TypedTrainer final : public Trainer {
     refusal_ = {};
     load_state(saved, x->size(), state(heir, saved.kind));
     done.workload = workload();
-    if (saved.kind != kind())
+    if (const Fit fit = fit_of(saved.kind, kind()); !fit.algorithm || !fit.optimizer)
       done.workload->notes.push_back(fmt::format(
           "the model comes with the state of {}; {} begins with a state of its own, of {}",
-          saved.kind, unfit_part(saved.kind), kind()));
+          saved.kind, unfit_part(fit), kind()));
   }
 
   // Where all that it would take fits.
@@ -205,23 +219,13 @@ class TypedTrainer final : public Trainer {
   std::string kind() const {
     return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
   }
-  bool has_algorithm_of(std::string_view kind) const {
-    return kind.substr(0, kind.find(' ')) == full_name(options_);
-  }
-  bool has_optimizer_of(std::string_view kind) const {
-    return kind.substr(kind.find(' ') + 1) == name(options_.local_optimizer);
-  }
-  std::string_view unfit_part(std::string_view kind) const {
-    if (has_optimizer_of(kind)) return "the algorithm";
-    return has_algorithm_of(kind) ? "the optimizer" : "the node";
-  }
-
   // What fits a state of that kind. For another node, without what is of this node's edges, the
   // order of its samples and the lengths of its steps.
   State<S> state(Heir heir, std::string_view kind) const {
     State<S> state;
-    if (has_algorithm_of(kind)) state.add("algorithm", algorithm_->state());
-    if (has_optimizer_of(kind)) state.add("learner", learner_->state(heir));
+    const Fit fit = fit_of(kind, this->kind());
+    if (fit.algorithm) state.add("algorithm", algorithm_->state());
+    if (fit.optimizer) state.add("learner", learner_->state(heir));
     if (heir == Heir::newcomer) state.own = {}, state.orders = {}, state.edges = {};
     return state;
   }

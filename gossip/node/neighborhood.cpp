@@ -50,7 +50,10 @@ Neighborhood::Neighborhood(const topology::Options& options, bool has_partners)
   status_.options = std::make_shared<const topology::Options>(options);
 }
 
-bool Neighborhood::follow(const Roster& members) {
+bool Neighborhood::follow(Time now, const Roster& members) {
+  version_ = members.version();
+  departures_ = members.departures();
+  next_ = now + kFollowEvery;
   std::vector<topology::Site> sites = sites_of(members);
   const auto same_id = [](const auto& a, const auto& b) { return a.id == b.id; };
   if (status_.sites && std::ranges::equal(sites, *status_.sites, same_id)) return true;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/time.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/partners.h"
 #include "gossip/members/roster.h"
@@ -19,9 +20,18 @@ class Neighborhood {
   // `has_partners`: a schedule exchanges by partners.
   Neighborhood(const topology::Options& options, bool has_partners);
 
-  // Follows the current members. Returns false, and changes nothing, if the topology has no place
+  // Whether the members are not those that were followed last.
+  bool has_news(const Roster& members) const { return version_ != members.version(); }
+  // With news: whether to follow at once. Departures are; new members after a pause.
+  bool is_due(Time now, const Roster& members) const {
+    return now >= next_ || departures_ != members.departures();
+  }
+  Time next() const { return next_; }
+  // Follows the members as if all were news, at once.
+  void restart(Time now) { version_ = 0, next_ = now; }
+  // Follows the current members. Returns false, and keeps the edges, if the topology has no place
   // for them.
-  bool follow(const Roster& members);
+  bool follow(Time now, const Roster& members);
 
   // Ascending by vertex; empty before this node is ready.
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
@@ -32,6 +42,13 @@ class Neighborhood {
   const TopologyStatus& status() const { return status_; }
 
  private:
+  // The pause between two looks at new members. Longer: new members get their edges later. Shorter:
+  // when many nodes join at once, each node computes its edges once per newcomer.
+  static constexpr Duration kFollowEvery = std::chrono::milliseconds(50);
+
+  std::uint64_t version_ = 0;     // Roster::version() that the edges follow from
+  std::uint64_t departures_ = 0;  // Roster::departures() at that time
+  Time next_{};
   std::uint64_t view_ = 0;
   std::vector<WantedEdge> wanted_;
   TopologyStatus status_;

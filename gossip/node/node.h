@@ -13,6 +13,8 @@
 
 namespace starling::gossip {
 
+struct NodeParts;
+
 class Node {
  public:
   // `before`: this node's life before, to go on from; null: it has none.
@@ -30,8 +32,7 @@ class Node {
   std::vector<std::string> warnings(Time now) const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<NodeParts> parts_;
 };
 
 }  // namespace starling::gossip

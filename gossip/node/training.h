@@ -1,118 +1,83 @@
-// Training: the order of jobs. A round absorbs what the last round brought, takes local steps and
-// offers. If the algorithm overlaps, the round offers first and takes its steps while the vectors
-// travel. Between rounds of the schedule `pairwise`, a neighbour that waits gets an answer: absorb,
-// offer.
+// Training: the order of jobs, from the first round to the goal. A round absorbs what the last
+// round brought, takes local steps and offers. If the algorithm overlaps, the round offers first
+// and takes its steps while the vectors travel. Between rounds of the schedule `pairwise`, a
+// neighbour that waits gets an answer: absorb, offer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
+#include "gossip/node/course.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/life.h"
 #include "gossip/node/saver.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
-#include "gossip/status.h"
 
 namespace starling::gossip {
 
 class Training {
  public:
-  // `pace`: measures the rounds and says how many local steps they have; null: the trainer's
-  // options say how many. `saver`: decides which jobs copy the state for a checkpoint; null: none.
-  // Both outlive this.
-  explicit Training(const Options& options, StepPace* pace = nullptr, Saver* saver = nullptr)
-      : options_(options), pace_(pace), saver_(saver) {}
+  // What surrounds the training; all of it, and the options, outlive it.
+  struct Around {
+    Life& life;
+    Exchange& exchange;
+    const Links& links;
+    Donor& donor;    // whose copies of the state jobs make
+    Saver& saver;    // decides which jobs copy the state for a checkpoint
+    StepPace* pace;  // says how many local steps a round has; null: the trainer's options do
+  };
+  Training(const Options& options, const Around& around)
+      : options_(options), around_(around), course_(options.goal) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: goes on
-  // counting from that; null: there is no earlier life to go on from.
-  void start(Time now, std::uint64_t round, Exchange& exchange, const Links& links, Outbox& out,
-             const Checkpoint* before = nullptr);
-  void trained(Time now, optim::Done done, Exchange& exchange, const Links& links, Outbox& out);
-  // Begins the next round, or an answer, when the exchange allows.
-  void advance(Time now, Exchange& exchange, const Links& links, Outbox& out);
-  Time deadline(const Exchange& exchange, const Links& links) const;
+  // counting from that; null: there is no earlier life to go on from. REQUIRES phase ready.
+  void start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before = nullptr);
+  void trained(Time now, optim::Done done, Outbox& out);
+  // Begins the next round, an answer to a neighbour, or at rest a copy of the state for a newcomer
+  // or a checkpoint, whichever may begin now.
+  void advance(Time now, Outbox& out);
+  Time deadline() const;
   // Begins no more rounds; averages the pairs of edges that close. Returns whether nothing is left
   // to do.
-  bool wind_up(Exchange& exchange, Outbox& out);
+  bool wind_up(Outbox& out);
+  // The same then copies the state once more where the saver wants a last checkpoint.
+  void save_last(Time now, Outbox& out);
 
   // Ends with the round under way, and begins no more until resume(). Both may be repeated.
-  void pause() { pause_wanted_ = true; }
-  void resume() { pause_wanted_ = false; }
-
-  // If the donor lacks a snapshot, the next job makes one too; after the last round, and in a
-  // pause, a job of its own does.
-  void want_snapshot(Donor& donor, Exchange& exchange, Outbox& out);
-  // While the training rests, or with `ends` winds up, a job of its own copies the state where the
-  // saver wants a checkpoint.
-  void want_checkpoint(Time now, const Exchange& exchange, const Links& links, Outbox& out,
-                       bool ends = false);
+  void pause() { is_pause_wanted_ = true; }
+  void resume() { is_pause_wanted_ = false; }
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
-  void set_workload(const optim::Workload& workload);
 
-  // Until the last round, at the pace so far; nothing where no round or time ends the training.
-  std::optional<double> remaining_s(Time now) const;
-  bool started() const { return started_; }
-  bool finished() const { return finished_; }
-  bool is_paused() const { return is_paused_; }
-  const std::optional<std::string>& problem() const { return problem_; }
-  const RunStatus& run() const { return run_; }  // without RunStatus::problem
-  std::optional<double> consensus_distance() const { return distance_; }
-  Duration compute() const { return compute_; }
-  Duration mix() const { return mix_; }
+  Course& course() { return course_; }
+  const Course& course() const { return course_; }
 
  private:
-  void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Exchange& exchange,
-                   const Links& links, Outbox& out);
-  void go_on(Time now, Exchange& exchange, const Links& links, Outbox& out);
-  void begin_answer(Exchange& exchange, const Links& links, Outbox& out);
-  // Of the next round; 0: the trainer's options say how many.
-  std::size_t chosen_steps() const { return pace_ ? pace_->steps() : 0; }
-  void measure(Time now, bool has_ended, const Exchange& exchange);
-  void record(Time now, const optim::Done& done, Exchange& exchange);
-  void report(Outbox& out);
-  void end_round(Time now, Exchange& exchange, Outbox& out);
-  bool begins_checkpoint(Time now, std::uint64_t round, bool rests, const Exchange& exchange,
-                         const Links& links);
-  Checkpoint checkpoint_of(Time now, std::uint64_t round, const Exchange& exchange,
-                           const Links& links) const;
-  // Of training, without pauses: in this life, and in all.
-  double lived_s(Time now) const;
-  double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
-  bool goal_reached() const;
-  // The round that stop.rounds ends with. REQUIRES such a goal.
-  std::uint64_t last_round() const { return options_.goal.rounds + run_.uncounted; }
-  std::string shortfall() const;
+  void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
+  void begin_answer(Outbox& out);
+  void begin_copy(Time now, Outbox& out);
+  void begin_checkpoint(Time now, Outbox& out);
+  void run(Errand errand, optim::Job job, Outbox& out);
+  void go_on(Time now, Outbox& out);
+  void end_round(Time now, phases::Computing::Then then, Outbox& out);
+  void rest(Time now, LifePhase phase);
+  void measure(Time now, bool has_ended);
+  bool saves(Time now, std::uint64_t round, bool rests);
+  Checkpoint checkpoint_of(Time now, std::uint64_t round) const;
 
-  Options options_;
-  StepPace* pace_;
-  Saver* saver_;
-  double before_s_ = 0;  // of training, in earlier lives
-  bool started_ = false, finished_ = false;
-  std::size_t jobs_in_flight_ = 0;
-  bool offered_ = false;  // the offer of this round was made
-  bool answers_ = false;  // the job in flight makes an answer to a neighbour
-  bool last_round_ = false;
-  bool pause_wanted_ = false, pauses_ = false;  // the second: the job in flight ends in a pause
-  bool is_paused_ = false;
-  Time paused_at_{};
-  Duration paused_{};  // all pauses before
-  bool snapshot_wanted_ = false;
-  bool copies_ = false;  // the job in flight copies the state, and is no part of a round
-  Time started_at_{};
-  std::uint64_t started_round_ = 0;
+  const Options& options_;
+  Around around_;
+  Course course_;
+  bool is_pause_wanted_ = false;
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;
-  std::optional<std::string> problem_;
-  RunStatus run_;
-  Progress progress_;
-  std::optional<double> distance_;
-  Duration compute_{}, mix_{};
   struct {
     Time begun{};
     std::size_t steps = 0;

@@ -15,10 +15,17 @@ using namespace starling::test;
 namespace {
 
 struct Trainee : Party {
-  explicit Trainee(const Options& given = party_options(1))
-      : Party(given), exchange(options), training(options) {}
+  explicit Trainee(const Options& given = party_options(1), StepPace* pace = nullptr)
+      : Party(given),
+        exchange(options),
+        saver({}, now),
+        training(options, {life, exchange, links, donor, saver, pace}) {
+    for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
+                                   LifePhase(phases::Ready())})
+      life.enter(now, phase);
+  }
 
-  void start(std::uint64_t round = 0) { training.start(now, round, exchange, links, outbox); }
+  void start(std::uint64_t round = 0) { training.start(now, round, outbox); }
   // What was asked of the trainer since the last call.
   std::vector<optim::Job> jobs() {
     std::vector<optim::Job> jobs;
@@ -44,10 +51,8 @@ struct Trainee : Party {
     if (job.evaluate) done.evaluation.emplace().round = job.round - 1;
     return done;
   }
-  void trained(optim::Done done) {
-    training.trained(now, std::move(done), exchange, links, outbox);
-  }
-  void advance() { training.advance(now, exchange, links, outbox); }
+  void trained(optim::Done done) { training.trained(now, std::move(done), outbox); }
+  void advance() { training.advance(now, outbox); }
   // Answers jobs until `round` is the one under way; returns its job.
   optim::Job go_on_to(std::uint64_t round) {
     optim::Job next = job();
@@ -60,7 +65,10 @@ struct Trainee : Party {
   }
 
   Time now{1s};
+  Life life{now};
   Exchange exchange;
+  Donor donor;
+  Saver saver;
   Training training;
   std::vector<Event> events;
   std::vector<std::uint64_t> rounds;  // of the points of progress
@@ -92,9 +100,8 @@ TEST_CASE("The first round absorbs nothing and every later one absorbs and steps
 }
 
 TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
-  Trainee node;
   StepPace pace(0.1);
-  node.training = Training(node.options, &pace);
+  Trainee node(party_options(1), &pace);
   node.start();
   CHECK(node.job().local_steps == 1);
   pace.follow(16);
@@ -110,9 +117,8 @@ TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
 }
 
 TEST_CASE("A round is measured from its beginning to its end and a pause is no part of one") {
-  Trainee node;
   StepPace pace(0.5);
-  node.training = Training(node.options, &pace);
+  Trainee node(party_options(1), &pace);
   node.start();
   const auto run = [&](int rounds, Duration mix) {
     for (; rounds > 0; --rounds) {
@@ -174,7 +180,7 @@ TEST_CASE("An adopted model is trained on and not evaluated again at once") {
   const optim::Job job = node.job();
   CHECK(job.round == 8);
   CHECK_FALSE(job.evaluate);
-  CHECK(node.training.run().round == 7);
+  CHECK(node.training.course().run().round == 7);
 }
 
 TEST_CASE("Every tenth round is evaluated and so are the first and the last") {
@@ -199,11 +205,11 @@ TEST_CASE("The last round absorbs and neither steps nor offers") {
   CHECK_FALSE(job.local);
   CHECK_FALSE(job.offer);
   node.trained(Trainee::answer(job));
-  CHECK(node.training.finished());
-  CHECK(node.training.run().round == 3);
+  CHECK(node.life.is_in<phases::Finished>());
+  CHECK(node.training.course().run().round == 3);
   node.advance();
   CHECK(node.jobs().empty());
-  CHECK(node.training.deadline(node.exchange, node.links) == kNever);
+  CHECK(node.training.deadline() == kNever);
 }
 
 TEST_CASE("Each whole round makes one point of progress") {
@@ -225,16 +231,17 @@ TEST_CASE("A goal that an evaluation reaches ends the training and a miss is nam
     done.evaluation->loss = loss;
     node.trained(std::move(done));
     const bool is_reached = loss < 0.2;
-    CHECK(node.training.finished() == is_reached);
+    CHECK(node.life.is_in<phases::Finished>() == is_reached);
     if (!is_reached) {
       node.advance();
       optim::Done last = Trainee::answer(node.job());
       last.evaluation->loss = loss;
       node.trained(std::move(last));
     }
-    REQUIRE(node.training.finished());
-    CHECK(node.training.run().goal_reached == is_reached);
-    CHECK(node.training.run().shortfall == (is_reached ? "" : "loss 0.9 is above stop.loss = 0.2"));
+    REQUIRE(node.life.is_in<phases::Finished>());
+    CHECK(node.training.course().run().goal_reached == is_reached);
+    CHECK(node.training.course().run().shortfall ==
+          (is_reached ? "" : "loss 0.9 is above stop.loss = 0.2"));
   }
 }
 
@@ -258,11 +265,11 @@ TEST_CASE("A refused step is reported once and stays a problem until a step is t
   answer(0, "the loss is no number");
   answer(0, "the loss is no number");
   CHECK(told() == 1);
-  CHECK(node.training.problem() == "the loss is no number");
+  CHECK(node.training.course().run().problem == "the loss is no number");
   answer(0, nullptr);
-  CHECK(node.training.problem().has_value());
+  CHECK(node.training.course().run().problem.has_value());
   answer(1, nullptr);
-  CHECK_FALSE(node.training.problem().has_value());
+  CHECK_FALSE(node.training.course().run().problem.has_value());
   answer(0, "again");
   CHECK(told() == 2);
 }
@@ -292,21 +299,20 @@ TEST_CASE("A wanted snapshot comes with the next job and after the end with one 
       node.trained(Trainee::answer(job));
       node.advance();
       node.trained(Trainee::answer(node.job()));
-      REQUIRE(node.training.finished());
+      REQUIRE(node.life.is_in<phases::Finished>());
       node.jobs();
     }
-    Donor donor;
-    donor.asked(node.now, node_id("node-2"), node.membership.roster(), node.outbox);
-    node.training.want_snapshot(donor, node.exchange, node.outbox);
+    node.donor.asked(node.now, node_id("node-2"), node.membership.roster(), node.outbox);
     if (!is_over) {
+      node.advance();
       CHECK(node.jobs().empty());
       node.trained(Trainee::answer(job));
-      node.advance();
     }
+    node.advance();
     job = node.job();
     CHECK(job.snapshot);
     CHECK(job.absorb == !is_over);
-    node.training.want_snapshot(donor, node.exchange, node.outbox);
+    node.advance();
     CHECK(node.jobs().empty());
   }
 }
@@ -315,10 +321,10 @@ TEST_CASE("A node that winds up begins no round and waits for the job under way"
   Trainee node;
   node.start();
   const optim::Job job = node.job();
-  CHECK_FALSE(node.training.wind_up(node.exchange, node.outbox));
+  CHECK_FALSE(node.training.wind_up(node.outbox));
   node.trained(Trainee::answer(job));
   node.jobs();
-  CHECK(node.training.wind_up(node.exchange, node.outbox));
+  CHECK(node.training.wind_up(node.outbox));
   CHECK(node.jobs().empty());
 }
 
@@ -327,11 +333,11 @@ TEST_CASE("An answer that nobody waits for changes nothing") {
   node.start();
   const optim::Job job = node.job();
   node.trained(Trainee::answer(job));
-  const std::uint64_t steps = node.training.run().steps;
+  const std::uint64_t steps = node.training.course().run().steps;
   node.jobs();
   node.trained(Trainee::answer(job));
   CHECK(node.jobs().empty());
-  CHECK(node.training.run().steps == steps);
+  CHECK(node.training.course().run().steps == steps);
 }
 
 TEST_CASE("The number of whole rounds never goes back") {
@@ -340,5 +346,5 @@ TEST_CASE("The number of whole rounds never goes back") {
   optim::Done done = Trainee::answer(node.job());
   done.round = 2;
   node.trained(std::move(done));
-  CHECK(node.training.run().round == 5);
+  CHECK(node.training.course().run().round == 5);
 }

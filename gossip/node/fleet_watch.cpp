@@ -1,14 +1,28 @@
-#include "gossip/node/sampler.h"
+#include "gossip/node/fleet_watch.h"
 
 namespace starling::gossip {
 
-Sample Sampler::take(Time now, const Training& training, std::uint64_t sent_bytes,
-                     bool is_degraded) {
+void FleetWatch::sample(Time now, const Course& course, std::uint64_t sent_bytes,
+                        bool is_degraded) {
   next_ = now + period_;
-  const RunStatus& run = training.run();
-  counters_.push_back({now, run.samples, sent_bytes, training.compute()});
+  Sample own = sample_of(now, course, sent_bytes);
+  own.is_degraded = is_degraded;
+  means_->set(own);
+  extremes_->set(own.values);
+  past_.add(now, means_->status());
+}
+
+FleetStatus FleetWatch::status(Time now) const {
+  FleetStatus status = means_->status();
+  past_.complete(now, *extremes_, status);
+  return status;
+}
+
+Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_bytes) {
+  const RunStatus& run = course.run();
+  counters_.push_back({now, run.samples, sent_bytes, course.compute()});
   if (counters_.size() > kSamplesKept) counters_.pop_front();
-  Sample sample{.values = {}, .is_degraded = is_degraded};
+  Sample sample;
   const auto set = [&sample](Quantity quantity, double value) {
     sample.values[static_cast<std::size_t>(quantity)] = value;
   };
@@ -21,7 +35,7 @@ Sample Sampler::take(Time now, const Training& training, std::uint64_t sent_byte
   if (elapsed <= 0) return sample;
   set(Quantity::sample_rate, static_cast<double>(run.samples - first.samples) / elapsed);
   set(Quantity::byte_rate, static_cast<double>(sent_bytes - first.bytes) / elapsed);
-  set(Quantity::compute_share, seconds(training.compute() - first.compute) / elapsed);
+  set(Quantity::compute_share, seconds(course.compute() - first.compute) / elapsed);
   return sample;
 }
 

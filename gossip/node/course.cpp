@@ -1,0 +1,128 @@
+#include "gossip/node/course.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/planted.h"
+
+namespace starling::gossip {
+
+void Course::begin(Time now, std::uint64_t round, const Checkpoint* before) {
+  if (before) {
+    run_.steps = before->steps;
+    run_.samples = before->samples;
+    before_s_ = before->trained_s;
+  }
+  begun_at_ = now;
+  run_.round = begun_round_ = round;
+}
+
+void Course::go_on(Time now) {
+  paused_ += now - paused_at_.value_or(now);
+  paused_at_.reset();
+}
+
+void Course::set_workload(const optim::Workload& workload) {
+  run_.shard_samples = workload.shard_samples;
+  run_.shard_description = workload.shard_description;
+}
+
+void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
+  const optim::Stats& stats = done.stats;
+  if (done.workload) set_workload(*done.workload);
+  run_.steps += stats.steps;
+  run_.samples += stats.samples;
+  if (done.problem && !run_.problem) out.event(Event::Kind::problem, *done.problem);
+  if (stats.steps > 0 || done.problem) run_.problem = done.problem;
+  if (stats.steps > 0) {
+    run_.local_steps = stats.steps;
+    if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
+    run_.learning_rate = stats.learning_rate;
+  }
+  compute_ += stats.compute;
+  mix_ += stats.mix;
+  if (done.round > 0) run_.round = std::max(run_.round, done.round - 1);
+  if (PLANTED(round_goes_back) && run_.round % 50 == 49) run_.round -= 2;
+  if (stats.distance_to_optimum) run_.distance_to_optimum = stats.distance_to_optimum;
+  if (!stats.sketch.empty()) {
+    means.set_model(stats.sketch, stats.norm);
+    progress_.distance = means.own_distance();
+  }
+  progress_.round = run_.round;
+  progress_.time_s = elapsed_s(now);
+  if (done.evaluation) {
+    run_.evaluation = done.evaluation;
+    progress_.accuracy = done.evaluation->accuracy;
+    progress_.rmse = done.evaluation->rmse;
+    progress_.evaluation_loss = done.evaluation->loss;
+  }
+  progress_.distance_to_optimum = run_.distance_to_optimum;
+}
+
+void Course::report(Outbox& out) {
+  progress_.bytes = out.sent_bytes();
+  out.put(progress_);
+  progress_.accuracy.reset();
+  progress_.rmse.reset();
+  progress_.evaluation_loss.reset();
+}
+
+void Course::finish() {
+  run_.shortfall = shortfall();
+  run_.goal_reached = run_.shortfall.empty();
+}
+
+bool Course::is_over(Time now, std::uint64_t round) const {
+  return (goal_.rounds > 0 && round >= last_round()) ||
+         (goal_.seconds > 0 && elapsed_s(now) >= goal_.seconds);
+}
+
+bool Course::is_goal_reached() const {
+  if (!run_.evaluation || run_.evaluation->round != run_.round) return false;
+  const optim::Evaluation& evaluation = *run_.evaluation;
+  if (goal_.accuracy && evaluation.accuracy && *evaluation.accuracy >= *goal_.accuracy) return true;
+  return goal_.loss && evaluation.loss <= *goal_.loss;
+}
+
+// Rounds whose steps were refused are counted, but do not reach the goal.
+std::string Course::shortfall() const {
+  if (is_goal_reached()) return {};
+  std::string text;
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (goal_.accuracy && run_.evaluation && run_.evaluation->accuracy)
+    add(fmt::format("accuracy {:.4g} is below stop.accuracy = {}", *run_.evaluation->accuracy,
+                    *goal_.accuracy));
+  if (goal_.loss && run_.evaluation)
+    add(fmt::format("loss {:.4g} is above stop.loss = {}", run_.evaluation->loss, *goal_.loss));
+  if (run_.problem) add(fmt::format("the last steps were refused: {}", *run_.problem));
+  return text;
+}
+
+double Course::rounds_per_s(Time now) const {
+  return run_.round > begun_round_
+             ? static_cast<double>(run_.round - begun_round_) / std::max(lived_s(now), 1e-9)
+             : 0;
+}
+
+std::optional<double> Course::remaining_s(Time now) const {
+  std::optional<double> remaining;
+  if (goal_.seconds > 0) remaining = std::max(0.0, goal_.seconds - elapsed_s(now));
+  if (const double pace = rounds_per_s(now);
+      goal_.rounds > 0 && last_round() > run_.round && pace > 0) {
+    const double left = static_cast<double>(last_round() - run_.round) / pace;
+    remaining = std::min(remaining.value_or(left), left);
+  }
+  return remaining;
+}
+
+void Course::write(Time now, Checkpoint& checkpoint) const {
+  checkpoint.uncounted = run_.uncounted;
+  checkpoint.steps = run_.steps;
+  checkpoint.samples = run_.samples;
+  checkpoint.trained_s = elapsed_s(now);
+}
+
+}  // namespace starling::gossip

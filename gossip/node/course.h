@@ -1,0 +1,74 @@
+// Course: what the training of this node has come to: rounds, steps, losses and times, in this life
+// and in those before, and whether its goal is reached.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "gossip/checkpoint.h"
+#include "gossip/edges/fleet_means.h"
+#include "gossip/io.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+#include "gossip/status.h"
+
+namespace starling::gossip {
+
+class Course {
+ public:
+  explicit Course(const Goal& goal) : goal_(goal) {}
+
+  // Begins behind `round`. `before`: goes on counting from that; null: there is no earlier life.
+  void begin(Time now, std::uint64_t round, const Checkpoint* before);
+  // Time does not count between the two.
+  void pause(Time now) { paused_at_ = now; }
+  void go_on(Time now);
+
+  void set_workload(const optim::Workload& workload);
+  // Rounds of those before the next one that nobody did.
+  void set_uncounted(std::uint64_t rounds) { run_.uncounted = rounds; }
+  // Notes what the trainer did, tells the means of the model, and says where something goes wrong.
+  void record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out);
+  // Gives the point of the convergence series.
+  void report(Outbox& out);
+  // The training ends here.
+  void finish();
+
+  // Whether the round or the time has come that the training ends with, after `round`.
+  bool is_over(Time now, std::uint64_t round) const;
+  // Whether the evaluation of the last round reaches the goal.
+  bool is_goal_reached() const;
+  // Until the last round, at the pace so far; nothing where no round or time ends the training.
+  std::optional<double> remaining_s(Time now) const;
+  // 0 before the first round.
+  double rounds_per_s(Time now) const;
+  // What a checkpoint says of it.
+  void write(Time now, Checkpoint& checkpoint) const;
+
+  const RunStatus& run() const { return run_; }
+  std::optional<double> consensus_distance() const { return progress_.distance; }
+  Duration compute() const { return compute_; }
+  Duration mix() const { return mix_; }
+
+ private:
+  // Of training, without pauses: in this life, and in all.
+  double lived_s(Time now) const { return seconds(paused_at_.value_or(now) - begun_at_ - paused_); }
+  double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
+  // REQUIRES a goal of rounds.
+  std::uint64_t last_round() const { return goal_.rounds + run_.uncounted; }
+  std::string shortfall() const;
+
+  Goal goal_;
+  RunStatus run_;
+  Progress progress_;
+  Duration compute_{}, mix_{};
+  double before_s_ = 0;  // of training, in earlier lives
+  Time begun_at_{};      // in this one
+  std::uint64_t begun_round_ = 0;
+  std::optional<Time> paused_at_;
+  Duration paused_{};  // all pauses before
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,49 @@
+// FleetWatch: what this node adds to the estimates of the whole fleet, every period: its loss and
+// accuracy, and its rates since the sample before. And what it knows of the fleet by them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "base/time.h"
+#include "gossip/edges/fleet_means.h"
+#include "gossip/fleet.h"
+#include "gossip/members/extremes.h"
+#include "gossip/node/course.h"
+#include "gossip/node/fleet_past.h"
+
+namespace starling::gossip {
+
+class FleetWatch {
+ public:
+  // `means` and `extremes` outlive this.
+  FleetWatch(Duration period, FleetMeans& means, Extremes& extremes)
+      : period_(period), means_(&means), extremes_(&extremes) {}
+
+  bool is_due(Time now) const { return now >= next_; }
+  // REQUIRES is_due(now).
+  void sample(Time now, const Course& course, std::uint64_t sent_bytes, bool is_degraded);
+  FleetStatus status(Time now) const;
+
+ private:
+  struct Counters {
+    Time at{};
+    std::uint64_t samples = 0, bytes = 0;
+    Duration compute{};
+  };
+
+  // Larger: rates follow more slowly. Smaller: rates jump where a round takes longer than so many
+  // periods.
+  static constexpr std::size_t kSamplesKept = 16;
+
+  Sample sample_of(Time now, const Course& course, std::uint64_t sent_bytes);
+
+  Duration period_;
+  FleetMeans* means_;
+  Extremes* extremes_;
+  Time next_{};
+  std::deque<Counters> counters_;  // of the last periods, the oldest first
+  FleetPast past_;
+};
+
+}  // namespace starling::gossip

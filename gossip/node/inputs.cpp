@@ -1,0 +1,133 @@
+#include "gossip/node/inputs.h"
+
+#include <concepts>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+template <class B>
+concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
+    std::same_as<B, Probe>;
+
+// How long a leaving node waits at most until its pairs are settled. Smaller: their share of the
+// mean may be lost.
+constexpr Duration kLeaveLimit = std::chrono::seconds(1);
+// Passes the body of a message to the part that it concerns.
+struct Hearing {
+  NodeParts& node;
+  Time now;
+  const Envelope& from;
+  Payload& payload;
+
+  void operator()(OfMembers auto& body) const {
+    node.membership.receive(now, from, std::move(body), node.outbox);
+  }
+  void operator()(Hello& hello) const {
+    node.links.receive(now, from, hello, node.members, node.outbox);
+  }
+  void operator()(Bye& bye) const { node.links.receive(from, bye, node.outbox); }
+  void operator()(Surveys& surveys) const {
+    node.startup.receive(surveys, from, node.members, node.outbox);
+  }
+  void operator()(SnapshotRequest& request) const {
+    node.membership.receive(now, from, Gossip{{{request.self}}}, node.outbox);
+    if (node.trains() || node.startup.is_founding())
+      node.donor.asked(now, from.sender, node.members, node.outbox);
+  }
+  void operator()(Snapshot& snapshot) const {
+    node.startup.receive(now, snapshot, std::move(payload), from, node.members, node.outbox);
+  }
+  void operator()(Round& round) const {
+    node.exchange.receive(now, from, round, std::move(payload), node.links, node.members,
+                          node.outbox);
+  }
+  void operator()(Terms& terms) const {
+    node.agreement.receive(from, terms, node.members, node.outbox);
+    node.links.receive(from, terms);
+  }
+  void operator()(Estimate& estimate) const {
+    const Link* link = node.links.active(from.sender);
+    if (link && link->peer_incarnation == from.incarnation)
+      node.exchange.means().receive(from.sender, estimate.round, estimate.flow, estimate.estimate);
+  }
+  void operator()(Misdirected& message) const {
+    node.strays.receive(now, message, node.membership.seeds(), node.outbox);
+  }
+};
+
+// Passes an input to the part that it concerns.
+struct Handling {
+  NodeParts& node;
+  Time now;
+
+  void operator()(const Tick&) const {}
+  void operator()(Received& received) const;
+  void operator()(Trained& trained) const;
+  void operator()(const Refused& refused) const {
+    node.membership.refused(now, refused.at, node.outbox);
+    node.exchange.refused(refused.at, node.links);
+  }
+  void operator()(const Unanswered& unanswered) const {
+    node.membership.unanswered(now, unanswered.at);
+  }
+  void operator()(const Resolved& name) const { node.membership.resolved(now, name); }
+  void operator()(const JoinCommand& command) const {
+    node.membership.seeds().add(command.seed, true, now);
+  }
+  void operator()(const LeaveCommand&) const;
+  void operator()(const PauseCommand&) const { node.training.pause(); }
+  void operator()(const ResumeCommand&) const { node.training.resume(); }
+  void operator()(const CheckpointCommand& command) const {
+    command.fleet ? node.save_all(now) : node.saver.want();
+  }
+  void operator()(const Saved& saved) const { node.saver.saved(now, saved, node.outbox); }
+};
+
+void Handling::operator()(Received& received) const {
+  const auto incarnation_of = [this](NodeId id) { return node.members.incarnation_of(id); };
+  std::optional<Message> message = node.gate.admit(now, received, incarnation_of);
+  if (const auto part = node.gate.take_part()) {
+    node.membership.heard_from(now, part->sender, part->incarnation);
+    node.exchange.sessions().hear_part(now, part->sender, part->transfer, part->bytes);
+  }
+  if (const auto sender = node.gate.take_oversized(); sender && sender == node.startup.donor())
+    node.startup.hears_misfit(now, "it is larger than that of this node");
+  if (const auto other = node.gate.take_other_version()) node.strays.note(now, *other);
+  if (const auto stray = node.gate.take_stray()) node.strays.answer(now, *stray, node.outbox);
+  if (!message) return;
+  const Envelope& from = message->envelope;
+  const bool is_misdirected = std::holds_alternative<Misdirected>(message->body);
+  if (!is_misdirected && from.sender == node.members.self())
+    return node.membership.receive(now, from, message->body, node.outbox);
+  if (!is_misdirected) node.membership.heard_from(now, from.sender, from.incarnation);
+  std::visit(Hearing{node, now, from, message->payload}, message->body);
+}
+
+void Handling::operator()(Trained& trained) const {
+  optim::Done& done = trained.done;
+  if (done.workload) node.learn_workload(*done.workload);
+  node.donate(now, done);
+  if (done.saved) node.saver.made(std::move(done.saved), node.outbox);
+  if (node.trains())
+    node.training.trained(now, std::move(done), node.outbox);
+  else if (const std::string failure = node.startup.trained(now, done, node.outbox);
+           !failure.empty())
+    node.end(failure);
+}
+
+void Handling::operator()(const LeaveCommand&) const {
+  if (node.exit.has_begun()) return;
+  node.exit = {Exit::Stage::settles, now + kLeaveLimit};
+  node.exchange.rest(true);
+  node.exchange.sessions().close_all(now, node.outbox);
+  node.links.close_all(node.outbox);
+}
+
+}  // namespace
+
+void handle(NodeParts& node, Time now, Input& input) {
+  std::visit(Handling{node, now}, input);
+}
+
+}  // namespace starling::gossip

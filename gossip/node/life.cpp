@@ -1,0 +1,58 @@
+#include "gossip/node/life.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace starling::gossip {
+namespace {
+
+template <class... P>
+constexpr std::array<std::size_t, sizeof...(P)> kPlaces = {LifePhase(P()).index()...};
+
+using namespace phases;
+
+constexpr std::array<PhaseRow, std::variant_size_v<LifePhase>> kRows = {{
+    {"gathering", Phase::joining, false, kPlaces<Assigning>},
+    {"assigning", Phase::joining, false, kPlaces<Surveying, Fetching, Adopting>},
+    {"surveying", Phase::joining, false, kPlaces<Founding, Fetching>},
+    {"founding", Phase::joining, false, kPlaces<Surveying, Fetching>},
+    {"fetching", Phase::joining, false, kPlaces<Surveying, Adopting, Resuming, Ready>},
+    {"adopting", Phase::joining, false, kPlaces<Fetching, Ready>},
+    {"resuming", Phase::joining, false, kPlaces<Ready>},
+    {"ready", Phase::training, true, kPlaces<Fetching, Computing>},
+    {"computing", Phase::training, false, kPlaces<Waiting, Paused, Finished>},
+    {"waiting", Phase::training, true, kPlaces<Computing>},
+    {"paused", Phase::paused, true, kPlaces<Computing>},
+    {"finished", Phase::finished, true, {}},
+}};
+
+}  // namespace
+
+std::span<const PhaseRow> phase_rows() {
+  return kRows;
+}
+
+bool Life::may_enter(const LifePhase& next) const {
+  return errand_ == Errand::none && std::ranges::count(row().after, next.index()) == 1;
+}
+
+void Life::enter(Time now, LifePhase next) {
+  ENSURE(may_enter(next), "a phase follows as the table says, after the errands of the last");
+  if (getenv("LIFE")) {
+    FILE* f = fopen("/tmp/life.txt", "a");
+    fprintf(f, "%s %s\n", std::string(row().name).c_str(),
+            std::string(phase_rows()[next.index()].name).c_str());
+    fclose(f);
+  }
+  phase_ = std::move(next);
+  since_ = now;
+}
+
+void Life::run(Errand errand) {
+  ENSURE(is_free(), "one errand at a time is run, while the training rests");
+  errand_ = errand;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,121 @@
+#include "gossip/node/model_search.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+// The donor sends its model after its next round.
+constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
+constexpr Duration kChunkPatience = std::chrono::seconds(2);
+constexpr std::size_t kDonorAttempts = 8;
+// A model's round is believed up to twice the round of the members' table, plus this many. Larger:
+// a false round lifts the newcomer further. Smaller: a newcomer among rounds of less than the
+// table's delay begins behind them, and learns the round from its neighbours.
+constexpr std::uint64_t kRoundsUntold = 1000;
+
+// The highest round that a model may have. One record of the members' table may be false as the
+// model's round may be; so where there are several donors, the second highest of their rounds
+// counts.
+std::uint64_t highest_round(const Roster& members) {
+  std::uint64_t highest = 0, second = 0;
+  const auto trained = donors(members, 0);
+  for (const Member* member : trained) {
+    second = std::max(second, std::min(highest, member->round));
+    highest = std::max(highest, member->round);
+  }
+  return 2 * (trained.size() > 1 ? second : highest) + kRoundsUntold;
+}
+
+// The founders that are ready, and so have the model that all begin with; not this node.
+std::vector<const Member*> beginners(const Roster& members) {
+  std::vector<const Member*> beginners = members.ready();
+  std::erase_if(beginners, [&](const Member* member) {
+    return member->id == members.self() || !members.agrees(*member);
+  });
+  return beginners;
+}
+
+}  // namespace
+
+std::vector<const Member*> fellows(const Roster& members) {
+  std::vector<const Member*> fellows = members.present();
+  std::erase_if(fellows, [&](const Member* member) { return !members.agrees(*member); });
+  return fellows;
+}
+
+std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
+  std::vector<const Member*> donors = members.ready();
+  std::erase_if(donors, [&](const Member* member) {
+    const bool waits = own > 0 && member->phase == Phase::resumed;
+    return member->id == members.self() || member->round <= own || waits;
+  });
+  const auto agrees = [&](const Member* member) { return members.agrees(*member); };
+  if (std::ranges::any_of(donors, agrees))
+    std::erase_if(donors, [&](const Member* member) { return !agrees(member); });
+  return donors;
+}
+
+ModelSearch::ModelSearch(const Options& options)
+    : prng_(Prng::derive(options.seed, node_id(options.name).value ^ 1)) {}
+
+std::vector<const Member*> ModelSearch::candidates(const Roster& members, std::uint64_t own,
+                                                   bool asks_founders) const {
+  auto candidates = donors(members, own);
+  if (candidates.empty() && asks_founders) candidates = beginners(members);
+  if (candidates.size() > 1)
+    std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
+  // A member that gave nothing may not exist; a member that has sent a message does.
+  const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
+  if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
+    std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
+  return candidates;
+}
+
+bool ModelSearch::ask(Time now, std::uint64_t own, bool asks_founders, const Roster& members,
+                      Outbox& out) {
+  const auto candidates = this->candidates(members, own, asks_founders);
+  if (candidates.empty()) return false;
+  const Member* donor = candidates[prng_.below(candidates.size())];
+  donor_ = donor->id;
+  donor_name_ = donor->name;
+  until_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
+  out.send(donor->control, SnapshotRequest{*members.find(members.self())});
+  return true;
+}
+
+void ModelSearch::give_up(const Roster& members) {
+  if (!donor_) return;
+  // A donor that is gone does not count as a failed attempt.
+  if (members.find(*donor_)) ++attempts_;
+  failed_donor_ = std::exchange(donor_, std::nullopt);
+}
+
+bool ModelSearch::is_exhausted() const {
+  return attempts_ >= kDonorAttempts;
+}
+
+void ModelSearch::end() {
+  gave_up_ = is_exhausted();
+  attempts_ = 0;
+}
+
+void ModelSearch::reject(Time now, const std::string& problem) {
+  misfit_ = fmt::format("the model of {} does not fit this node: {}", donor_name_, problem);
+  until_ = now + kFirstChunkPatience;
+}
+
+void ModelSearch::hears_chunk(Time at) {
+  until_ = std::max(until_, at + kChunkPatience);
+}
+
+std::optional<std::uint64_t> ModelSearch::round_of(NodeId sender, std::uint64_t round,
+                                                   const Roster& members) const {
+  if (sender != donor_ && sender != failed_donor_) return std::nullopt;
+  return std::min(round, highest_round(members));
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,46 @@
+#include "gossip/node/muster.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing member is reported
+
+}  // namespace
+
+void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
+  if (std::exchange(version_, members.version()) != members.version()) {
+    known_ = members.present().size();
+    ready_ = members.ready_count();
+    if (known_ > most_known_) known_at_ = counted_at_ = now;
+    if (ready_ > most_ready_) counted_at_ = now;
+    most_known_ = std::max(most_known_, known_);
+    is_short_ = is_short_ && known_ < expect_;
+    most_ready_ = std::max(most_ready_, ready_);
+  }
+  const std::size_t awaited = is_short_ ? std::min(expect_, known_) : expect_;
+  const bool is_enough = joins || ready_ >= awaited || now - counted_at_ >= patience_;
+  if (is_ready && !complete_since_ && is_enough) complete_since_ = now;
+}
+
+std::optional<std::string> Muster::warning(Time now, bool gathers) const {
+  if (known_ >= expect_) return std::nullopt;
+  if (gathers && now - known_at_ >= kWorthSaying)
+    return fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
+                       known_, expect_);
+  if (is_short_)
+    return fmt::format(
+        "{} of {} expected members came (cluster.expect); the rest is not waited for", most_known_,
+        expect_);
+  return std::nullopt;
+}
+
+std::string Muster::tally() const {
+  return fmt::format("{} of {} expected", known_, expect_);
+}
+
+}  // namespace starling::gossip

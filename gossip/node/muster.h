@@ -1,0 +1,53 @@
+// Muster: counts the members that a node expects before it begins, and those of them that are
+// ready. A node goes on waiting as long as some come or become ready; what does not come in time is
+// done without.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+
+namespace starling::gossip {
+
+class Muster {
+ public:
+  Muster(const Options& options, Time now)
+      : expect_(options.expect),
+        patience_(options.expect_patience),
+        known_at_(now),
+        counted_at_(now) {}
+
+  // `is_ready`: this node is. `joins`: it does not wait for others to be.
+  void count(Time now, const Roster& members, bool is_ready, bool joins);
+  // The node goes on without those that did not come, and does not wait for them again.
+  void close() { is_short_ = known_ < expect_; }
+  bool is_short() const { return is_short_; }
+  // Whether as many are known as are expected, or the last one came too long ago.
+  bool is_known(Time now, std::size_t known) const {
+    return known >= expect_ || now - known_at_ >= patience_;
+  }
+  // Since when no more members are waited for to be ready; nothing: they still are.
+  std::optional<Time> complete_since() const { return complete_since_; }
+  // Warns of expected members that are not here. `gathers`: they are still waited for.
+  std::optional<std::string> warning(Time now, bool gathers) const;
+  // "2 of 3 expected"
+  std::string tally() const;
+
+ private:
+  std::size_t expect_;
+  Duration patience_;
+  Time known_at_;                                // when the last expected member came
+  Time counted_at_;                              // when the last member came or became ready
+  std::size_t most_known_ = 0, most_ready_ = 0;  // highest so far
+  std::size_t known_ = 1, ready_ = 0;            // now
+  bool is_short_ = false;                        // goes on without some expected members
+  std::uint64_t version_ = 0;                    // Roster::version() at the last count
+  std::optional<Time> complete_since_;
+};
+
+}  // namespace starling::gossip

@@ -1,0 +1,86 @@
+// NodeParts: the parts of a node, and what connects them. Every input goes to one part (inputs.h);
+// then settle() lets each part see the others once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossip/edges/exchange.h"
+#include "gossip/edges/links.h"
+#include "gossip/edges/step_pace.h"
+#include "gossip/members/agreement.h"
+#include "gossip/members/membership.h"
+#include "gossip/node/donor.h"
+#include "gossip/node/fleet_watch.h"
+#include "gossip/node/gate.h"
+#include "gossip/node/life.h"
+#include "gossip/node/neighborhood.h"
+#include "gossip/node/saver.h"
+#include "gossip/node/startup.h"
+#include "gossip/node/strays.h"
+#include "gossip/node/training.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+// A node that leaves: what it still waits for, and until when at the latest.
+struct Exit {
+  enum class Stage { stays, settles, saves, gone };
+  Stage stage = Stage::stays;
+  Time until{};
+
+  bool has_begun() const { return stage != Stage::stays; }
+};
+
+struct NodeParts {
+  NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed);
+
+  void donate(Time now, optim::Done& done);
+  void become_ready(Time now);
+  void start_training(Time now);
+  Identity::Report report() const;
+  void sample(Time now);
+  void settle(Time now);
+  void follow_members(Time now);
+  void reassign_data();
+  void learn_workload(const optim::Workload& workload);
+  void save_all(Time now);
+  void leave(Time now);
+  void end(const std::string& error);
+  bool has_news() const { return neighborhood.has_news(members) && startup.is_expected(); }
+  Phase phase() const {
+    return startup.is_resumed() && !trains() ? Phase::resumed : life.row().told;
+  }
+  bool trains() const { return life.has_come_to<phases::Computing>(); }
+  State state() const;
+
+  Options options;
+  Gate gate;
+  Outbox outbox;
+  Membership membership;
+  const Roster& members = membership.roster();
+  Agreement agreement;
+  Links links;
+  Exchange exchange;
+  Life life;
+  Startup startup;
+  Strays strays;
+  // Where the nodes choose how many local steps a round has.
+  std::optional<StepPace> pace =
+      options.exchange_share ? std::optional<StepPace>(*options.exchange_share) : std::nullopt;
+  Saver saver;
+  Donor donor;
+  Training training;
+  FleetWatch fleet;
+  Neighborhood neighborhood;
+  std::optional<Checkpoint> before;  // without the state; nothing once it is no more needed
+  std::uint64_t dealt_view = 0;      // Neighborhood::view() by which the data were assigned
+  bool was_ready = false, was_introduced = false;
+  std::vector<std::string> data_notes;  // notes that were reported
+  Exit exit;
+};
+
+}  // namespace starling::gossip
