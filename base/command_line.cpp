@@ -17,67 +17,97 @@ std::optional<std::string> CommandLine::value(std::string_view name) const {
   return found->second.back();
 }
 
+std::vector<std::string> CommandOption::flags() const {
+  const std::string_view full = long_name();
+  std::vector<std::string> flags;
+  if (full != name) flags.push_back(fmt::format("-{}", name.substr(full.size() + 1)));
+  flags.push_back(fmt::format("--{}", full));
+  return flags;
+}
+
 namespace {
 
-bool is_key(std::string_view option) {
-  return option.find('.') != std::string_view::npos;
-}
+constexpr CommandOption kHelp{"help,h", "", ""};
 
 // "; did you mean --watch?", when one is close.
 std::string meant_option(std::string_view written, std::span<const CommandOption> options) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {std::string(kHelp.long_name())};
   for (const CommandOption& option : options)
-    names.push_back(option.name.substr(0, option.name.find(',')));
+    if (!option.is_key()) names.emplace_back(option.long_name());
   written.remove_prefix(std::min(written.find_first_not_of('-'), written.size()));
   const std::string best = nearest(written, names);
   return best.empty() ? "" : fmt::format("; did you mean --{}?", best);
 }
 
-}  // namespace
+void describe(const CommandOption& option, po::options_description& description) {
+  const std::string name(option.name);
+  if (option.value.empty())
+    description.add_options()(name.c_str(), "");
+  else
+    description.add_options()(name.c_str(), po::value<std::vector<std::string>>(), "");
+}
 
-Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
-                                       std::span<const CommandOption> options) {
-  po::options_description description;
-  for (const CommandOption& option : options) {
-    if (option.takes_value)
-      description.add_options()(option.name.c_str(), po::value<std::vector<std::string>>(), "");
-    else
-      description.add_options()(option.name.c_str(), "");
-  }
-  // Keys are split off first: their names are the schema's business.
-  CommandLine result;
+// Moves the keys out of the arguments: their names are the schema's business.
+Result<std::vector<std::string>> split_keys(std::span<const std::string> arguments,
+                                            CommandLine& line) {
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const std::size_t equals = argument.find('=');
-    if (!argument.starts_with("--") || !is_key(argument.substr(0, equals))) {
+    if (!argument.starts_with("--") || argument.substr(0, equals).find('.') == std::string::npos) {
       rest.push_back(argument);
     } else if (equals != std::string::npos) {
-      result.keys.emplace_back(argument.substr(2, equals - 2), argument.substr(equals + 1));
+      line.keys.emplace_back(argument.substr(2, equals - 2), argument.substr(equals + 1));
     } else if (i + 1 < arguments.size()) {
-      result.keys.emplace_back(argument.substr(2), arguments[i + 1]);
+      line.keys.emplace_back(argument.substr(2), arguments[i + 1]);
       ++i;
     } else {
       return fail("{} has no value; write {}=VALUE", argument, argument);
     }
   }
+  return rest;
+}
+
+Result<void> check_rest(const CommandLine& line, const ProgramCommand& command) {
+  if (!line.keys.empty() && command.settings.empty())
+    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
+  const std::size_t count = line.positional.size();
+  if (count > 0 && command.arguments.empty())
+    return fail("\"{}\": expected options only", line.positional.front());
+  if (count < command.arguments_least || count > command.arguments.size())
+    return fail("expected {}{}, got {} arguments", fmt::join(command.arguments, " and "),
+                command.arguments_least == 0 ? " or nothing" : "", count);
+  return {};
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
+                                       const ProgramCommand& command) {
+  po::options_description description;
+  describe(kHelp, description);
+  for (const CommandOption& option : command.options)
+    if (!option.is_key()) describe(option, description);
+  CommandLine line{.command = command.name, .options = {}, .positional = {}, .keys = {}};
+  TRY(const std::vector<std::string> rest, split_keys(arguments, line));
   try {
     const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     const po::parsed_options parsed =
         po::command_line_parser(rest).options(description).style(style).run();
     for (const po::option& option : parsed.options) {
-      if (option.position_key >= 0)
-        result.positional.insert(result.positional.end(), option.value.begin(), option.value.end());
-      else
-        for (auto& values = result.options[option.string_key]; auto& value : option.value)
-          values.push_back(value);
+      std::vector<std::string>& values =
+          option.position_key >= 0 ? line.positional : line.options[option.string_key];
+      values.insert(values.end(), option.value.begin(), option.value.end());
     }
   } catch (const po::unknown_option& error) {
-    return fail("{}{}", error.what(), meant_option(error.get_option_name(), options));
+    return fail("{}{}", error.what(), meant_option(error.get_option_name(), command.options));
   } catch (const po::error& error) {
     return fail("{}", error.what());
   }
-  return result;
+  if (!line.has("help")) {
+    TRY_DO(check_rest(line, command));
+  }
+  return line;
 }
 
 }  // namespace starling

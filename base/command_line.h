@@ -1,6 +1,8 @@
-// CommandLine: what follows a command: its options, the keys of settings, and the rest.
+// ProgramCommand: what a command of the program takes and does, from which its help, its manual
+// page and its completion follow. CommandLine: what follows a command, as it was written.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,14 +15,46 @@
 
 namespace starling {
 
-// What a command takes besides keys: "config,c" has the short form -c.
 struct CommandOption {
-  std::string name;
-  std::string help;
-  bool takes_value = true;
+  std::string_view name;   // "nodes,n" has the short form -n; with a period it is a key
+  std::string_view value;  // as help calls it: "N"; "csv|jsonl" are choices; empty: it takes none
+  std::string_view help;
+
+  std::string_view long_name() const { return name.substr(0, name.find(',')); }
+  std::vector<std::string> flags() const;  // "-n" and "--nodes"
+  bool is_key() const { return name.find('.') != std::string_view::npos; }
+};
+
+// The groups of options, one after another.
+template <std::size_t... kSizes>
+constexpr auto join(const CommandOption (&... groups)[kSizes]) {
+  std::array<CommandOption, (kSizes + ...)> all;
+  std::size_t count = 0;
+  const auto append = [&](const auto& group) {
+    for (const CommandOption& option : group) all[count++] = option;
+  };
+  (append(groups), ...);
+  return all;
+}
+
+struct CommandLine;
+
+// Texts are paragraphs, parted by blank lines; lines that begin with two blanks are examples.
+struct ProgramCommand {
+  std::string_view name, summary;
+  std::string_view usage;  // lines as help prints them; one that begins with "starling" is a way
+  std::string_view description;
+  std::span<const CommandOption> options = {};  // besides --help, which every command takes
+  std::string_view notes = {};
+  std::string_view exits = {};
+  std::string_view settings = {};  // the section whose keys it takes; "*": all; empty: none
+  std::span<const std::string_view> arguments = {};  // what help calls each of them
+  std::size_t arguments_least = 0;
+  int (*run)(const CommandLine& line) = nullptr;  // gives the exit code
 };
 
 struct CommandLine {
+  std::string_view command;
   std::map<std::string, std::vector<std::string>, std::less<>> options;
   std::vector<std::string> positional;
   std::vector<std::pair<std::string, std::string>> keys;  // --section.key=value, in order
@@ -29,8 +63,9 @@ struct CommandLine {
   std::optional<std::string> value(std::string_view name) const;
 };
 
-// Splits a command's arguments; complains about options the command does not take.
+// Splits what follows the command; complains about what the command does not take. With --help
+// nothing else is looked at but options.
 Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
-                                       std::span<const CommandOption> options);
+                                       const ProgramCommand& command);
 
 }  // namespace starling

@@ -1,4 +1,4 @@
-#include "daemon/cli/command_manual.h"
+#include "daemon/cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -6,25 +6,18 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/command_line.h"
 #include "daemon/cli/help/completion.h"
 #include "daemon/cli/help/manual.h"
 #include "daemon/cli/terminal/exit_code.h"
+#include "daemon/process/version.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/setup/config.h"
 
 namespace starling::daemon {
 namespace {
 
-const CommandOption kCompletionOptions[] = {{"help,h", "", false}};
-
-const CommandOption kManualOptions[] = {
-    {"output", "folder that gets all pages", true},
-    {"help,h", "", false},
-};
-
 std::vector<ManualPage> manual() {
-  return manual_pages(help_pages(), schema());
+  return manual_pages(commands(), schema());
 }
 
 int write_manual(const std::filesystem::path& folder) {
@@ -50,29 +43,70 @@ int print_page(const std::string& name) {
   return kExitDone;
 }
 
-}  // namespace
-
-int command_completion(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kCompletionOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("completion");
-  const std::string shell = line->positional.size() == 1 ? line->positional[0] : "";
+int run_completion(const CommandLine& line) {
+  const std::string& shell = line.positional[0];
   if (std::ranges::find(kShells, shell) == std::end(kShells))
-    return wrong_usage(fmt::format("completion \"{}\": expected one shell: {}",
-                                   fmt::join(line->positional, " "), fmt::join(kShells, ", ")));
-  fmt::print("{}", completion_script(shell, help_pages(), schema()));
+    return wrong_usage(
+        fmt::format("completion \"{}\": expected one shell: {}", shell, fmt::join(kShells, ", ")));
+  fmt::print("{}", completion_script(shell, commands(), schema()));
   return kExitDone;
 }
 
-int command_manual(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kManualOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("manual");
-  if (line->positional.size() > 1) return wrong_usage("manual takes one page");
-  if (const auto folder = line->value("output")) return write_manual(*folder);
-  if (!line->positional.empty()) return print_page(line->positional[0]);
+int run_manual(const CommandLine& line) {
+  if (const auto folder = line.value("output")) return write_manual(*folder);
+  if (!line.positional.empty()) return print_page(line.positional[0]);
   for (const ManualPage& page : manual()) fmt::print("{}\n", page.name);
   return kExitDone;
 }
+
+int run_version(const CommandLine&) {
+  fmt::print("starling {}\n", kVersion);
+  return kExitDone;
+}
+
+constexpr CommandOption kManualOptions[] = {
+    {"output", "DIR", "write all of them there, as DIR/man1 and DIR/man5"}};
+constexpr std::string_view kManualArguments[] = {"PAGE"};
+constexpr std::string_view kCompletionArguments[] = {"bash|zsh|fish"};
+
+}  // namespace
+
+constinit const ProgramCommand kCompletion = {
+    .name = "completion",
+    .summary = "completion of commands and keys for a shell",
+    .usage = "starling completion bash|zsh|fish",
+    .description = R"(Prints a script that completes commands, their options, keys and the values of
+keys. The Debian package installs it for all three shells.
+
+Examples: for this shell of bash, for zsh and for fish
+
+  source <(starling completion bash)
+  starling completion zsh > ~/.zfunc/_starling
+  starling completion fish > ~/.config/fish/completions/starling.fish)",
+    .exits = "0 done, 2 wrong usage.",
+    .arguments = kCompletionArguments,
+    .arguments_least = 1,
+    .run = run_completion};
+
+constinit const ProgramCommand kManual = {
+    .name = "manual",
+    .summary = "the manual pages",
+    .usage = "starling manual [PAGE] [--output DIR]",
+    .description = R"(Prints a manual page in the language of man: starling, starling-COMMAND, or
+starling.ini on the keys of the configuration. Without a page it lists their names.)",
+    .options = kManualOptions,
+    .notes = R"(Example:
+
+  starling manual starling.ini | man -l -)",
+    .exits = "0 done, 1 a file cannot be written, 2 wrong usage.",
+    .arguments = kManualArguments,
+    .run = run_manual};
+
+constinit const ProgramCommand kVersionCommand = {
+    .name = "version",
+    .summary = "the version of the program",
+    .usage = "starling version",
+    .description = "Prints the version and nothing else.",
+    .run = run_version};
 
 }  // namespace starling::daemon

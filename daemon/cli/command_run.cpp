@@ -1,4 +1,4 @@
-#include "daemon/cli/command_run.h"
+#include "daemon/cli/commands.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "base/command_line.h"
 #include "daemon/attach/external_run.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
@@ -305,17 +305,6 @@ Result<void> keep_model(Daemon& daemon, const Config& config, const std::string&
   return {};
 }
 
-const CommandOption kRunOptions[] = {
-    {"config,c", "configuration file", true},
-    {"output", "file that gets the model at the end", true},
-    {"from", "file of a model to start from", true},
-    {"join", "HOST:PORT of any member, or dns:NAME; may be given several times", true},
-    {"trainer", "command that trains a model of your own, which the daemon starts", true},
-    {"ready-file", "file that gets the node's addresses as JSON once it listens", true},
-    {"json", "print the final status as one JSON document", false},
-    {"help,h", "", false},
-};
-
 // The options that stand for keys.
 void name_keys(CommandLine& line) {
   if (line.has("join"))
@@ -341,21 +330,15 @@ int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
   return kExitDone;
 }
 
-}  // namespace
-
-int command_run(std::span<const std::string> arguments) {
+int run_node(const CommandLine& given) {
   ignore_hangups_of_services();
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
-  auto line = parse_command_line(arguments, kRunOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("run");
-  if (!line->positional.empty())
-    return wrong_usage(fmt::format("run takes no argument \"{}\"", line->positional[0]));
-  name_keys(*line);
+  CommandLine line = given;
+  name_keys(line);
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
+  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
   auto config = read_config(settings, std::move(mistakes));
   if (!config) return wrong_usage(config.error().text);
 
@@ -369,13 +352,43 @@ int command_run(std::span<const std::string> arguments) {
     if (!loaded) return wrong_usage(loaded.error().text);
   }
   for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
-  announce(daemon.identity, line->value("ready-file"));
+  announce(daemon.identity, line.value("ready-file"));
   if (daemon.external)
     if (const auto came = await_external(daemon, *config); !came)
       return end_with(kExitFailed, came.error().text);
   if (const std::string error = run_loop(daemon, *config); !error.empty())
     return end_with(kExitFailed, error);
-  return conclude(daemon, *config, *line);
+  return conclude(daemon, *config, line);
 }
+
+constexpr auto kRunOptions = join(
+    kConfiguring,
+    {{"join", "HOST:PORT",
+      "the control address of any member; may be given several times; dns:NAME:PORT asks all "
+      "addresses that the name servers know of NAME, dns:_SERVICE._tcp.NAME the hosts and ports of "
+      "its SRV records"},
+     {"output", "FILE", "write the model there at the end"},
+     {"from", "MODEL", "start from the file of a model, the same on every node"},
+     {"trainer", "COMMAND", "what trains a model of your own, which the daemon starts"},
+     {"ready-file", "FILE", "gets the node's addresses as JSON once it listens"},
+     {"json", "", "print the final status as one JSON document"}});
+
+}  // namespace
+
+constinit const ProgramCommand kRun = {
+    .name = "run",
+    .summary = "one node in the foreground",
+    .usage = "starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]",
+    .description = R"(Runs one node until its goal is reached, Ctrl-C or SIGTERM; it takes leave of
+the others first. Without any configuration it trains the built-in data alone.)",
+    .options = kRunOptions,
+    .notes = R"(Two nodes on one machine, each in a terminal of its own:
+
+  starling run --node.name=a
+  starling run --node.name=b --listen.control=127.0.0.1:7610 --listen.http=127.0.0.1:7690 \
+      --join 127.0.0.1:7600)",
+    .exits = "0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.",
+    .settings = "*",
+    .run = run_node};
 
 }  // namespace starling::daemon

@@ -23,6 +23,18 @@ Schema schema_of_tests() {
 
 constexpr char kFile[] = "site.ini";
 
+// A command that takes these.
+ProgramCommand taking(std::span<const CommandOption> options, std::string_view settings,
+                      std::span<const std::string_view> arguments = {}) {
+  return {.name = "fly",
+          .summary = "to the south",
+          .usage = "starling fly",
+          .description = "Flies.",
+          .options = options,
+          .settings = settings,
+          .arguments = arguments};
+}
+
 SettingSources::File ini(const std::string& text) {
   return {kFile, text};
 }
@@ -135,13 +147,14 @@ TEST_CASE("A number is the whole text and finite") {
 }
 
 TEST_CASE("A command line is options and keys and the rest") {
-  const std::vector<CommandOption> options = {
-      {"config,c", "file", true}, {"json", "as JSON", false}, {"join", "peer", true}};
+  const CommandOption options[] = {
+      {"config,c", "FILE", "file"}, {"json", "", "as JSON"}, {"join", "PEER", "peer"}};
+  const std::string_view hosts[] = {"HOST"};
   const std::vector<std::string> arguments = {
       "host:7600",   "-c",    "a.ini",      "--optim.learning-rate=0.2",
       "--node.name", "x=y",   "--join=a:1", "--join",
       "10.0.0.1:2",  "--json"};
-  const CommandLine line = parse_command_line(arguments, options).value();
+  const CommandLine line = parse_command_line(arguments, taking(options, "*", hosts)).value();
   CHECK(line.positional == Lines{"host:7600"});
   CHECK(line.value("config") == "a.ini");
   CHECK(line.has("json"));
@@ -150,20 +163,37 @@ TEST_CASE("A command line is options and keys and the rest") {
 }
 
 TEST_CASE("A command line with a mistake is refused") {
-  const std::vector<CommandOption> options = {{"config,c", "file", true}};
+  const CommandOption options[] = {{"config,c", "FILE", "file"}};
   const auto refused = [&](const std::vector<std::string>& arguments) {
-    return !parse_command_line(arguments, options).has_value();
+    return !parse_command_line(arguments, taking(options, "*")).has_value();
   };
   CHECK(refused({"--jsn"}));
   CHECK(refused({"--conf", "a.ini"}));
   CHECK(refused({"-c"}));
   CHECK(refused({"--node.name"}));
-  const std::vector<CommandOption> more = {{"watch", "often", false}, {"json", "text", false}};
+  const CommandOption more[] = {{"watch", "", "often"}, {"json", "", "text"}};
   const auto text = [&](const std::string& argument) {
-    return parse_command_line(std::vector{argument}, more).error().text;
+    return parse_command_line(std::vector{argument}, taking(more, "")).error().text;
   };
   CHECK(text("--wacth").ends_with("; did you mean --watch?"));
   CHECK(text("--jsno").ends_with("; did you mean --json?"));
   for (const char* far : {"--no", "--moon", "--mode", "--foo"})
     CHECK(text(far).find("did you mean") == std::string::npos);
+}
+
+TEST_CASE("A command refuses what it does not take and says what it takes") {
+  const std::string_view names[] = {"MODEL", "FILE.csv"};
+  ProgramCommand command = taking({}, "", names);
+  const auto text = [&](const std::vector<std::string>& arguments) {
+    const auto line = parse_command_line(arguments, command);
+    return line ? "no error" : line.error().text;
+  };
+  CHECK(text({"a", "b", "c"}) == "expected MODEL and FILE.csv or nothing, got 3 arguments");
+  CHECK(text({"a", "b"}) == "no error");
+  command.arguments_least = 2;
+  CHECK(text({"a"}) == "expected MODEL and FILE.csv, got 1 arguments");
+  CHECK(text({"--help"}) == "no error");
+  CHECK(text({"a", "b", "--node.name=x"}) == "--node.name: keys belong to starling run and up");
+  command.arguments = {};
+  CHECK(text({"a"}) == "\"a\": expected options only");
 }

@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/cli/ask/command_query.h"
 #include "daemon/cli/ask/present.h"
+#include "daemon/cli/commands.h"
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_server.h"
@@ -125,5 +125,5 @@ TEST_CASE_FIXTURE(Fixture, "Events for people are lines in order") {
         "12:00:00  node-3 died: not heard of for 6.0 s\n12:00:00  node-4 died\n");
   const std::vector<std::string> arguments = {
       "--api", "http://127.0.0.1:" + std::to_string(server->endpoint().port)};
-  CHECK(command_query("events", arguments) == 0);
+  CHECK(carry_out(*find_command("events"), arguments) == 0);
 }

@@ -34,15 +34,15 @@ daemon/process: base optim/local optim/trainer models models/* gossip gossip/wir
 daemon/setup: base topology optim/options models models/data gossip gossip/wire daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
-daemon/cli/help: base daemon/process
-daemon/cli/terminal: base gossip gossip/report daemon/cli/help
-daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/help daemon/cli/terminal
+daemon/cli/terminal: base gossip gossip/report
+daemon/cli/help: base daemon/process daemon/cli/terminal
+daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
-  daemon/rest daemon/cli/terminal
+  daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/offline: base topology models models/data daemon/process daemon/setup daemon/rest \
-  daemon/cli/help daemon/cli/terminal
+  daemon/cli/terminal daemon/cli/help
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
-  daemon/setup daemon/rest daemon/cli/terminal
+  daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli: base models models/data daemon/*
 clients/c:
 '

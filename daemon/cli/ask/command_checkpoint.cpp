@@ -1,4 +1,4 @@
-#include "daemon/cli/ask/command_checkpoint.h"
+#include "daemon/cli/ask/commands.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,9 @@
 #include <optional>
 #include <thread>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "daemon/cli/ask/node_access.h"
-#include "daemon/cli/help/help.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/http_client.h"
@@ -25,15 +24,6 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kAnswerPatience{5};
 constexpr std::chrono::milliseconds kAskEvery{100};
 constexpr std::int64_t kWaitLimit_s = 600;
-
-const CommandOption kCheckpointOptions[] = {
-    {"fleet", "every node saves after one round", false},
-    {"wait", "until it is on the disk", false},
-    {"timeout", "seconds to wait at most", true},
-    {"api", "the node to ask", true},
-    {"token-file", "a bearer token in its first line", true},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false}};
 
 // What ends the command, and what is to be said of it.
 struct Ending {
@@ -137,10 +127,6 @@ Result<SaveOrder> read_save_order(const CommandLine& line) {
   SaveOrder order;
   order.fleet = line.has("fleet");
   order.waits = line.has("wait");
-  if (!line.positional.empty())
-    return fail("\"{}\": expected options only", line.positional.front());
-  if (!line.keys.empty())
-    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
   if (const auto text = line.value("timeout")) {
     const auto seconds = parse_integer(*text);
     if (!seconds || *seconds < 1 || *seconds > 86'400)
@@ -151,25 +137,42 @@ Result<SaveOrder> read_save_order(const CommandLine& line) {
   return order;
 }
 
-}  // namespace
-
-int command_checkpoint(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kCheckpointOptions);
-  if (!line) return end_with(kExitWrongUsage, line.error().text);
-  if (line->has("help")) {
-    fmt::print("{}", help_for("checkpoint"));
-    return kExitDone;
-  }
-  const auto order = read_save_order(*line);
+int run_checkpoint(const CommandLine& line) {
+  const auto order = read_save_order(line);
   if (!order) return end_with(kExitWrongUsage, order.error().text);
   const Ending ending = carry_out(*order);
-  if (line->has("json"))
+  if (line.has("json"))
     fmt::print("{}\n", ending.document.dump());
   else if (ending.code == kExitDone)
     fmt::print("{}\n", printable(ending.text));
-  if (ending.code != kExitDone && !line->has("json"))
+  if (ending.code != kExitDone && !line.has("json"))
     fmt::print(stderr, "starling checkpoint: {}\n", printable(ending.text));
   return ending.code;
 }
+
+constexpr auto kCheckpointOptions =
+    join(kAsking,
+         {{"fleet", "",
+           "every node saves after one round, on which the nodes agree; a fleet that is started "
+           "again from that goes on as if it had never stopped"},
+          {"wait", "", "until the checkpoint, or that of every node, is on the disk"},
+          {"timeout", "S", "how long to wait at most; default 600"}},
+         kPrintingJson);
+
+}  // namespace
+
+constinit const ProgramCommand kCheckpoint = {
+    .name = "checkpoint",
+    .summary = "tell a node, or all of them, to save",
+    .usage = "starling checkpoint [--fleet] [--wait] [--api URL] [--json]",
+    .description = R"(Tells a running node to save its state in the folder that its node.data-dir
+names, after the round under way. A node also saves by itself, as checkpoint.every says, in a pause
+and at its end; started again with that folder it goes on from the newest checkpoint.)",
+    .options = kCheckpointOptions,
+    .notes = R"(Example: save all nodes before the machines are switched off
+
+  starling checkpoint --fleet --wait)",
+    .exits = "0 saved, or told to without --wait; 1 not saved, 2 wrong usage, 4 no node answers.",
+    .run = run_checkpoint};
 
 }  // namespace starling::daemon

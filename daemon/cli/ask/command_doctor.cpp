@@ -1,4 +1,4 @@
-#include "daemon/cli/ask/command_doctor.h"
+#include "daemon/cli/ask/commands.h"
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -15,8 +15,8 @@
 #include <set>
 #include <thread>
 
-#include "base/command_line.h"
 #include "daemon/cli/ask/diagnosis.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
@@ -38,11 +38,6 @@ constexpr std::chrono::seconds kLookPatience{2};
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
 // Members whose ports are tried: neighbours first.
 constexpr std::size_t kTriedMembersLimit = 64;
-
-const CommandOption kDoctorOptions[] = {{"api", "the node to ask", true},
-                                        {"token-file", "a bearer token in its first line", true},
-                                        {"json", "print one JSON document", false},
-                                        {"help,h", "", false}};
 
 // ---- looking at a node
 
@@ -266,19 +261,34 @@ int examine_node(const CommandLine& line) {
   return conclude(diagnose(seen), seen.health.status != 0, line.has("json"));
 }
 
+int run_doctor(const CommandLine& line) {
+  if (line.positional.empty()) return examine_node(line);
+  if (line.has("api")) return wrong_usage("expected --api URL, or one HOST:PORT, or neither");
+  return examine_peer(line.positional[0], line.has("json"));
+}
+
+constexpr auto kDoctorOptions = join(kAsking, kPrintingJson);
+constexpr std::string_view kDoctorArguments[] = {"HOST:PORT"};
+
 }  // namespace
 
-int command_doctor(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kDoctorOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("doctor");
-  if (!line->keys.empty())
-    return wrong_usage(
-        fmt::format("--{}: keys belong to starling run and up", line->keys.front().first));
-  if (line->positional.size() > 1 || (line->positional.size() == 1 && line->has("api")))
-    return wrong_usage("expected --api URL, or one HOST:PORT, or neither");
-  if (line->positional.size() == 1) return examine_peer(line->positional[0], line->has("json"));
-  return examine_node(*line);
-}
+constinit const ProgramCommand kDoctor = {
+    .name = "doctor",
+    .summary = "what is wrong with a node, and what to do",
+    .usage = R"(starling doctor [--api URL] [--token-file FILE] [--json]
+       starling doctor HOST:PORT [--json])",
+    .description = R"(Asks a node how it is, looks at it once more a second later, and connects from
+this machine to the ports of its neighbours. Prints a line a check: ok, warn or FAIL, what was seen,
+and what to do. With HOST:PORT it looks from this machine at the control port of a peer, such as one
+that cluster.join names, and at the bulk port behind it. Nothing is changed, and each look takes 2 s
+at most.)",
+    .options = kDoctorOptions,
+    .notes = R"(Examples: this node; why does it not come to the node that it shall join?
+
+  starling doctor
+  starling doctor 10.0.0.2:7600)",
+    .exits = "0 nothing failed, 1 something failed, 2 wrong usage, 4 no node answers.",
+    .arguments = kDoctorArguments,
+    .run = run_doctor};
 
 }  // namespace starling::daemon

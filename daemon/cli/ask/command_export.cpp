@@ -1,4 +1,4 @@
-#include "daemon/cli/ask/command_export.h"
+#include "daemon/cli/ask/commands.h"
 
 #include <unistd.h>
 
@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/command_line.h"
 #include "daemon/cli/ask/export_text.h"
 #include "daemon/cli/ask/node_access.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/whole_file.h"
@@ -27,10 +27,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds kNodePatience{5};
-
-const CommandOption kExportOptions[] = {
-    {"api", ""},    {"token-file", ""}, {"format", ""},       {"what", ""},
-    {"output", ""}, {"all", "", false}, {"help,h", "", false}};
 
 enum class ExportFormat { csv, jsonl, tensorboard };
 
@@ -64,10 +60,6 @@ Result<void> read_what(const std::string& text, Export& wanted) {
 }
 
 Result<Export> read_wanted(const CommandLine& line) {
-  if (!line.keys.empty())
-    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
-  if (!line.positional.empty())
-    return fail("\"{}\": expected options only", line.positional.front());
   Export wanted;
   wanted.of_all = line.has("all");
   wanted.output = line.value("output");
@@ -236,13 +228,8 @@ Result<void> write_export(const Export& wanted, std::span<const NodeExport> node
   return write_text(wanted.with_events ? events_csv(nodes) : convergence_csv(nodes), wanted.output);
 }
 
-}  // namespace
-
-int command_export(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kExportOptions);
-  if (!line) return wrong_usage("export: " + line.error().text);
-  if (line->has("help")) return print_help("export");
-  const auto wanted = read_wanted(*line);
+int run_export(const CommandLine& line) {
+  const auto wanted = read_wanted(line);
   if (!wanted) return wrong_usage("export: " + wanted.error().text);
   const Gathered gathered = gather(*wanted);
   if (gathered.nodes.empty()) return gathered.code;
@@ -250,5 +237,37 @@ int command_export(std::span<const std::string> arguments) {
     return end_with(kExitFailed, "export: --output: " + printable(written.error().text));
   return gathered.code;
 }
+
+constexpr auto kExportOptions = join(
+    {{"format", "csv|jsonl|tensorboard",
+      "csv (the default; RFC 4180, one header), jsonl (one object a line) or tensorboard (an event "
+      "file for each node, in a folder of its name)"},
+     {"what", "convergence|events|all",
+      "convergence (the default), events, or all, which is for jsonl"},
+     {"all", "",
+      "of every member that lives, at the address of its listen.http; the token goes to each of "
+      "them"},
+     {"output", "PATH", "the file, or for tensorboard the folder, that gets it"}},
+    kAsking);
+
+}  // namespace
+
+constinit const ProgramCommand kExport = {
+    .name = "export",
+    .summary = "series and events of nodes, for other programs",
+    .usage = R"(starling export [--api URL] [--format csv|jsonl] [--what convergence|events|all]
+                       [--all] [--output FILE]
+       starling export [--api URL] --format tensorboard --output DIR [--all])",
+    .description = R"(Writes what a node remembers of its course, to standard output or a file: the
+convergence series (every round of a run of up to 10,000, an evenly thinned set above) and its last
+1,000 events.)",
+    .options = kExportOptions,
+    .notes = R"(Examples: the loss of eight nodes in a spreadsheet, and in TensorBoard
+
+  starling export --all --output course.csv
+  starling export --all --format tensorboard --output runs && tensorboard --logdir runs)",
+    .exits = R"(0 done, 1 refused by a node or not written, 2 wrong usage, 4 a node does not answer;
+with --all what the others gave is written then.)",
+    .run = run_export};
 
 }  // namespace starling::daemon

@@ -1,4 +1,4 @@
-#include "daemon/cli/ask/command_query.h"
+#include "daemon/cli/ask/commands.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/command_line.h"
 #include "base/seed_name.h"
 #include "daemon/cli/ask/live_query.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/ask/present.h"
-#include "daemon/cli/help/help.h"
+#include "daemon/cli/help/options.h"
+#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/http_client.h"
@@ -29,8 +29,6 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds kPatience{5};
 constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
-
-enum ExitCode { done = 0, refused = 1, misused = 2, unreachable = 4 };
 
 struct Resource {
   std::string_view command, method, target;
@@ -60,25 +58,8 @@ struct Query {
   bool all = false;  // ask every member too
 };
 
-bool is_for_all(std::string_view command) {
-  return command == "pause" || command == "resume";
-}
-
-std::vector<CommandOption> options_of(const Resource& resource) {
-  std::vector<CommandOption> options = {
-      {"api", ""}, {"token-file", ""}, {"json", "", false}, {"help,h", "", false}};
-  if (resource.method == "GET" && resource.command != "trace")
-    options.push_back({"watch", "", false});
-  if (resource.command == "topology") options.push_back({"dot", "", false});
-  if (is_for_all(resource.command)) options.push_back({"all", "", false});
-  return options;
-}
-
 // The body of a join.
 Result<std::string> join_body(const CommandLine& line) {
-  if (line.positional.size() != 1)
-    return fail("{} addresses; expected one HOST:PORT, the control address of a member",
-                line.positional.size());
   TRY(const SeedName seed, parse_seed_name(line.positional.front()));
   return json{{"address", to_string(seed)}}.dump();
 }
@@ -90,23 +71,19 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
               .verbatim = line.has("json") || line.has("dot") || resource.command == "trace",
               .watch = line.has("watch"),
               .all = line.has("all")};
-  if (!line.keys.empty())
-    return fail("--{}: keys belong to starling run and up", line.keys.front().first);
   if (line.has("json") && (line.has("watch") || line.has("dot")))
     return fail("--json prints one document; expected no --watch or --dot with it");
   TRY(query.access, read_node_access(line));
   if (line.has("dot")) query.target += "?format=dot";
   if (resource.command == "join") {
     TRY(query.body, join_body(line));
-  } else if (!line.positional.empty()) {
-    return fail("\"{}\": expected options only", line.positional.front());
   }
   return query;
 }
 
 // ---- what comes back
 
-int complain(std::string_view command, ExitCode code, std::string_view problem) {
+int complain(std::string_view command, int code, std::string_view problem) {
   fmt::print(stderr, "starling {}: {}\n", command, printable(problem));
   return code;
 }
@@ -193,27 +170,27 @@ void tell_unreachable(const HttpReply& reply) {
   std::string names;
   for (const LivingMember& member : members.value_or(std::vector<LivingMember>()))
     if (!member.http) names += (names.empty() ? "" : ", ") + member.name;
-  if (!names.empty()) complain("members", done, without_http(names));
+  if (!names.empty()) complain("members", kExitDone, without_http(names));
 }
 
 int ask_once(Query& query, Output& output) {
   const auto reply = ask(query, query.target);
   if (!reply)
-    return complain(query.command, unreachable,
+    return complain(query.command, kExitUnreachable,
                     fmt::format("{}; expected a running node there: start one with starling run, "
                                 "or name another with --api URL",
                                 reply.error().text));
-  if (query.watch && is_starting(*reply)) return done;
+  if (query.watch && is_starting(*reply)) return kExitDone;
   if (reply->status >= 300)
     return complain(
-        query.command, refused,
+        query.command, kExitFailed,
         fmt::format("http://{} refuses: {}", to_string(query.access.node), refusal_of(*reply)));
   if (const auto shown = output.show(*reply); !shown)
-    return complain(query.command, refused,
+    return complain(query.command, kExitFailed,
                     fmt::format("http://{}: {}", to_string(query.access.node), shown.error().text));
   if (query.command == "events") move_on(query, *reply);
   if (query.command == "members" && !query.watch) tell_unreachable(*reply);
-  return done;
+  return kExitDone;
 }
 
 Result<std::vector<LivingMember>> members_of(const Query& query) {
@@ -228,11 +205,11 @@ Result<std::vector<LivingMember>> members_of(const Query& query) {
 // Every member, the node asked among them. The worst exit code of all.
 int ask_all(const Query& query) {
   const auto members = members_of(query);
-  if (!members) return complain(query.command, unreachable, members.error().text);
-  int worst = done;
+  if (!members) return complain(query.command, kExitUnreachable, members.error().text);
+  int worst = kExitDone;
   for (const LivingMember& member : *members) {
     if (!member.http) {
-      worst = std::max<int>(worst, complain(query.command, unreachable, without_http(member.name)));
+      worst = std::max(worst, complain(query.command, kExitUnreachable, without_http(member.name)));
       continue;
     }
     Query one = query;
@@ -251,27 +228,187 @@ int watch(Query& query, Output& output) {
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   for (;;) {
-    if (const int code = ask_once(query, output); code != done) return code;
-    if (sigtimedwait(&stop, nullptr, &kWatchInterval) > 0) return done;
+    if (const int code = ask_once(query, output); code != kExitDone) return code;
+    if (sigtimedwait(&stop, nullptr, &kWatchInterval) > 0) return kExitDone;
   }
 }
 
-}  // namespace
-
-int command_query(std::string_view command, std::span<const std::string> arguments) {
-  const auto resource = std::ranges::find(kResources, command, &Resource::command);
+int run_query(const CommandLine& line) {
+  const auto resource = std::ranges::find(kResources, line.command, &Resource::command);
   ENSURE(resource != kResources.end(), "a command that asks a node");
-  const auto line = parse_command_line(arguments, options_of(*resource));
-  if (!line) return complain(command, misused, line.error().text);
-  if (line->has("help")) {
-    fmt::print("{}", help_for(command));
-    return done;
-  }
-  auto query = read_query(*resource, *line);
-  if (!query) return complain(command, misused, query.error().text);
+  auto query = read_query(*resource, line);
+  if (!query) return complain(line.command, kExitWrongUsage, query.error().text);
   if (query->all) return ask_all(*query);
   Output output(*query);
   return query->watch ? watch(*query, output) : ask_once(*query, output);
 }
+
+// ---- what each takes
+
+constexpr auto kShownOptions = join(kAsking, kShowing);
+constexpr auto kTopologyOptions =
+    join(kAsking, kShowing, {{"dot", "", "print the graph in the DOT language"}});
+constexpr auto kEventsOptions =
+    join(kAsking, {{"json", "", "print the document as the node sends it, and nothing else"},
+                   {"watch", "", "go on with what happens until Ctrl-C"}});
+// It prints JSON in any case.
+constexpr auto kTraceOptions = join(kAsking, {{"json", "", "print the document, as without it"}});
+constexpr auto kToldOptions =
+    join(kAsking, {{"json", "", "print the node's answer, and nothing else"}});
+constexpr auto kAllToldOptions =
+    join(kAsking, {{"all", "", "tell every member that this node knows"},
+                   {"json", "", "print the nodes' answers, and nothing else"}});
+constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
+
+}  // namespace
+
+constinit const ProgramCommand kStatus = {
+    .name = "status",
+    .summary = "how a node is doing",
+    .usage = "starling status [--api URL] [--json] [--watch]",
+    .description = R"(Shows what a node says about itself: its state and why, round, loss and
+accuracy, how far it is from the others (consensus distance: ||x_i - mean|| / ||mean||, estimated
+without a server), its place in the topology, traffic, and how its time divides into computing,
+waiting and mixing.)",
+    .options = kShownOptions,
+    .notes = R"(Example: follow the second of some local nodes
+
+  starling status --api http://127.0.0.1:7690 --watch)",
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kFleet = {
+    .name = "fleet",
+    .summary = "how all nodes are doing, as any of them knows",
+    .usage = "starling fleet [--api URL] [--json] [--watch]",
+    .description = R"(Shows one sentence on the whole fleet, and of each quantity the mean over all
+nodes, the smallest and the largest. No server adds them up: neighbours average what they hold (flow
+updating), and pings carry the extremes. +- is what a mean may still be off.)",
+    .options = kShownOptions,
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kMembers = {
+    .name = "members",
+    .summary = "everybody a node knows",
+    .usage = "starling members [--api URL] [--json] [--watch]",
+    .description = R"(Lists every member a node has heard of, itself included. STATE is alive,
+suspect (silent for a while), dead (silent for long) or left (took leave); HEARD is how long ago
+there was news of it.)",
+    .options = kShownOptions,
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kNeighbors = {
+    .name = "neighbors",
+    .summary = "the edges of a node",
+    .usage = "starling neighbors [--api URL] [--json] [--watch]",
+    .description = R"(Lists the peers that a node exchanges parameters with. WEIGHT is how much of a
+neighbour's model enters the node's own each round; BEHIND is by how many rounds its newest vector
+is older; PATIENCE is how long a round waits for it; DISTANCE is ||x_j - x_i||.)",
+    .options = kShownOptions,
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kTopology = {
+    .name = "topology",
+    .summary = "the graph as a node sees it",
+    .usage = "starling topology [--api URL] [--json | --dot] [--watch]",
+    .description = R"(Shows the edges and their weights, whether the graph is connected, and its
+spectral gap: 1 minus the second eigenvalue modulus of the weights, larger mixes faster.)",
+    .options = kTopologyOptions,
+    .notes = R"(Example: a picture, where Graphviz is installed
+
+  starling topology --dot | dot -Tsvg > topology.svg)",
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kConvergence = {
+    .name = "convergence",
+    .summary = "loss, accuracy and distance over the rounds",
+    .usage = "starling convergence [--api URL] [--json] [--watch]",
+    .description = R"(Shows the series since the node's start: a thinned table and the course of
+loss, accuracy and consensus distance in one line each (on a logarithmic scale where they span two
+decades). --json holds every round of a run of up to 10,000 and an evenly thinned set above.)",
+    .options = kShownOptions,
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kEvents = {
+    .name = "events",
+    .summary = "what has happened, in order",
+    .usage = "starling events [--api URL] [--json] [--watch]",
+    .description = R"(Prints the last 1,000 events of a node, one a line with the time as in its
+log: members that joined, died or left, edges, the beginning and the end of training.)",
+    .options = kEventsOptions,
+    .notes = "GET /v1/events gives the same as a stream of server-sent events.",
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kTrace = {
+    .name = "trace",
+    .summary = "what a node spent its last rounds on, for chrome://tracing",
+    .usage = "starling trace [--api URL]",
+    .description = R"(Prints the last 16,384 spans of a node as trace events: mixing, evaluating,
+computing and encoding of the training thread, sending, waiting for a neighbour, and vectors on
+their way. Put it in a file and open that in chrome://tracing or in Perfetto; files of several nodes
+open beside each other.)",
+    .options = kTraceOptions,
+    .notes = R"(Example:
+
+  starling trace > trace.json)",
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kJoin = {
+    .name = "join",
+    .summary = "tell a node to join a cluster",
+    .usage = "starling join HOST:PORT [--api URL] [--json]",
+    .description = R"(Tells a running node to join the cluster that HOST:PORT belongs to: the
+control address of any member, or dns:NAME:PORT or dns:_SERVICE._tcp.NAME, as in cluster.join.
+Nobody pauses training for it. See starling members for what came of it.)",
+    .options = kToldOptions,
+    .notes = R"(Example: bring the node of the second terminal to the first
+
+  starling join 127.0.0.1:7600 --api http://127.0.0.1:7690)",
+    .exits = kAskingExits,
+    .arguments = kJoinArguments,
+    .arguments_least = 1,
+    .run = run_query};
+
+constinit const ProgramCommand kLeave = {
+    .name = "leave",
+    .summary = "tell a node to take leave and stop",
+    .usage = "starling leave [--api URL] [--json]",
+    .description = R"(Tells a running node to take leave of the others, who go on without waiting
+for it, and to stop.)",
+    .options = kToldOptions,
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kPause = {
+    .name = "pause",
+    .summary = "tell a node to train no further for now",
+    .usage = "starling pause [--all] [--api URL] [--json]",
+    .description = R"(The node ends its round, evaluates its model and begins no other until
+starling resume. It keeps its place and its neighbours, answers newcomers, and nobody's rounds wait
+for it. A pause ends with the process.)",
+    .options = kAllToldOptions,
+    .notes = R"(Example: let the whole fleet rest, and go on
+
+  starling pause --all
+  starling resume --all)",
+    .exits = kAskingExits,
+    .run = run_query};
+
+constinit const ProgramCommand kResume = {
+    .name = "resume",
+    .summary = "tell a paused node to train on",
+    .usage = "starling resume [--all] [--api URL] [--json]",
+    .description = R"(The node goes on with the round after the one that starling pause ended, or
+with the round of its neighbours if they are far ahead.)",
+    .options = kAllToldOptions,
+    .exits = kAskingExits,
+    .run = run_query};
 
 }  // namespace starling::daemon

@@ -28,7 +28,7 @@ struct CompletedCommand {
   std::string name, summary;
   std::vector<CompletedOption> options;
   CompletedValue argument;
-  std::string sections;  // of the keys it takes; see sections_of()
+  std::string sections;  // of the keys it takes; see ProgramCommand::settings
 };
 
 bool has_word(std::string_view text, std::string_view word) {
@@ -37,7 +37,7 @@ bool has_word(std::string_view text, std::string_view word) {
 
 CompletedValue value_named(std::string_view name) {
   if (name.empty()) return {};
-  if (auto choices = choices_of(name); !choices.empty()) return {Taken::choice, std::move(choices)};
+  if (has_word(name, "|")) return {Taken::choice, split(name, '|')};
   if (name == "DIR") return {Taken::folder};
   if (has_word(name, "FILE") || has_word(name, "MODEL") || name == "PATH") return {Taken::file};
   return {Taken::anything};
@@ -54,26 +54,25 @@ std::string short_text(std::string_view text) {
   return std::string(part);
 }
 
-CompletedValue argument_of(const HelpPage& page) {
-  for (const std::string& usage : page.usages)
-    for (std::string word : split(usage, ' ')) {
-      std::erase_if(word, [](char sign) { return sign == '[' || sign == ']'; });
-      if (word.starts_with('-')) break;  // options and their values follow
-      const CompletedValue value = value_named(word);
-      if (value.kind != Taken::anything) return value;
-    }
+// Of all arguments one: files are completed wherever a file may stand.
+CompletedValue argument_of(const ProgramCommand& command) {
+  for (const std::string_view argument : command.arguments)
+    if (auto value = value_named(argument); value.kind != Taken::anything) return value;
   return {};
 }
 
-CompletedCommand completed_command(const HelpPage& page, const Schema& schema) {
-  CompletedCommand command{page.command, page.summary, {}, argument_of(page), sections_of(page)};
-  for (const HelpOption& option : page.options())
-    for (const HelpFlag& flag : option.flags) {
-      if (has_word(flag.name, ".KEY") || schema.find(flag.name.substr(2))) continue;
-      command.options.push_back({flag.name, value_named(flag.value), short_text(option.text)});
-    }
-  command.options.push_back({"--help", {}, "say more about the command"});
-  return command;
+CompletedCommand completed_command(const ProgramCommand& command) {
+  CompletedCommand completed{std::string(command.name),
+                             std::string(command.summary),
+                             {},
+                             argument_of(command),
+                             std::string(command.settings)};
+  for (const CommandOption& option : command.options)
+    if (!option.is_key())
+      for (const std::string& flag : option.flags())
+        completed.options.push_back({flag, value_named(option.value), short_text(option.help)});
+  completed.options.push_back({"--help", {}, "say more about the command"});
+  return completed;
 }
 
 CompletedValue value_of(const Key& key) {
@@ -368,14 +367,13 @@ std::string fish_script(std::span<const CompletedCommand> commands, const Schema
 
 }  // namespace
 
-std::string completion_script(std::string_view shell, std::span<const HelpPage> pages,
-                              const Schema& schema) {
-  std::vector<CompletedCommand> commands;
-  for (const HelpPage& page : pages) commands.push_back(completed_command(page, schema));
-  if (shell == "bash") return bash_script(commands, schema);
-  if (shell == "zsh") return zsh_script(commands, schema);
+std::string completion_script(std::string_view shell, Commands commands, const Schema& schema) {
+  std::vector<CompletedCommand> completed;
+  for (const ProgramCommand* command : commands) completed.push_back(completed_command(*command));
+  if (shell == "bash") return bash_script(completed, schema);
+  if (shell == "zsh") return zsh_script(completed, schema);
   ENSURE(shell == "fish", "the shell is one of kShells");
-  return fish_script(commands, schema);
+  return fish_script(completed, schema);
 }
 
 }  // namespace starling::daemon

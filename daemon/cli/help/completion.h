@@ -2,19 +2,17 @@
 // holds everything it needs and does not run the program.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/settings.h"
-#include "daemon/cli/help/help_page.h"
+#include "daemon/cli/help/help.h"
 
 namespace starling::daemon {
 
 inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 
 // REQUIRES one of kShells.
-std::string completion_script(std::string_view shell, std::span<const HelpPage> pages,
-                              const Schema& schema);
+std::string completion_script(std::string_view shell, Commands commands, const Schema& schema);
 
 }  // namespace starling::daemon

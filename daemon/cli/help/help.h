@@ -1,21 +1,30 @@
 // What --help says.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/command_line.h"
+
 namespace starling::daemon {
 
-// The help of a command, or the overview for "" and "help". Empty for a command that does not
-// exist.
-std::string help_for(std::string_view command);
-
-// A command and what it does, in a few words.
-struct HelpTopic {
-  std::string_view command, summary;
-};
 // In the order of the overview.
-std::vector<HelpTopic> help_topics();
+using Commands = std::span<const ProgramCommand* const>;
+
+std::string help_of(const ProgramCommand& command);
+std::string overview_of(Commands commands);
+
+// A paragraph in one line, or lines that stand as they are.
+struct TextBlock {
+  std::string paragraph = {};  // empty: lines
+  std::vector<std::string> lines = {};
+};
+// Of a text of a command.
+std::vector<TextBlock> blocks_of(std::string_view text);
+
+// Lines without their ends, and without what blanks surround them.
+std::vector<std::string> usages_of(const ProgramCommand& command);
 
 }  // namespace starling::daemon

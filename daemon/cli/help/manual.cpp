@@ -35,28 +35,26 @@ std::string title(std::string_view name, int section, std::string_view summary) 
                      upper(escaped(name)), section, kVersion, escaped(name), escaped(summary));
 }
 
-std::string paragraph(std::string_view text) {
-  return fmt::format(".PP\n{}\n", escaped(text));
+std::string blocks(std::string_view text) {
+  std::string result;
+  for (const TextBlock& block : blocks_of(text)) {
+    result += ".PP\n";
+    if (!block.paragraph.empty()) result += escaped(block.paragraph) + "\n";
+    if (!block.lines.empty()) result += ".RS 2\n.nf\n";
+    for (const std::string& line : block.lines) result += escaped(line) + "\n";
+    if (!block.lines.empty()) result += ".fi\n.RE\n";
+  }
+  return result;
 }
 
-std::string verbatim(const std::vector<std::string>& lines) {
-  std::string text = ".PP\n.RS 2\n.nf\n";
-  for (const std::string& line : lines) text += escaped(line) + "\n";
-  return text + ".fi\n.RE\n";
-}
-
-// "\fB--join\fR \fIHOST:PORT\fR"
-std::string flag_text(const HelpFlag& flag) {
-  std::string text = "\\fB" + escaped(flag.name) + "\\fR";
-  if (flag.value.empty()) return text;
-  const bool is_key = flag.name.find('.') != std::string::npos;
-  return text + (is_key ? "=" : " ") + "\\fI" + escaped(flag.value) + "\\fR";
-}
-
-std::string option_text(const HelpOption& option) {
+// "\fB\-\-join\fR \fIHOST:PORT\fR"
+std::string option_text(const CommandOption& option) {
   std::vector<std::string> flags;
-  for (const HelpFlag& flag : option.flags) flags.push_back(flag_text(flag));
-  return fmt::format(".TP\n{}\n{}\n", fmt::join(flags, ", "), escaped(option.text));
+  for (const std::string& flag : option.flags()) flags.push_back("\\fB" + escaped(flag) + "\\fR");
+  std::string text = fmt::format(".TP\n{}", fmt::join(flags, ", "));
+  if (!option.value.empty())
+    text += fmt::format("{}\\fI{}\\fR", option.is_key() ? "=" : " ", escaped(option.value));
+  return text + "\n" + escaped(option.help) + "\n";
 }
 
 std::string synopsis(const std::vector<std::string>& usages) {
@@ -66,44 +64,33 @@ std::string synopsis(const std::vector<std::string>& usages) {
   return text;
 }
 
-// What stands before the first option describes the command; what follows the options is notes and
-// examples.
-std::string body(const HelpPage& page) {
-  std::string description, options, notes;
-  for (const HelpBlock& block : page.blocks) {
-    std::string& place = options.empty() ? description : notes;
-    if (const auto* option = std::get_if<HelpOption>(&block))
-      options += option_text(*option);
-    else if (const auto* example = std::get_if<HelpExample>(&block))
-      place += verbatim(example->lines);
-    else
-      place += paragraph(std::get<HelpParagraph>(block).text);
-  }
-  // A heading makes room by itself.
-  constexpr std::size_t kBreak = std::string_view(".PP\n").size();
-  std::string text = ".SH DESCRIPTION\n" + description.substr(kBreak);
-  if (!options.empty()) text += ".SH OPTIONS\n" + options;
-  if (!notes.empty()) text += ".SH EXAMPLES\n" + notes.substr(kBreak);
-  return text;
+// A heading makes room by itself.
+std::string section(std::string_view heading, std::string_view text) {
+  if (text.starts_with(".PP\n")) text.remove_prefix(4);
+  return text.empty() ? "" : fmt::format(".SH {}\n{}", heading, text);
 }
 
-ManualPage command_page(const HelpPage& page) {
-  const std::string name = "starling-" + page.command;
-  std::string text = title(name, 1, page.summary) + synopsis(page.usages) + body(page);
-  if (!page.exits.empty()) text += ".SH EXIT STATUS\n" + escaped(page.exits) + "\n";
+ManualPage command_page(const ProgramCommand& command) {
+  const std::string name = fmt::format("starling-{}", command.name);
+  std::string options;
+  for (const CommandOption& option : command.options) options += option_text(option);
+  std::string text = title(name, 1, command.summary) + synopsis(usages_of(command)) +
+                     section("DESCRIPTION", blocks(command.description)) +
+                     section("OPTIONS", options) + section("EXAMPLES", blocks(command.notes)) +
+                     section("EXIT STATUS", blocks(command.exits));
   text += ".SH SEE ALSO\n.BR starling (1),\n.BR starling.ini (5)\n";
   return {name, 1, std::move(text)};
 }
 
-ManualPage program_page(const std::vector<HelpPage>& pages) {
+ManualPage program_page(Commands commands) {
   std::string text = title("starling", 1, "neighbours train together, without a server");
   text += synopsis({"starling COMMAND [OPTIONS]"});
   text +=
       ".SH DESCRIPTION\nA daemon for peer\\-to\\-peer training: every node runs this program, "
       "trains on its own data, and averages parameters with its neighbours.\n.SH COMMANDS\n";
-  for (const HelpPage& page : pages)
-    text += fmt::format(".TP\n.BR starling\\-{} (1)\n{}\n", escaped(page.command),
-                        escaped(page.summary));
+  for (const ProgramCommand* command : commands)
+    text += fmt::format(".TP\n.BR starling\\-{} (1)\n{}\n", escaped(command->name),
+                        escaped(command->summary));
   text += ".SH FILES\n.TP\n.I /etc/starling/node.ini\nthe configuration of starling.service\n";
   text += ".SH SEE ALSO\n.BR starling.ini (5)\n";
   return {"starling", 1, std::move(text)};
@@ -128,11 +115,11 @@ ManualPage keys_page(const Schema& schema) {
       "(\\fB\\-\\-section.key=value\\fR). \\fBstarling config\\fR prints all values and where each "
       "comes from. The file has sections and lines of the form \\fIkey = value\\fR; # begins a "
       "comment.\n";
-  std::string section;
+  std::string last;
   for (const Key& key : schema.keys()) {
     const std::string own = key.name.substr(0, key.name.find('.'));
-    if (own != section) text += fmt::format(".SH [{}]\n", escaped(own));
-    section = own;
+    if (own != last) text += fmt::format(".SH [{}]\n", escaped(own));
+    last = own;
     text += key_text(key);
   }
   text += ".SH SEE ALSO\n.BR starling (1),\n.BR starling\\-config (1)\n";
@@ -141,9 +128,9 @@ ManualPage keys_page(const Schema& schema) {
 
 }  // namespace
 
-std::vector<ManualPage> manual_pages(const std::vector<HelpPage>& pages, const Schema& schema) {
-  std::vector<ManualPage> manual = {program_page(pages)};
-  for (const HelpPage& page : pages) manual.push_back(command_page(page));
+std::vector<ManualPage> manual_pages(Commands commands, const Schema& schema) {
+  std::vector<ManualPage> manual = {program_page(commands)};
+  for (const ProgramCommand* command : commands) manual.push_back(command_page(*command));
   manual.push_back(keys_page(schema));
   return manual;
 }

@@ -1,4 +1,4 @@
-// Manual: the pages for man(1), made from the help texts and from the keys.
+// Manual: the pages for man(1), made from the tables of commands and of keys.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "daemon/cli/help/help_page.h"
+#include "daemon/cli/help/help.h"
 
 namespace starling::daemon {
 
@@ -19,6 +19,6 @@ struct ManualPage {
 };
 
 // starling(1), one for each command, and starling.ini(5) on the keys.
-std::vector<ManualPage> manual_pages(const std::vector<HelpPage>& pages, const Schema& schema);
+std::vector<ManualPage> manual_pages(Commands commands, const Schema& schema);
 
 }  // namespace starling::daemon

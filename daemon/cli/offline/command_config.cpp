@@ -1,8 +1,8 @@
-#include "daemon/cli/offline/command_config.h"
+#include "daemon/cli/offline/commands.h"
 
-#include "base/command_line.h"
-#include "base/text.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/text_width.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
 
@@ -11,20 +11,6 @@ namespace {
 
 constexpr std::size_t kColumns = 96;
 
-// Words of `text` in lines that start with `indent`.
-std::string wrap(std::string_view text, std::string_view indent) {
-  std::string lines;
-  std::string line(indent);
-  for (const std::string& word : split(text, ' ')) {
-    if (line.size() + word.size() + 1 > kColumns) {
-      lines += line + "\n";
-      line = indent;
-    }
-    line += line == indent ? word : " " + word;
-  }
-  return lines + line + "\n";
-}
-
 void print_settings(const Settings& settings) {
   std::string section;
   for (const Key& key : settings.schema().keys()) {
@@ -32,34 +18,40 @@ void print_settings(const Settings& settings) {
     if (own != section) fmt::print("{}[{}]\n", section.empty() ? "" : "\n", own);
     section = own;
     const Setting& setting = settings.at(key.name);
-    fmt::print("{}{}", wrap(key.help, "# "),
-               key.scope == Scope::agreed ? "# agreed: the same on every node\n" : "");
+    for (const std::string& words : wrap_words(key.help, kColumns - 2)) fmt::print("# {}\n", words);
+    fmt::print("{}", key.scope == Scope::agreed ? "# agreed: the same on every node\n" : "");
     fmt::print("{} = {}", key.name.substr(own.size() + 1), setting.value);
     fmt::print("{}\n", setting.origin == "default" ? "" : "   # from " + setting.origin);
   }
 }
 
-const CommandOption kConfigOptions[] = {
-    {"config,c", "configuration file", true},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false},
-};
-
-}  // namespace
-
-int command_config(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kConfigOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("config");
+int run_config(const CommandLine& line) {
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line->value("config"), line->keys, mistakes);
+  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
   if (const auto config = read_config(settings, std::move(mistakes)); !config)
     return wrong_usage(config.error().text);
-  if (line->has("json"))
+  if (line.has("json"))
     fmt::print("{}\n", config_json(settings));
   else
     print_settings(settings);
   return kExitDone;
 }
+
+constexpr auto kConfigOptions = join(kConfiguring, kPrintingJson);
+
+}  // namespace
+
+constinit const ProgramCommand kConfig = {
+    .name = "config",
+    .summary = "every key, its value and where that comes from",
+    .usage = "starling config [-c FILE] [--SECTION.KEY=VALUE ...] [--json]",
+    .description = R"(Prints the effective configuration: every key with its help, its value, and
+the origin of the value (default, file, environment or command line; the later wins). Agreed keys
+have the same value on all nodes that train together; nodes that differ in one have no edge, and say
+in which.)",
+    .options = kConfigOptions,
+    .exits = "0 done, 2 wrong usage or configuration.",
+    .settings = "*",
+    .run = run_config};
 
 }  // namespace starling::daemon

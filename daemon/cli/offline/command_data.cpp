@@ -1,9 +1,9 @@
-#include "daemon/cli/offline/command_data.h"
+#include "daemon/cli/offline/commands.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/command_line.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
@@ -25,12 +25,6 @@ using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kWordsShown = 3;
 
-const CommandOption kDataOptions[] = {
-    {"config,c", "configuration file", true},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false},
-};
-
 // All that is known of a table.
 struct Look {
   models::DataOptions options;
@@ -40,8 +34,6 @@ struct Look {
 };
 
 Result<Look> look(const CommandLine& line) {
-  if (line.positional.size() > 1)
-    return fail("expected one FILE, got {} arguments", line.positional.size());
   CommandLine given = line;
   given.keys.emplace_back("data.source", "csv");
   if (!line.positional.empty()) given.keys.emplace_back("data.path", line.positional[0]);
@@ -166,16 +158,35 @@ ordered json_of(const Look& look) {
   return document;
 }
 
-}  // namespace
-
-int command_data(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kDataOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("data");
-  const auto found = look(*line);
+int run_data(const CommandLine& line) {
+  const auto found = look(line);
   if (!found) return wrong_usage("data: " + found.error().text);
-  fmt::print("{}", line->has("json") ? to_text(json_of(*found)) + "\n" : text_of(*found));
+  fmt::print("{}", line.has("json") ? to_text(json_of(*found)) + "\n" : text_of(*found));
   return found->decision.refusals.empty() ? kExitDone : kExitWrongUsage;
 }
+
+constexpr auto kDataOptions = join({{"config,c", "FILE", "configuration, INI"},
+                                    {"data.target", "COLUMN", "the column that is predicted"},
+                                    {"data.ignore", "A,B", "columns that are left out"}},
+                                   kPrintingJson);
+constexpr std::string_view kDataArguments[] = {"FILE.csv"};
+
+}  // namespace
+
+constinit const ProgramCommand kData = {
+    .name = "data",
+    .summary = "what the program makes of a table",
+    .usage = "starling data FILE.csv [-c FILE] [--data.KEY=VALUE ...] [--json]",
+    .description = R"(Shows what becomes of a table before anything trains: what each column is
+taken for, what is missing, which surprises the file holds and what to do about them, and what every
+other node would learn of it.)",
+    .options = kDataOptions,
+    .notes = R"(Example:
+
+  starling data patients.csv --data.target=outcome)",
+    .exits = "0 it can be trained on, 2 it cannot, or wrong usage.",
+    .settings = "data",
+    .arguments = kDataArguments,
+    .run = run_data};
 
 }  // namespace starling::daemon

@@ -1,18 +1,16 @@
-#include "daemon/cli/offline/command_plan.h"
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/settings.h"
 #include "base/text.h"
-#include "daemon/cli/help/help.h"
+#include "daemon/cli/help/options.h"
+#include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/link_plan.h"
+#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -29,15 +27,6 @@ using nlohmann::json;
 constexpr std::int64_t kModelBytesLimit = INT64_C(1) << 50;
 
 constexpr double kStepSecondsLimit = 1e6;
-
-const std::array<CommandOption, 8> kPlanOptions = {{{"nodes,n", ""},
-                                                    {"config,c", ""},
-                                                    {"model-bytes", ""},
-                                                    {"bandwidth", ""},
-                                                    {"step-time", ""},
-                                                    {"json", "", false},
-                                                    {"dot", "", false},
-                                                    {"help,h", "", false}}};
 
 // ---- the question
 
@@ -90,8 +79,6 @@ Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
 }
 
 Result<Question> read_question(const CommandLine& line) {
-  if (!line.positional.empty())
-    return fail("\"{}\": expected options only", line.positional.front());
   if (line.has("json") && line.has("dot")) return fail("--json and --dot: expected one of them");
   if (!line.has("nodes"))
     return fail("the number of nodes is missing; expected -n with 1 to {}", kMembersLimit);
@@ -203,11 +190,39 @@ std::string to_lines(const topology::Plan& plan, const Question& question) {
   return text;
 }
 
+int run_plan(const CommandLine& line) {
+  const auto text = plan_text(line);
+  if (!text) {
+    fmt::print(stderr, "starling plan: {}\n", text.error().text);
+    return kExitWrongUsage;
+  }
+  fmt::print("{}", *text);
+  return kExitDone;
+}
+
+constexpr auto kPlanOptions = join(
+    {{"nodes,n", "N", "nodes; they are named node-0, node-1, ..."},
+     {"config,c", "FILE", "configuration, INI, of which the topology is read"},
+     {"topology.kind", "KIND",
+      "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
+      "random-regular, erdos-renyi, small-world, file"},
+     {"topology.degree", "K", "neighbours of a node, for random, random-regular and small-world"},
+     {"topology.probability", "P", "of an edge, for erdos-renyi and small-world"},
+     {"topology.seed", "S", "for the kinds that are drawn"},
+     {"topology.file", "FILE", "for kind file: two node names a line"},
+     {"model-bytes", "B",
+      "size of the model as it is sent: 4 bytes a parameter, or 8 in double precision"},
+     {"bandwidth", "RATE",
+      "of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit, mbit, gbit, "
+      "B, kB, MB and GB, a second"},
+     {"step-time", "S",
+      "of a local step, in seconds: of starling status --json, time.compute_s divided by "
+      "run.steps"}},
+    kPrintingJson, {{"dot", "", "print the graph in the DOT language"}});
+
 }  // namespace
 
-Result<std::string> plan_text(std::span<const std::string> arguments) {
-  TRY(const CommandLine line, parse_command_line(arguments, kPlanOptions));
-  if (line.has("help")) return help_for("plan");
+Result<std::string> plan_text(const CommandLine& line) {
   TRY(const Question question, read_question(line));
   TRY(const topology::Graph graph, topology::build(question.topology, question.sites));
   if (line.has("dot")) return topology::dot(graph, question.sites);
@@ -217,14 +232,28 @@ Result<std::string> plan_text(std::span<const std::string> arguments) {
   return to_lines(plan, question);
 }
 
-int command_plan(std::span<const std::string> arguments) {
-  const auto text = plan_text(arguments);
-  if (!text) {
-    fmt::print(stderr, "starling plan: {}\n", text.error().text);
-    return 2;
-  }
-  fmt::print("{}", *text);
-  return 0;
-}
+constinit const ProgramCommand kPlan = {
+    .name = "plan",
+    .summary = "what a topology costs and how fast it agrees",
+    .usage = R"(starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--model-bytes B]
+                     [--json | --dot]
+       starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...)",
+    .description = R"(Computes, before anything is deployed: degree, diameter, spectral gap, the
+rounds until the nodes agree up to a millionth of their initial disagreement, and the bytes a round
+costs. With a bandwidth and the time of a local step: how long a round takes, how much of that is
+computing, and how many steps a second dpsgd-pipelined, adpsgd or more local steps would gain.)",
+    .options = kPlanOptions,
+    .notes = R"(Example: does a random graph of degree 4 beat the torus on 64 nodes?
+
+  starling plan -n 64 --topology.kind=torus
+  starling plan -n 64 --topology.kind=random --topology.degree=4
+
+What does a link of 100 Mbit/s cost?
+
+  starling plan -n 16 --topology.kind=ring --model-bytes 940584 --bandwidth 100mbit --step-time 0.01
+)",
+    .exits = "0 done, 2 wrong usage or a topology that N nodes cannot have.",
+    .settings = "topology",
+    .run = run_plan};
 
 }  // namespace starling::daemon

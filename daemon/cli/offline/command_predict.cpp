@@ -1,10 +1,10 @@
-#include "daemon/cli/offline/command_predict.h"
+#include "daemon/cli/offline/commands.h"
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/command_line.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/offline/scores_text.h"
 #include "daemon/cli/terminal/csv_field.h"
 #include "daemon/cli/terminal/exit_code.h"
@@ -20,12 +20,6 @@
 namespace starling::daemon {
 namespace {
 
-const CommandOption kPredictOptions[] = {
-    {"output", "file that gets the predictions", true},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false},
-};
-
 // A model and the rows of a table that it is shown.
 struct Job {
   models::Predictor predictor;
@@ -34,8 +28,6 @@ struct Job {
 };
 
 Result<Job> look(const CommandLine& line, bool with_target) {
-  if (line.positional.size() != 2)
-    return fail("expected MODEL and FILE.csv, got {} arguments", line.positional.size());
   TRY(const Settings settings, load_settings(schema(), std::nullopt, line.keys));
   Reader reader(settings);
   models::DataOptions options = models::read_data_options(reader);
@@ -97,30 +89,59 @@ std::string evaluation_text(const Job& job, bool as_json) {
   return as_json ? to_text(scores_json(scores)) + "\n" : scores_text(scores);
 }
 
-struct Command {
-  std::string_view name;
-  bool with_target;
-  std::string (*text)(const Job& job, bool as_json);
-};
-
-int execute(const Command& command, std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kPredictOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help(command.name);
-  const auto job = look(*line, command.with_target);
-  if (!job) return wrong_usage(fmt::format("{}: {}", command.name, job.error().text));
+// Gives the exit code.
+int show(const CommandLine& line, bool with_target, std::string (*text)(const Job&, bool)) {
+  const auto job = look(line, with_target);
+  if (!job) return wrong_usage(fmt::format("{}: {}", line.command, job.error().text));
   for (const std::string& note : job->predictions.notes) fmt::print(stderr, "starling: {}\n", note);
-  return give(command.text(*job, line->has("json")), line->value("output"));
+  return give(text(*job, line.has("json")), line.value("output"));
 }
+
+int run_predict(const CommandLine& line) {
+  return show(line, false, predictions_text);
+}
+int run_evaluate(const CommandLine& line) {
+  return show(line, true, evaluation_text);
+}
+
+constexpr auto kPredictOptions =
+    join({{"output", "FILE", "write there"},
+          {"data.KEY", "VALUE", "how the table is read, such as data.separator"}},
+         kPrintingJson);
+constexpr std::string_view kPredictArguments[] = {"MODEL", "FILE.csv"};
 
 }  // namespace
 
-int command_predict(std::span<const std::string> arguments) {
-  return execute({"predict", false, predictions_text}, arguments);
-}
+constinit const ProgramCommand kPredict = {
+    .name = "predict",
+    .summary = "what a trained model says of a table",
+    .usage = "starling predict MODEL FILE.csv [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .description = R"(Prints one line for each row of the table, in its order: the prediction, and
+for classes the probability of each. MODEL is the file that `starling up` and `starling run
+--output` write. The table has the columns that the model was trained on, in any order; others are
+not looked at.)",
+    .options = kPredictOptions,
+    .notes = R"(Example:
 
-int command_evaluate(std::span<const std::string> arguments) {
-  return execute({"evaluate", true, evaluation_text}, arguments);
-}
+  starling predict starling-model.safetensors new.csv > predictions.csv)",
+    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.",
+    .settings = "data",
+    .arguments = kPredictArguments,
+    .arguments_least = 2,
+    .run = run_predict};
+
+constinit const ProgramCommand kEvaluate = {
+    .name = "evaluate",
+    .summary = "how good a trained model is on a table",
+    .usage = "starling evaluate MODEL FILE.csv [--data.KEY=VALUE ...] [--output FILE] [--json]",
+    .description = R"(Predicts the rows of a table that has the target too, and says how good that
+is: accuracy, the area under the curve of two classes, precision and recall of each class and who is
+taken for whom; or the root mean square and mean absolute error and R2 of amounts.)",
+    .options = kPredictOptions,
+    .exits = "0 done, 1 the output cannot be written, 2 wrong usage, or a table that does not fit.",
+    .settings = "data",
+    .arguments = kPredictArguments,
+    .arguments_least = 2,
+    .run = run_evaluate};
 
 }  // namespace starling::daemon

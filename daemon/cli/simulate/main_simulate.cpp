@@ -28,20 +28,6 @@
 namespace starling::daemon {
 namespace {
 
-const CommandOption kOptions[] = {
-    {"nodes,n", "number of nodes", true},
-    {"config,c", "configuration file", true},
-    {"seed", "of all chance", true},
-    {"chaos", "play a scenario of faults drawn from the seed", false},
-    {"seeds", "A..B: one run for each", true},
-    {"every-combination", "of choices that go together, in pairs: a row each", false},
-    {"scenario", "play the faults of this file", true},
-    {"shrink", "cut a scenario that fails down to the faults that matter", false},
-    {"timeline", "print what happened", false},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false},
-};
-
 // Of a run that is given none. Larger: a first look takes longer; smaller: it shows less.
 constexpr const char* kDefaultRounds = "100";
 
@@ -64,9 +50,8 @@ struct Setup {
   sim::TrainerFactory chaos_trainers;  // whose chance is that of node.seed under every fault
 };
 
-Result<std::int64_t> whole_number(const CommandLine& line, const std::string& name,
-                                  const std::string& initial, std::int64_t low, std::int64_t high) {
-  const std::string text = line.value(name).value_or(initial);
+Result<std::int64_t> whole_number(std::string_view name, const std::string& text, std::int64_t low,
+                                  std::int64_t high) {
   const auto value = parse_integer(text);
   if (!value || *value < low || *value > high)
     return fail("{} = \"{}\": expected a whole number from {} to {}", name, text, low, high);
@@ -108,9 +93,11 @@ Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
 }
 
 Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario) {
-  TRY(const std::int64_t given, whole_number(line, "nodes", "8", 1, kMembersLimit));
+  TRY(const std::int64_t given,
+      whole_number("nodes", line.value("nodes").value_or("8"), 1, kMembersLimit));
   const std::int64_t nodes = scenario ? static_cast<std::int64_t>(scenario->nodes) : given;
-  TRY(const std::int64_t seed, whole_number(line, "seed", "1", 0, INT64_MAX));
+  TRY(const std::int64_t seed,
+      whole_number("seed", line.value("seed").value_or("1"), 0, INT64_MAX));
   std::vector<std::string> mistakes;
   Settings settings =
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
@@ -223,25 +210,20 @@ int simulate_once(const Setup& setup, bool as_json) {
 
 }  // namespace
 
-int command_simulate(std::span<const std::string> arguments) {
-  const auto line = parse_command_line(arguments, kOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("simulate");
-  if (!line->positional.empty())
-    return wrong_usage(fmt::format("simulate takes no argument \"{}\"", line->positional[0]));
-  if (line->has("every-combination")) return simulate_combinations(*line);
-  const auto scenario = read_scenario(*line);
+int simulate(const CommandLine& line) {
+  if (line.has("every-combination")) return simulate_combinations(line);
+  const auto scenario = read_scenario(line);
   if (!scenario) return wrong_usage(scenario.error().text);
-  const auto setup = make_setup(*line, scenario->get());
+  const auto setup = make_setup(line, scenario->get());
   if (!setup) return wrong_usage(setup.error().text);
-  if (is_chaos(*line))
-    return simulate_chaos(*line, setup->options, setup->chaos_trainers, setup->seeds,
+  if (is_chaos(line))
+    return simulate_chaos(line, setup->options, setup->chaos_trainers, setup->seeds,
                           scenario->get());
-  if (line->has("timeline") || line->has("shrink"))
+  if (line.has("timeline") || line.has("shrink"))
     return wrong_usage("--timeline and --shrink belong to --chaos or --scenario");
-  if (!line->has("json")) introduce(*setup);
-  if (!line->has("seeds")) return simulate_once(*setup, line->has("json"));
-  return simulate_seeds(*line, setup->options, setup->trainers, setup->seeds);
+  if (!line.has("json")) introduce(*setup);
+  if (!line.has("seeds")) return simulate_once(*setup, line.has("json"));
+  return simulate_seeds(line, setup->options, setup->trainers, setup->seeds);
 }
 
 }  // namespace starling::daemon

@@ -1,11 +1,11 @@
 // starling simulate: the same nodes in virtual time, with faults.
 #pragma once
 
-#include <span>
-#include <string>
+#include "base/command_line.h"
 
 namespace starling::daemon {
 
-int command_simulate(std::span<const std::string> arguments);
+// Gives the exit code.
+int simulate(const CommandLine& line);
 
 }  // namespace starling::daemon

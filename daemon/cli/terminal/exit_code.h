@@ -1,12 +1,10 @@
-// How commands end: exit codes, errors of one line on standard error, help on standard output.
+// How commands end: exit codes, errors of one line on standard error.
 #pragma once
 
 #include <fmt/core.h>
 
 #include <cstdio>
 #include <string_view>
-
-#include "daemon/cli/help/help.h"
 
 namespace starling::daemon {
 
@@ -22,12 +20,6 @@ inline int end_with(int code, std::string_view text) {
 }
 inline int wrong_usage(std::string_view text) {
   return end_with(kExitWrongUsage, text);
-}
-
-// Of one command, or of the program for "".
-inline int print_help(std::string_view command) {
-  fmt::print("{}", help_for(command));
-  return kExitDone;
 }
 
 }  // namespace starling::daemon

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/command_line.h"
 #include "base/text.h"
 #include "daemon/attach/external_run.h"
+#include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/display.h"
 #include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/fleet_view.h"
@@ -53,18 +53,6 @@ void on_stop(int) {
   if (!is_started) ::_exit(kExitDone);
   interrupted = 1;
 }
-
-const CommandOption kUpOptions[] = {
-    {"nodes,n", "number of nodes", true},
-    {"config,c", "configuration file", true},
-    {"output", "file that gets the model", true},
-    {"from", "file of a model to start from", true},
-    {"resume", "node.data-dir of an earlier starling up to go on from", true},
-    {"trainer", "command that trains a model of your own, started beside each node", true},
-    {"keep", "keep running after the goal", false},
-    {"json", "print one JSON document", false},
-    {"help,h", "", false},
-};
 
 struct Plan {
   Config config;
@@ -446,26 +434,49 @@ int run_fleet(const CommandLine& line, const Plan& plan) {
   return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
 }
 
-}  // namespace
-
-int command_up(std::span<const std::string> arguments) {
+int run_up(const CommandLine& given) {
   handle_stop_signals(on_stop);
-  auto line = parse_command_line(arguments, kUpOptions);
-  if (!line) return wrong_usage(line.error().text);
-  if (line->has("help")) return print_help("up");
-  if (const auto from = line->value("from")) line->keys.emplace_back("model.from", *from);
-  name_trainer(*line);
-  if (const auto folder = line->value("resume"))
-    if (const auto recalled = recall_fleet(*folder, *line); !recalled)
+  CommandLine line = given;
+  if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
+  name_trainer(line);
+  if (const auto folder = line.value("resume"))
+    if (const auto recalled = recall_fleet(*folder, line); !recalled)
       return wrong_usage(recalled.error().text);
-  if (!line->positional.empty())
-    return wrong_usage(fmt::format("up takes no argument \"{}\"", line->positional[0]));
-  const auto plan = make_plan(*line);
+  const auto plan = make_plan(line);
   if (!plan) return wrong_usage(plan.error().text);
-  if (!line->has("json")) introduce(*plan);
+  if (!line.has("json")) introduce(*plan);
   is_started = 1;
   std::signal(SIGPIPE, [](int) { interrupted = 1; });
-  return run_fleet(*line, *plan);
+  return run_fleet(line, *plan);
 }
+
+constexpr auto kUpOptions = join(
+    {{"nodes,n", "N", "nodes"}}, kConfiguring,
+    {{"output", "FILE", "the file that gets the model (starling-model.safetensors)"},
+     {"from", "MODEL", "start from the file of a model"},
+     {"resume", "DIR",
+      "go on from the checkpoints and with the settings of an earlier starling up with "
+      "--node.data-dir=DIR; keys given here count instead"},
+     {"trainer", "COMMAND", "what trains a model of your own, which is started beside each node"},
+     {"keep", "", "let the nodes run on after the goal"},
+     {"json", "", "print the summary as one JSON document, and nothing else"}});
+
+}  // namespace
+
+constinit const ProgramCommand kUp = {
+    .name = "up",
+    .summary = "a cluster on this machine, with live progress",
+    .usage = "starling up [-n N] [-c FILE] [--SECTION.KEY=VALUE ...] [--keep] [--json]",
+    .description = R"(Starts N nodes on this machine as processes of their own, shows round, loss,
+accuracy, consensus distance and members while they train, stops at the goal and prints a summary. A
+table without a goal is trained for 2,000 rounds, with settings that suit tables, and a line says
+which.)",
+    .options = kUpOptions,
+    .notes = R"(Example: sixteen nodes on a torus, each with few of the ten classes
+
+  starling up -n 16 --topology.kind=torus --data.partition=dirichlet:0.3 --stop.rounds=300)",
+    .exits = "0 done, 1 failed while running, 2 wrong usage or configuration, 3 goal not reached.",
+    .settings = "*",
+    .run = run_up};
 
 }  // namespace starling::daemon

@@ -1,11 +1,10 @@
-// starling up: n local nodes as processes, watched until their goal is reached.
+// starling up: a cluster on this machine.
 #pragma once
 
-#include <span>
-#include <string>
+#include "base/command_line.h"
 
 namespace starling::daemon {
 
-int command_up(std::span<const std::string> arguments);
+extern const ProgramCommand kUp;
 
 }  // namespace starling::daemon

@@ -1,0 +1,42 @@
+#include "daemon/cli/commands.h"
+
+#include <algorithm>
+
+#include "daemon/cli/ask/commands.h"
+#include "daemon/cli/offline/commands.h"
+#include "daemon/cli/simulate/command_simulate.h"
+#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/up/command_up.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr const ProgramCommand* kCommands[] = {
+    &kRun,         &kUp,     &kStatus,     &kFleet,    &kMembers,       &kNeighbors, &kTopology,
+    &kConvergence, &kEvents, &kPlan,       &kSimulate, &kData,          &kPredict,   &kEvaluate,
+    &kExport,      &kConfig, &kTrace,      &kDoctor,   &kJoin,          &kLeave,     &kPause,
+    &kCheckpoint,  &kResume, &kCompletion, &kManual,   &kVersionCommand};
+
+}  // namespace
+
+Commands commands() {
+  return kCommands;
+}
+
+const ProgramCommand* find_command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &ProgramCommand::name);
+  return found == std::end(kCommands) ? nullptr : *found;
+}
+
+int carry_out(const ProgramCommand& command, std::span<const std::string> arguments) {
+  const auto line = parse_command_line(arguments, command);
+  if (!line) {
+    fmt::print(stderr, "starling {}: {}\n", command.name, line.error().text);
+    return kExitWrongUsage;
+  }
+  if (!line->has("help")) return command.run(*line);
+  fmt::print("{}", help_of(command));
+  return kExitDone;
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,24 @@
+// All commands of the program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "daemon/cli/help/help.h"
+
+namespace starling::daemon {
+
+// In the order of the overview.
+Commands commands();
+// Null: there is none of that name.
+const ProgramCommand* find_command(std::string_view name);
+
+// Parses what follows the command's name and runs the command, or prints its help. Gives the exit
+// code.
+int carry_out(const ProgramCommand& command, std::span<const std::string> arguments);
+
+// Those of the program itself.
+extern const ProgramCommand kRun, kCompletion, kManual, kVersionCommand;
+
+}  // namespace starling::daemon
