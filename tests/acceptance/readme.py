@@ -21,7 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("make", "starling", "build/release/daemon/starling")
-ASKING = ("status", "members", "neighbors", "topology", "convergence", "events")
+ASKING = ("fleet", "status", "members", "neighbors", "topology", "convergence", "events")
 BUILT = "build/release/daemon/starling"
 PATIENCE_S = {"make": 3600, "starling": 600}
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
