@@ -119,7 +119,7 @@ class TrainerPort {
   std::shared_ptr<const std::vector<std::byte>> donated_;
   TrainerStatus status_;
   Phase phase_ = Phase::open;
-  std::thread thread_;  // last: it uses everything above
+  std::jthread thread_;  // last: it uses everything above
 };
 
 }  // namespace starling::daemon

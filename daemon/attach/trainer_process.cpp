@@ -32,6 +32,14 @@ std::string end_of(int code) {
   return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
 }
 
+// False when the trainer is to end.
+bool pauses(const std::stop_token& stop, milliseconds time) {
+  const auto until = steady_clock::now() + time;
+  while (!stop.stop_requested() && steady_clock::now() < until)
+    std::this_thread::sleep_for(kCommandLookEvery);
+  return !stop.stop_requested();
+}
+
 void end(ChildProcess& child) {
   if (child.wait(kFarewell)) return;
   ::kill(-child.pid(), SIGTERM);
@@ -51,32 +59,20 @@ TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
                  kScript,
                  "sh",
                  command_},
-      on_success_(std::move(on_success)) {
-  thread_ = quiet_thread([this] { run(); });
-}
+      on_success_(std::move(on_success)),
+      thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
 
-TrainerProcess::~TrainerProcess() {
-  stopping_ = true;
-  thread_.join();
-}
-
-// False when the trainer is to end.
-bool TrainerProcess::pauses(milliseconds time) {
-  const auto until = steady_clock::now() + time;
-  while (!stopping_ && steady_clock::now() < until) std::this_thread::sleep_for(kCommandLookEvery);
-  return !stopping_;
-}
-
-void TrainerProcess::run() {
+void TrainerProcess::run(const std::stop_token& stop) {
   milliseconds pause = kFirstPause;
-  while (!stopping_) {
+  while (!stop.stop_requested()) {
     const auto begun = steady_clock::now();
     auto child = ChildProcess::start(arguments_, "");
     if (!child) {
       log::warning("trainer.command: {}", child.error().text);
     } else {
-      while (!stopping_ && child->running()) std::this_thread::sleep_for(kCommandLookEvery);
-      if (stopping_) return end(*child);
+      while (!stop.stop_requested() && child->running())
+        std::this_thread::sleep_for(kCommandLookEvery);
+      if (stop.stop_requested()) return end(*child);
       const int code = child->exit_code().value_or(0);
       if (code == 0) {
         has_succeeded_ = true;
@@ -86,7 +82,7 @@ void TrainerProcess::run() {
                    end_of(code), static_cast<double>(pause.count()) / 1000);
     }
     if (steady_clock::now() - begun > kWellFor) pause = kFirstPause;
-    if (!pauses(pause)) return;
+    if (!pauses(stop, pause)) return;
     pause = std::min(2 * pause, kLongestPause);
   }
 }

@@ -31,24 +31,16 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
   return peers;
 }
 
-PeerKeeper::PeerKeeper(DiskState state, Board& board) : state_(std::move(state)), board_(board) {
-  thread_ = quiet_thread([this] { run(); });
-}
+PeerKeeper::PeerKeeper(DiskState state, Board& board)
+    : state_(std::move(state)),
+      board_(board),
+      thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
 
-PeerKeeper::~PeerKeeper() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  woken_.notify_one();
-  thread_.join();
-}
-
-void PeerKeeper::run() {
-  for (bool stop = false; !stop;) {
+void PeerKeeper::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
     {
       std::unique_lock lock(mutex_);
-      stop = woken_.wait_for(lock, kWakeEvery, [this] { return stop_; });
+      woken_.wait_for(lock, stop, kWakeEvery, [] { return false; });
     }
     keep();
   }

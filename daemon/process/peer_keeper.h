@@ -20,21 +20,19 @@ std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> member
 class PeerKeeper {
  public:
   // `board` outlives it.
+  // At its end it looks once more.
   PeerKeeper(DiskState state, Board& board);
-  // Looks once more.
-  ~PeerKeeper();
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
   void keep();
 
   DiskState state_;
   Board& board_;
   bool failed_ = false;  // and said so
   std::mutex mutex_;
-  std::condition_variable woken_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::condition_variable_any woken_;
+  std::jthread thread_;  // last: it uses everything above
 };
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
 // A thread that no signal interrupts: signals belong to the main thread, and a new thread inherits
-// the mask of its maker.
+// the mask of its maker. Where it goes out of scope it is asked to stop, and waited for.
 #pragma once
 
 #include <csignal>
@@ -9,11 +9,11 @@
 namespace starling::daemon {
 
 template <class Act>
-std::thread quiet_thread(Act act) {
+std::jthread quiet_thread(Act act) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(act));
+  std::jthread thread(std::move(act));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return thread;
 }

@@ -19,24 +19,11 @@ TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer,
                                std::chrono::milliseconds model_patience)
     : trainer_(std::move(trainer)),
       model_patience_(model_patience),
-      thread_(quiet_thread([this] { run(); })) {}
-
-TrainingThread::~TrainingThread() {
-  stop();
-}
-
-void TrainingThread::stop() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  job_came_.notify_one();
-  thread_.join();
-}
+      thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
 
 std::vector<double> TrainingThread::finish() {
-  stop();
+  thread_.request_stop();
+  thread_.join();
   return trainer_->parameters();
 }
 
@@ -72,24 +59,21 @@ bool TrainingThread::serves_model() const {
          (is_averaged_ || std::chrono::steady_clock::now() >= *model_wanted_ + model_patience_);
 }
 
-bool TrainingThread::has_work() const {
-  return stopping_ || !jobs_.empty() || serves_model();
-}
-
-void TrainingThread::run() {
+void TrainingThread::run(const std::stop_token& stop) {
   // Niceness is a thread's own on Linux; without the right to change it, nothing is lost.
   [[maybe_unused]] const int result =
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNiceness);
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  while (!stop.stop_requested()) {
     if (serves_model()) {
       copy_model(lock);
     } else if (!jobs_.empty()) {
       run_next(lock);
     } else if (model_wanted_) {
-      job_came_.wait_until(lock, *model_wanted_ + model_patience_, [this] { return has_work(); });
+      job_came_.wait_until(lock, stop, *model_wanted_ + model_patience_,
+                           [this] { return !jobs_.empty() || serves_model(); });
     } else {
-      job_came_.wait(lock, [this] { return has_work() || model_wanted_; });
+      job_came_.wait(lock, stop, [this] { return !jobs_.empty() || model_wanted_; });
     }
   }
 }

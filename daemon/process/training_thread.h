@@ -20,10 +20,9 @@ class TrainingThread {
  public:
   static constexpr std::chrono::milliseconds kModelPatience{700};
 
+  // At its end it waits for the job under way and drops those not begun.
   explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer,
                           std::chrono::milliseconds model_patience = kModelPatience);
-  // Waits for the job under way; drops those not begun.
-  ~TrainingThread();
 
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
@@ -39,9 +38,7 @@ class TrainingThread {
   int descriptor() const { return wake_.descriptor(); }
 
  private:
-  void stop();
-  void run();
-  bool has_work() const;
+  void run(const std::stop_token& stop);
   bool serves_model() const;
   void copy_model(std::unique_lock<std::mutex>& lock);
   void run_next(std::unique_lock<std::mutex>& lock);
@@ -50,14 +47,13 @@ class TrainingThread {
   std::chrono::milliseconds model_patience_;
   Wake wake_;
   std::mutex mutex_;
-  std::condition_variable job_came_;
+  std::condition_variable_any job_came_;
   std::deque<optim::Job> jobs_;
   std::vector<optim::Done> done_;
   std::optional<std::chrono::steady_clock::time_point> model_wanted_;  // since when
   bool is_averaged_ = true;  // no local step has been taken since
   std::optional<std::vector<double>> model_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses everything above
+  std::jthread thread_;  // last: it uses everything above
 };
 
 }  // namespace starling::daemon

@@ -6,16 +6,7 @@
 
 namespace starling::daemon {
 
-Worker::Worker() : thread_(quiet_thread([this] { run(); })) {}
-
-Worker::~Worker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  came_.notify_one();
-  thread_.join();
-}
+Worker::Worker() : thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
 
 bool Worker::submit(std::function<void()> task) {
   {
@@ -27,11 +18,11 @@ bool Worker::submit(std::function<void()> task) {
   return true;
 }
 
-void Worker::run() {
+void Worker::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
-    came_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-    if (stopping_) return;
+    came_.wait(lock, stop, [this] { return !tasks_.empty(); });
+    if (stop.stop_requested()) return;
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();

@@ -15,22 +15,20 @@ class Worker {
  public:
   static constexpr std::size_t kTasksLimit = 64;
 
+  // At its end it waits for the task under way and drops those not begun.
   Worker();
-  // Waits for the task under way; drops those not begun.
-  ~Worker();
 
   // Any thread. Returns false when too many tasks wait already. REQUIRES a task that does not
   // throw.
   bool submit(std::function<void()> task);
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
 
   std::mutex mutex_;
-  std::condition_variable came_;
+  std::condition_variable_any came_;
   std::deque<std::function<void()>> tasks_;
-  bool stopping_ = false;
-  std::thread thread_;  // last: it uses everything above
+  std::jthread thread_;  // last: it uses everything above
 };
 
 }  // namespace starling::daemon

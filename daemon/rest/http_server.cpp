@@ -137,7 +137,7 @@ class HttpServer::Impl {
       : handler_(std::move(handler)), options_(std::move(options)), hosts_(std::move(hosts)) {
     ENSURE(options_.connections_limit > 0, "a server that lets nobody in is no server");
   }
-  ~Impl();
+  ~Impl() { io_.stop(); }
 
   Result<void> start(const Endpoint& bind);
   const Endpoint& endpoint() const { return endpoint_; }
@@ -145,7 +145,6 @@ class HttpServer::Impl {
 
  private:
   class Session;
-  friend class Session;
   using Sessions = std::list<std::shared_ptr<Session>>;
 
   void accept();
@@ -171,7 +170,7 @@ class HttpServer::Impl {
   std::size_t streams_ = 0;
   std::atomic<std::uint64_t> requests_ = 0, malformed_ = 0, timed_out_ = 0, evicted_ = 0,
                              refused_hosts_ = 0;
-  std::thread thread_;
+  std::jthread thread_;  // last: it uses everything above
 };
 
 template <class Answer>
@@ -403,11 +402,6 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   Clock::time_point waits_since_{};
   bool closed_ = false;
 };
-
-HttpServer::Impl::~Impl() {
-  io_.stop();
-  if (thread_.joinable()) thread_.join();
-}
 
 Result<void> HttpServer::Impl::start(const Endpoint& bind) {
   TRY_DO(listen(acceptor_, bind));
