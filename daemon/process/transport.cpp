@@ -19,37 +19,42 @@ namespace {
 using gossip::Frame;
 using gossip::Plane;
 
-constexpr int kLingerMs = 500;
-constexpr int kControlQueue = 256;  // frames
-constexpr int kBulkQueue = 16;      // chunks
 constexpr std::size_t kBulkMessagesLimit = 2;
 constexpr std::int64_t kMessageBytesLimit = 2 << 20;
 
 // The rules that hold on every socket, each from a failure that was measured (docs/wire.md).
+struct SocketRule {
+  const char* name;
+  int option, control, bulk;  // -1: as the system has it
+};
+constexpr SocketRule kSocketRules[] = {
+    {"linger", ZMQ_LINGER, 500, 500},
+    {"sndhwm", ZMQ_SNDHWM, 256, 16},  // frames, chunks
+    {"rcvhwm", ZMQ_RCVHWM, 256, 16},
+    // Bulk frames wait here, where they can be replaced; control frames ride out a connection's
+    // birth.
+    {"immediate", ZMQ_IMMEDIATE, 0, 1},
+    {"connect_timeout", ZMQ_CONNECT_TIMEOUT, 2000, 2000},
+    {"handshake_ivl", ZMQ_HANDSHAKE_IVL, 5000, 5000},
+    {"reconnect_ivl", ZMQ_RECONNECT_IVL, 100, 100},
+    {"reconnect_ivl_max", ZMQ_RECONNECT_IVL_MAX, 3000, 3000},
+    {"ipv6", ZMQ_IPV6, 1, 1},
+    // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
+    {"tcp_maxrt", ZMQ_TCP_MAXRT, 6000, 15000},
+    {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, -1},
+    {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, -1},
+    {"tcp_keepalive_intvl", ZMQ_TCP_KEEPALIVE_INTVL, 5, -1},
+    {"tcp_keepalive_cnt", ZMQ_TCP_KEEPALIVE_CNT, 2, -1},
+    {"sndbuf", ZMQ_SNDBUF, -1, 4 << 20},
+    {"rcvbuf", ZMQ_RCVBUF, -1, 4 << 20},
+};
+
 void set_rules(zmq::socket_t& socket, Plane plane) {
-  socket.set(zmq::sockopt::linger, kLingerMs);
   socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);
-  const int queue = plane == Plane::control ? kControlQueue : kBulkQueue;
-  socket.set(zmq::sockopt::sndhwm, queue);
-  socket.set(zmq::sockopt::rcvhwm, queue);
-  // Bulk frames wait here, where they can be replaced; control frames ride out a connection's
-  // birth.
-  socket.set(zmq::sockopt::immediate, plane == Plane::bulk);
-  socket.set(zmq::sockopt::connect_timeout, 2000);
-  socket.set(zmq::sockopt::handshake_ivl, 5000);
-  socket.set(zmq::sockopt::reconnect_ivl, 100);
-  socket.set(zmq::sockopt::reconnect_ivl_max, 3000);
-  socket.set(zmq::sockopt::ipv6, true);
-  // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
-  socket.set(zmq::sockopt::tcp_maxrt, plane == Plane::control ? 6000 : 15000);
-  if (plane == Plane::control) {
-    socket.set(zmq::sockopt::tcp_keepalive, 1);
-    socket.set(zmq::sockopt::tcp_keepalive_idle, 10);
-    socket.set(zmq::sockopt::tcp_keepalive_intvl, 5);
-    socket.set(zmq::sockopt::tcp_keepalive_cnt, 2);
-  } else {
-    socket.set(zmq::sockopt::sndbuf, 4 << 20);
-    socket.set(zmq::sockopt::rcvbuf, 4 << 20);
+  for (const SocketRule& rule : kSocketRules) {
+    const int value = plane == Plane::control ? rule.control : rule.bulk;
+    const int result = zmq_setsockopt(socket.handle(), rule.option, &value, sizeof(value));
+    ENSURE(result == 0, rule.name);
   }
 }
 
@@ -366,19 +371,13 @@ void Transport::flush(Duration timeout) {
 
 std::map<std::string, int> Transport::read_back_options() const {
   std::map<std::string, int> values;
-  const auto read = [&values](const std::string& prefix, const zmq::socket_t& socket) {
-    values[prefix + "linger"] = socket.get(zmq::sockopt::linger);
+  const auto read = [&values](const std::string& prefix, zmq::socket_t& socket) {
     values[prefix + "maxmsgsize"] = static_cast<int>(socket.get(zmq::sockopt::maxmsgsize));
-    values[prefix + "sndhwm"] = socket.get(zmq::sockopt::sndhwm);
-    values[prefix + "rcvhwm"] = socket.get(zmq::sockopt::rcvhwm);
-    values[prefix + "immediate"] = socket.get(zmq::sockopt::immediate);
-    values[prefix + "connect_timeout"] = socket.get(zmq::sockopt::connect_timeout);
-    values[prefix + "handshake_ivl"] = socket.get(zmq::sockopt::handshake_ivl);
-    values[prefix + "reconnect_ivl"] = socket.get(zmq::sockopt::reconnect_ivl);
-    values[prefix + "reconnect_ivl_max"] = socket.get(zmq::sockopt::reconnect_ivl_max);
-    values[prefix + "ipv6"] = socket.get(zmq::sockopt::ipv6);
-    values[prefix + "tcp_maxrt"] = socket.get(zmq::sockopt::tcp_maxrt);
-    values[prefix + "tcp_keepalive"] = socket.get(zmq::sockopt::tcp_keepalive);
+    for (const SocketRule& rule : kSocketRules) {
+      int& value = values[prefix + rule.name];
+      std::size_t size = sizeof(value);
+      zmq_getsockopt(socket.handle(), rule.option, &value, &size);
+    }
   };
   read("control.", sockets_->control);
   read("bulk.", sockets_->bulk);
