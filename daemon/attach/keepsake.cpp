@@ -14,12 +14,6 @@ namespace {
 // Saving takes at most one part in so many of a trainer's time.
 constexpr int kSavingShare = 50;
 
-std::size_t donor_bytes(const Attached& trainer) {
-  std::size_t bytes = 0;
-  for_each_donated(trainer, [&](std::span<std::byte> tensor) { bytes += tensor.size(); });
-  return bytes;
-}
-
 }  // namespace
 
 bool Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
@@ -27,7 +21,7 @@ bool Keepsake::greet(const std::shared_ptr<const Attached>& trainer) {
   known_ = trainer;
   std::span<const std::byte> left(tensors_);
   // The types of another trainer's tensors may be others.
-  if (left.size() == donor_bytes(*trainer))
+  if (left.size() == trainer->table.donated_bytes())
     for_each_donated(*trainer, [&](std::span<std::byte> tensor) {
       std::ranges::copy(left.first(tensor.size()), tensor.begin());
       left = left.subspan(tensor.size());
@@ -82,7 +76,7 @@ Payload Keepsake::share(optim::Heir heir) const {
 }
 
 std::size_t Keepsake::share_limit(const Attached& trainer) {
-  return sizeof(std::uint64_t) + donor_bytes(trainer) + state_limit(trainer);
+  return sizeof(std::uint64_t) + trainer.table.donated_bytes() + state_limit(trainer);
 }
 
 void Keepsake::adopt(const Payload& shared, optim::Heir heir) {

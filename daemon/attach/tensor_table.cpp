@@ -149,6 +149,13 @@ std::vector<optim::ParameterBlock> TensorTable::statistics() const {
   return statistics;
 }
 
+std::size_t TensorTable::donated_bytes() const {
+  std::size_t bytes = 0;
+  for (const TrainerTensor& tensor : tensors_)
+    if (tensor.role == TensorRole::donor) bytes += tensor.bytes();
+  return bytes;
+}
+
 std::string TensorTable::schema() const {
   std::string text;
   for (const TrainerTensor& tensor : tensors_) {

@@ -47,6 +47,7 @@ class TensorTable {
   // The vector that is exchanged: averaged tensors and statistics, in the order of the table.
   std::span<const optim::ParameterBlock> blocks() const { return blocks_; }
   std::vector<optim::ParameterBlock> statistics() const;  // some of the blocks
+  std::size_t donated_bytes() const;                      // of the tensors of role donor
   std::size_t dimension() const { return optim::dimension_of(blocks_); }
   // A line for each tensor: name, shape and role. Two models may be averaged where it is the same;
   // types may differ.

@@ -18,21 +18,14 @@ std::string type_name(const TrainerTensor& tensor) {
   return name;
 }
 
-std::size_t donated_bytes(const TensorTable& table) {
-  std::size_t bytes = 0;
-  for (const TrainerTensor& tensor : table.tensors())
-    if (tensor.role == TensorRole::donor) bytes += tensor.bytes();
-  return bytes;
-}
-
 }  // namespace
 
 std::string trainer_model(const TensorTable& table, std::span<const std::byte> donated,
                           std::span<const double> x,
                           const std::map<std::string, std::string>& metadata) {
-  const bool has_donated = donated.size() == donated_bytes(table);
+  const bool has_donated = donated.size() == table.donated_bytes();
   std::vector<const TrainerTensor*> tensors;
-  std::vector<FileTensor> places;
+  std::vector<PlacedTensor> places;
   for (const TrainerTensor& tensor : table.tensors()) {
     if (!tensor.is_exchanged() && (tensor.role != TensorRole::donor || !has_donated)) continue;
     tensors.push_back(&tensor);

@@ -37,7 +37,7 @@ Payload file_named(const Generation& content, const char* name) {
 // The head, and behind it the numbers where they lie.
 Payload tensor_file(const std::vector<optim::SavedField>& fields,
                     const std::map<std::string, std::string>& metadata) {
-  std::vector<FileTensor> tensors;
+  std::vector<PlacedTensor> tensors;
   for (const optim::SavedField& field : fields)
     tensors.push_back({field.name, field.type, field.extents, field.bytes.size()});
   std::vector<Payload::Piece> pieces = as_payload(safetensors_head(tensors, metadata)).pieces();

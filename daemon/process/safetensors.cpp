@@ -76,7 +76,7 @@ Result<PlacedTensor> read_place(const std::string& name, const json& entry, std:
   if (count == 0 ? begin != end : (end - begin) % count != 0)
     return fail("tensor {} has shape {}, which is not that of {} bytes", name, shape.dump(),
                 end - begin);
-  return PlacedTensor{name, type.get<std::string>(), *extents, first + begin, end - begin};
+  return PlacedTensor{name, type.get<std::string>(), *extents, end - begin, first + begin};
 }
 
 Result<void> check_apart(const std::vector<PlacedTensor>& tensors) {
@@ -134,11 +134,11 @@ Result<Tensor> read_tensor(const PlacedTensor& place, std::string_view file) {
 
 }  // namespace
 
-std::string safetensors_head(std::span<const FileTensor> tensors,
+std::string safetensors_head(std::span<const PlacedTensor> tensors,
                              const std::map<std::string, std::string>& metadata) {
   json header = {{"__metadata__", metadata}};
   std::size_t begin = 0;
-  for (const FileTensor& tensor : tensors) {
+  for (const PlacedTensor& tensor : tensors) {
     const std::size_t end = begin + tensor.bytes;
     header[tensor.name] = {
         {"dtype", tensor.type}, {"shape", tensor.extents}, {"data_offsets", {begin, end}}};
@@ -159,7 +159,7 @@ std::string safetensors(std::span<const optim::ParameterBlock> places,
                         const std::map<std::string, std::string>& metadata) {
   const bool is_double = precision == models::Precision::f64;
   const std::size_t width = is_double ? sizeof(double) : sizeof(float);
-  std::vector<FileTensor> tensors;
+  std::vector<PlacedTensor> tensors;
   for (const optim::ParameterBlock& place : places)
     tensors.push_back({place.name, is_double ? "F64" : "F32", place.extents, place.size() * width});
   std::string text = safetensors_head(tensors, metadata);

@@ -18,14 +18,14 @@ namespace starling::daemon {
 
 inline constexpr std::size_t kSafetensorsHeaderLimit = std::size_t{16} << 20;
 
-struct FileTensor {
-  std::string name;
-  std::string type;  // such as "F32"
+struct PlacedTensor {
+  std::string name, type;  // the type as "F32"
   std::vector<std::size_t> extents;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, begin = 0;  // in the file
 };
-// The begin of a file whose tensors lie one behind the other, in this order.
-std::string safetensors_head(std::span<const FileTensor> tensors,
+// The head of a file whose tensors follow it one after the other, in this order, wherever they say
+// that they begin.
+std::string safetensors_head(std::span<const PlacedTensor> tensors,
                              const std::map<std::string, std::string>& metadata);
 
 // The tensors lie in `parameters` where their places say.
@@ -33,12 +33,6 @@ std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,
                         const std::map<std::string, std::string>& metadata);
 
-// Where a tensor lies in a file.
-struct PlacedTensor {
-  std::string name, type;
-  std::vector<std::size_t> extents;
-  std::size_t begin = 0, bytes = 0;  // in the file
-};
 // What the head of a file says, which is outside data; tensors of any type, each within the file.
 Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file);
 
