@@ -57,33 +57,27 @@ EventCounts Board::event_counts() const {
 }
 
 bool Board::leave_command(Command command) {
-  std::function<void()> wake;
-  {
-    const std::lock_guard lock(mutex_);
-    const bool pauses = std::holds_alternative<gossip::PauseCommand>(command);
-    if (pauses || std::holds_alternative<gossip::ResumeCommand>(command)) {
-      rest_.people = pauses;
-      rest_.is_new = true;
-    } else if (commands_.size() >= kCommandsLimit) {
-      return false;
-    } else {
-      commands_.push_back(std::move(command));
-    }
-    wake = wake_;
+  std::unique_lock lock(mutex_);
+  const bool pauses = std::holds_alternative<gossip::PauseCommand>(command);
+  if (pauses || std::holds_alternative<gossip::ResumeCommand>(command)) {
+    rest_.people = pauses;
+    rest_.is_new = true;
+  } else if (commands_.size() >= kCommandsLimit) {
+    return false;
+  } else {
+    commands_.push_back(std::move(command));
   }
-  if (wake) wake();
+  lock.unlock();
+  if (const auto wake = this->wake()) wake();
   return true;
 }
 
 void Board::set_trainer_here(bool is_here) {
-  std::function<void()> wake;
-  {
-    const std::lock_guard lock(mutex_);
-    rest_.trainer = !is_here;
-    rest_.is_new = true;
-    wake = wake_;
-  }
-  if (wake) wake();
+  std::unique_lock lock(mutex_);
+  rest_.trainer = !is_here;
+  rest_.is_new = true;
+  lock.unlock();
+  if (const auto wake = this->wake()) wake();
 }
 
 std::vector<Command> Board::take_commands() {
