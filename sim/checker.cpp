@@ -91,9 +91,7 @@ void Checker::see(std::size_t node, const gossip::Progress& progress) {
              fmt::format("round {} after round {}", progress.round, seen.round));
   seen.round = progress.round;
   see_pace(node, progress.round);
-  if (!std::ranges::all_of(world_->trainer(node).parameters(),
-                           [](double x) { return std::isfinite(x); }))
-    violated("numbers are finite", node, "a parameter is not");
+  expect_finite(node);
   if (seen.points++ % kStatusEvery == 0) see_status(node);
 }
 
@@ -217,10 +215,13 @@ void Checker::see_damage(std::size_t node, const gossip::Status& status) {
 }
 
 void Checker::expect_finite() {
-  for (std::size_t node : world_->running())
-    if (!std::ranges::all_of(world_->trainer(node).parameters(),
-                             [](double x) { return std::isfinite(x); }))
-      violated("numbers are finite", node, "a parameter is not");
+  for (std::size_t node : world_->running()) expect_finite(node);
+}
+
+void Checker::expect_finite(std::size_t node) {
+  if (!std::ranges::all_of(world_->trainer(node).parameters(),
+                           [](double x) { return std::isfinite(x); }))
+    violated("numbers are finite", node, "a parameter is not");
 }
 
 void Checker::expect_agreement() {

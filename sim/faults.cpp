@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -36,6 +36,29 @@ constexpr std::array<FaultRule, 19> kRules = {{
     {FaultKind::halt, "halt", 1, 1, 0, 0, true},
 }};
 
+constexpr std::pair<std::string_view, std::uint64_t FaultCounts::*> kCounts[] = {
+    {"lost", &FaultCounts::lost},
+    {"duplicated", &FaultCounts::duplicated},
+    {"reordered", &FaultCounts::reordered},
+    {"delayed", &FaultCounts::delayed},
+    {"clogged", &FaultCounts::clogged},
+    {"cut one way", &FaultCounts::cut_one_way},
+    {"cut both ways", &FaultCounts::cut_both_ways},
+    {"retransmitted", &FaultCounts::retransmitted},
+    {"limited", &FaultCounts::limited},
+    {"corrupted", &FaultCounts::corrupted},
+    {"forged", &FaultCounts::forged},
+    {"crashed", &FaultCounts::crashed},
+    {"restarted", &FaultCounts::restarted},
+    {"left", &FaultCounts::left},
+    {"joined", &FaultCounts::joined},
+    {"halted", &FaultCounts::halted},
+    {"paused", &FaultCounts::paused},
+    {"slowed", &FaultCounts::slowed},
+    {"disk lost", &FaultCounts::disk_lost},
+    {"disk old", &FaultCounts::disk_old},
+};
+
 constexpr std::string_view kNodePrefix = "node-";
 
 bool has_amount(const FaultRule& rule) {
@@ -45,10 +68,7 @@ bool has_amount(const FaultRule& rule) {
 // Words in the order they are read.
 class Words {
  public:
-  explicit Words(std::string_view text) {
-    for (std::string& word : split(text, ' '))
-      if (!word.empty()) words_.push_back(std::move(word));
-  }
+  explicit Words(std::string_view text) : words_(split(text, ' ')) {}
   bool done() const { return next_ == words_.size(); }
   std::string peek() const { return done() ? "the end of the line" : words_[next_]; }
   std::string take() {
@@ -159,50 +179,14 @@ Result<Fault> parse_fault(std::string_view text, std::size_t nodes) {
 }
 
 FaultCounts& FaultCounts::operator+=(const FaultCounts& other) {
-  lost += other.lost;
-  duplicated += other.duplicated;
-  reordered += other.reordered;
-  delayed += other.delayed;
-  clogged += other.clogged;
-  cut_one_way += other.cut_one_way;
-  cut_both_ways += other.cut_both_ways;
-  retransmitted += other.retransmitted;
-  limited += other.limited;
-  corrupted += other.corrupted;
-  forged += other.forged;
-  crashed += other.crashed;
-  restarted += other.restarted;
-  left += other.left;
-  joined += other.joined;
-  halted += other.halted;
-  paused += other.paused;
-  slowed += other.slowed;
-  disk_lost += other.disk_lost;
-  disk_old += other.disk_old;
+  for (const auto& [name, count] : kCounts) this->*count += other.*count;
   return *this;
 }
 
-std::array<NamedCount, 20> list(const FaultCounts& counts) {
-  return {{{"lost", counts.lost},
-           {"duplicated", counts.duplicated},
-           {"reordered", counts.reordered},
-           {"delayed", counts.delayed},
-           {"clogged", counts.clogged},
-           {"cut one way", counts.cut_one_way},
-           {"cut both ways", counts.cut_both_ways},
-           {"retransmitted", counts.retransmitted},
-           {"limited", counts.limited},
-           {"corrupted", counts.corrupted},
-           {"forged", counts.forged},
-           {"crashed", counts.crashed},
-           {"restarted", counts.restarted},
-           {"left", counts.left},
-           {"joined", counts.joined},
-           {"halted", counts.halted},
-           {"paused", counts.paused},
-           {"slowed", counts.slowed},
-           {"disk lost", counts.disk_lost},
-           {"disk old", counts.disk_old}}};
+std::vector<NamedCount> list(const FaultCounts& counts) {
+  std::vector<NamedCount> named;
+  for (const auto& [name, count] : kCounts) named.push_back({name, counts.*count});
+  return named;
 }
 
 std::string to_text(const FaultCounts& counts) {

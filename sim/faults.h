@@ -2,7 +2,6 @@
 // each kind really hit.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -85,7 +84,7 @@ struct NamedCount {
   std::string_view name;
   std::uint64_t value;
 };
-std::array<NamedCount, 20> list(const FaultCounts& counts);
+std::vector<NamedCount> list(const FaultCounts& counts);
 // "412 lost, 3 crashed": those that are not 0.
 std::string to_text(const FaultCounts& counts);
 
