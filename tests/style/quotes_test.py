@@ -46,7 +46,7 @@ def texts():
 
 def symptoms():
     known, count = texts(), 0
-    tables = page("troubleshooting.md").partition("## A node does not start")[2]
+    tables = re.search("## A node does not start.*## An alert fires", page("troubleshooting.md"), re.S)[0]
     for row in re.findall(r"^\| (?!what you see)(.*?) \|", tables, re.M):
         for quote in re.findall(r"`([^`]+)`", row):
             pieces = {piece.strip() for piece in PIECES.split(quote)} - OF_THE_SYSTEM
