@@ -1,19 +1,58 @@
 #include "gossip/members/dissemination.h"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 
 namespace starling::gossip {
 namespace {
 
+// Rumors in one message, besides those of sender and receiver: at most kRumorsLimit, or one for
+// every kRumorsShare members if that is more.
+constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
+// The first pause between exchanges of tables is this part of the usual one, and doubles up to it.
+// When many nodes join at once, most nodes know a member from their first table and do not pass it
+// on, so the news of the member may die out before all nodes have heard them.
+constexpr int kFirstExchangeShare = 16;
 // A rumor is told kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
 // rumor. Smaller: less traffic when many nodes join at once.
 constexpr std::size_t kTellings = 4;
 
 }  // namespace
 
-std::vector<Rumor> Dissemination::take(std::size_t limit, std::size_t members) {
+Dissemination::Dissemination(const Timing& timing, const Roster& roster, Prng& prng, Time now)
+    : timing_(timing),
+      roster_(roster),
+      prng_(prng),
+      last_news_(now - timing.news),
+      table_pause_(timing.exchange / kFirstExchangeShare),
+      next_table_(now + table_pause_) {}
+
+void Dissemination::add(Rumor rumor) {
+  items_[rumor.member.id] = {std::move(rumor), 0};
+  next_news_ = std::min(next_news_, last_news_ + timing_.news);
+}
+
+void Dissemination::meet(NodeId newcomer) {
+  fanout_.meet(newcomer, roster_.present_others().size(), prng_);
+}
+
+void Dissemination::restart() {
+  items_.clear();
+  add({roster_.own()});
+}
+
+std::vector<Rumor> Dissemination::rumors_for(NodeId to) {
+  std::vector<Rumor> rumors = take();
+  if (const Roster::Entry* entry = roster_.entry(to); entry && entry->liveness != Liveness::alive)
+    rumors.push_back({entry->member, entry->liveness, roster_.self()});
+  rumors.push_back({roster_.own()});
+  return rumors;
+}
+
+// Counts what it returns as told.
+std::vector<Rumor> Dissemination::take() {
+  const std::size_t members = roster_.others().size() + 1;
+  const std::size_t limit = std::max(kRumorsLimit, members / kRumorsShare);
   std::vector<Item*> order;
   for (auto& [id, item] : items_) order.push_back(&item);
   const auto count = static_cast<std::ptrdiff_t>(std::min(order.size(), limit));
@@ -29,6 +68,34 @@ std::vector<Rumor> Dissemination::take(std::size_t limit, std::size_t members) {
   const std::size_t most = kTellings * static_cast<std::size_t>(std::bit_width(members));
   std::erase_if(items_, [&](const auto& entry) { return entry.second.told >= most; });
   return rumors;
+}
+
+Table Dissemination::table(bool asks) const {
+  std::vector<Rumor> rumors{{roster_.own()}};
+  for (const auto& [id, entry] : roster_.others())
+    rumors.push_back({entry.member, entry.liveness, roster_.self()});
+  return {asks, std::move(rumors)};
+}
+
+void Dissemination::tick(Time now, Outbox& out) {
+  if (now >= next_table_) exchange_tables(now, out);
+  if (now >= next_news_) tell(now, out);
+}
+
+void Dissemination::exchange_tables(Time now, Outbox& out) {
+  table_pause_ = std::min(table_pause_ * 2, timing_.exchange);
+  next_table_ = now + table_pause_;
+  const std::vector<const Member*>& others = roster_.present_others();
+  if (!others.empty()) out.send(others[prng_.below(others.size())]->control, table(true));
+}
+
+void Dissemination::tell(Time now, Outbox& out) {
+  last_news_ = now;
+  const std::vector<NodeId> listeners = fanout_.choose(roster_.present_others(), prng_);
+  for (NodeId listener : listeners)
+    if (auto rumors = rumors_for(listener); !rumors.empty())
+      out.send(roster_.entry(listener)->member.control, Gossip{std::move(rumors)});
+  next_news_ = items_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 
 }  // namespace starling::gossip

@@ -1,33 +1,62 @@
-// Dissemination: the rumors that this node still tells, each a bounded number of times, the least
-// told first. With lambda log2(n + 1) tellings to random members every member hears a rumor with a
-// probability that grows with n (Das, Gupta, Motivala: SWIM, 2002). A newer rumor of a member
-// replaces an older one.
+// Dissemination: what this node tells other members. A rumor goes to the members of the fan-out
+// view a bounded number of times, the least told first. With lambda log2(n + 1) tellings to random
+// members every member hears a rumor with a probability that grows with n (Das, Gupta, Motivala:
+// SWIM, 2002). Now and then the whole table goes to one member, with what died out as news.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <vector>
 
-#include "gossip/wire/message.h"
+#include "base/prng.h"
+#include "base/time.h"
+#include "gossip/members/fanout_view.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
 
 namespace starling::gossip {
 
 class Dissemination {
  public:
-  // Counts the tellings of the rumor from zero, even if an equal rumor was told before.
-  void add(Rumor rumor) { items_[rumor.member.id] = {std::move(rumor), 0}; }
+  // All but `now` outlive this.
+  Dissemination(const Timing& timing, const Roster& roster, Prng& prng, Time now);
+
+  // Counts the tellings of the rumor from zero, even if an equal one was told before. A newer rumor
+  // of a member replaces an older one.
+  void add(Rumor rumor);
   void forget(NodeId id) { items_.erase(id); }
-  bool empty() const { return items_.empty(); }
-  // Returns at most `limit` rumors for one message and counts them as told. `members`: the size of
-  // the cluster.
-  std::vector<Rumor> take(std::size_t limit, std::size_t members);
+  // The member came and is listed as present.
+  void meet(NodeId newcomer);
+  // This node's own record alone is news.
+  void restart();
+  // For a message to that member: news, this node's own record, and the member's record if it is
+  // suspect or dead here.
+  std::vector<Rumor> rumors_for(NodeId to);
+  // All that this node knows. `asks`: the receiver answers with its own.
+  Table table(bool asks) const;
+  void tick(Time now, Outbox& out);
+  Time deadline() const { return std::min(next_table_, next_news_); }
 
  private:
   struct Item {
     Rumor rumor;
     std::size_t told = 0;
   };
-  std::map<NodeId, Item> items_;
+  std::vector<Rumor> take();
+  void tell(Time now, Outbox& out);
+  void exchange_tables(Time now, Outbox& out);
+
+  const Timing& timing_;
+  const Roster& roster_;
+  Prng& prng_;
+  std::map<NodeId, Item> items_;  // by the member that the rumor is of
+  FanoutView fanout_;
+  Time next_news_ = kNever;
+  Time last_news_;
+  Duration table_pause_;  // from next_table_ to the table after it
+  Time next_table_;
 };
 
 }  // namespace starling::gossip

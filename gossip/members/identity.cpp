@@ -24,8 +24,10 @@ constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 
 }  // namespace
 
-Identity::Identity(const Options& options)
-    : self_{.id = node_id(options.name),
+Identity::Identity(const Options& options, Time now)
+    : clock_(options.clock),
+      started_(now),
+      self_{.id = node_id(options.name),
             .name = options.name,
             .control = options.control,
             .bulk = options.bulk,
@@ -33,6 +35,11 @@ Identity::Identity(const Options& options)
             .incarnation = options.incarnation,
             .agreement = agreement_of(agreed(options))},
       is_accepted_(options.seeds.empty()) {}
+
+bool Identity::is_credible(Time now, const Member& member) const {
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - started_).count();
+  return member.incarnation <= latest_incarnation(clock_ + static_cast<std::uint64_t>(age));
+}
 
 bool Identity::hear(Time now, const Rumor& rumor, Outbox& out) {
   const Member& heard = rumor.member;

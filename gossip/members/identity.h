@@ -21,14 +21,16 @@ namespace starling::gossip {
 
 class Identity {
  public:
-  explicit Identity(const Options& options);
+  Identity(const Options& options, Time now);
 
   // The reference stays valid; the record changes.
   const Member& record() const { return self_; }
 
-  // Handles a rumor of this node's name. REQUIRES an incarnation that can be outdone, as meet() and
-  // all records of others; see latest_incarnation(). Returns whether the record changed, which is
-  // news.
+  // Whether the record's incarnation can be outdone; see latest_incarnation(). Its member would be
+  // lost for good otherwise.
+  bool is_credible(Time now, const Member& member) const;
+  // Handles a rumor of this node's name. REQUIRES a credible one, as meet(). Returns whether the
+  // record changed, which is news.
   bool hear(Time now, const Rumor& rumor, Outbox& out);
   // Handles a message that another node of this name sent itself.
   void meet(Time now, const Join& join, Outbox& out);
@@ -83,6 +85,8 @@ class Identity {
   bool outdo_rival(Outbox& out);
   bool is_before(const Member& other) const;
 
+  const std::uint64_t clock_;  // in ms, at started_
+  const Time started_;
   Member self_;
   bool is_accepted_;
   std::optional<Rival> rival_;

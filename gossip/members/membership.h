@@ -1,9 +1,9 @@
 // Membership: which nodes are in the cluster. SWIM with Lifeguard's extensions: probes find silent
 // members (prober.h), suspicion gives them time to answer (suspicion.h), dissemination spreads the
 // news (dissemination.h), and only the accused member refutes, with a higher version of its own
-// record. Beyond SWIM: dead members and seeds are asked forever, so that a partition of any length
-// heals by itself; a member that left is forgotten after a time; a node may come back at another
-// address.
+// record. Beyond SWIM: dead members and seeds are asked forever (search.h), so that a partition of
+// any length heals by itself; a member that left is forgotten after a time; a node may come back at
+// another address.
 //
 // The law of rumors, for records ordered by (incarnation, version):
 //   alive    outdoes whatever is older
@@ -13,8 +13,6 @@
 // so that nodes that heard the same rumors, in any order and any number, agree.
 #pragma once
 
-#include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,19 +20,19 @@
 #include "base/time.h"
 #include "gossip/members/dissemination.h"
 #include "gossip/members/extremes.h"
-#include "gossip/members/fanout_view.h"
 #include "gossip/members/identity.h"
 #include "gossip/members/prober.h"
 #include "gossip/members/roster.h"
-#include "gossip/members/seeds.h"
+#include "gossip/members/rumor_law.h"
+#include "gossip/members/search.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
-#include "gossip/wire/wire.h"
 
 namespace starling::gossip {
 
 class Membership {
  public:
+  // `options` outlive this.
   Membership(const Options& options, Time now);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
@@ -49,15 +47,17 @@ class Membership {
   // The host at that address answers no connection attempt.
   void unanswered(Time now, const Endpoint& at);
   // The lookup of a host name ended.
-  void resolved(Time now, const Resolved& name);
+  void resolved(Time now, const Resolved& name) { search_.resolved(now, name); }
   // A message of any kind came from the member, so the member lives.
-  void heard_from(Time now, NodeId id, std::uint64_t incarnation);
+  void heard_from(Time now, NodeId id, std::uint64_t incarnation) {
+    law_.heard_from(now, id, incarnation);
+  }
   // The member is late in a round: this node probes it at once.
-  void doubt(Time now, NodeId id);
+  void doubt(Time now, NodeId id) { law_.doubt(now, id); }
   void tick(Time now, Outbox& out);
   Time deadline() const;
 
-  Seeds& seeds() { return seeds_; }
+  Seeds& seeds() { return search_.seeds(); }
   Extremes& extremes() { return extremes_; }
   // Tells all present members that this node leaves. Nothing is sent afterwards.
   void leave(Outbox& out);
@@ -67,10 +67,10 @@ class Membership {
 
   const Roster& roster() const { return roster_; }
   // A seed or another member has answered since the start.
-  bool connected() const { return connected_; }
-  bool has_seeds() const { return !seeds_.empty(); }
+  bool connected() const { return law_.connected(); }
+  bool has_seeds() const { return !search_.seeds().empty(); }
   // Whether a seed named by the user may still tell of other members.
-  bool awaits_seed() const;
+  bool awaits_seed() const { return search_.awaits_seed(); }
   // Problems that a user can solve: seeds that give no members, members that cannot be reached.
   std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
@@ -78,65 +78,27 @@ class Membership {
   std::string health() const;
 
  private:
-  using Entry = Roster::Entry;
-
-  void hear(Time now, const Envelope& from, const Join& join, Outbox& out);
-  void hear(Time now, const Envelope& from, const Gossip& gossip, Outbox& out);
+  void hear(Time now, const Join& join, Outbox& out);
   void hear(Time now, const Envelope& from, const Table& table, Outbox& out);
   void hear(Time now, const Envelope& from, const Probe& probe, Outbox& out);
   void hear_namesake(Time now, const Body& body, Outbox& out);
   void merge(Time now, const Rumor& rumor, Outbox& out);
-  void meet(Time now, const Rumor& rumor, Outbox& out);
-  void about_self(Time now, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
-  void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void take_rival(Time now, Entry& entry, Outbox& out);
-  void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_same_age(Entry& entry, const Member& heard, Outbox& out);
-  void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_gone_again(Entry& entry, const Rumor& rumor);
-  void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
-  void judge(Time now, Outbox& out);
-  void ask_the_lost(Time now, Outbox& out);
-  void ask(const Member& lost, Outbox& out);
-  void ask_for_the_name(Time now, Outbox& out);
-  void tell_news(Time now, Outbox& out);
-  void exchange_tables(Time now, Outbox& out);
-  void add_news(const Rumor& rumor);
-  bool welcomes(Time now, const Join& join);
-  bool is_credible(Time now, const Member& member) const;
-  void forget_one(Outbox& out);
-  void list(const Entry& entry);
+  bool welcomes(Time now, const Member& joining);
   Prober::View view();
-  std::vector<Rumor> news_for(NodeId to);
-  std::vector<Rumor> table() const;
-  const Member& self_record() const { return identity_.record(); }
 
-  Timing timing_;
-  std::uint64_t clock_;  // in ms, at started_
-  Time started_;
+  const Duration period_;
   Identity identity_;
   Roster roster_;
-  Seeds seeds_;
   Prng prng_;
   Prober prober_;
   Extremes extremes_;
   Dissemination dissemination_;
-  FanoutView fanout_;
-  Time next_news_ = kNever;
-  Time last_news_;
-  Time next_exchange_;
-  Duration exchange_pause_;  // from next_exchange_ to the exchange after it
-  Time next_ask_;            // of seeds and the dead, or of a member about the namesake
-  std::deque<std::pair<Endpoint, Endpoint>> asked_;  // of the dead asked last, control and bulk
-  Time next_judgement_ = kNever;
+  RumorLaw law_;
+  Search search_;
   double strangers_left_;  // joins that may be answered now
   Time counted_strangers_;
   Time expected_;  // the deadline at the end of the last step
-  bool connected_ = false;
-  std::optional<Time> turned_away_;  // when the last newcomer found no room
 };
 
 }  // namespace starling::gossip

@@ -16,38 +16,26 @@ bool by_id(const Member* a, const Member* b) {
 
 }  // namespace
 
-bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
+const Roster::Entry* Roster::entry(NodeId id) const {
   const auto found = others_.find(id);
-  return found == others_.end() || found->second.liveness == Liveness::left ||
-         found->second.member.incarnation != incarnation;
+  return found == others_.end() ? nullptr : &found->second;
 }
 
-const Endpoint* Roster::control_of(NodeId id) const {
-  const auto found = others_.find(id);
-  return found == others_.end() ? nullptr : &found->second.member.control;
+bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
+  const Entry* other = entry(id);
+  return !other || other->liveness == Liveness::left || other->member.incarnation != incarnation;
 }
 
 std::optional<std::uint64_t> Roster::incarnation_of(NodeId id) const {
   if (id == self()) return self_.incarnation;
-  const auto found = others_.find(id);
-  return found == others_.end() ? std::nullopt : std::optional(found->second.member.incarnation);
-}
-
-bool Roster::knows_endpoint(const Endpoint& control) const {
-  return std::ranges::any_of(others_, [&](const auto& item) {
-    return item.second.is_present() && item.second.member.control == control;
-  });
-}
-
-bool Roster::has_spoken(NodeId id) const {
-  const auto found = others_.find(id);
-  return found != others_.end() && found->second.has_spoken;
+  const Entry* other = entry(id);
+  return other ? std::optional(other->member.incarnation) : std::nullopt;
 }
 
 const Member* Roster::find(NodeId id) const {
   if (id == self()) return &self_;
-  const auto found = others_.find(id);
-  return found != others_.end() && found->second.is_present() ? &found->second.member : nullptr;
+  const Entry* other = entry(id);
+  return other && other->is_present() ? &other->member : nullptr;
 }
 
 std::vector<const Member*> Roster::ready() const {

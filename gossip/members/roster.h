@@ -1,10 +1,11 @@
 // Roster: the records of all members that this node knows, and which members are present.
-// Membership changes the roster; the other parts of a node read it.
+// Membership and its parts change the roster; the other parts of a node read it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -44,12 +45,11 @@ class Roster {
 
   // ---- what all parts of a node read
   NodeId self() const { return self_.id; }
+  const Member& own() const { return self_; }
   // Grows whenever a member appears, goes, comes back, or changes its phase.
   std::uint64_t version() const { return version_; }
   // Grows whenever a member dies or leaves.
   std::uint64_t departures() const { return departures_; }
-  // Whether this node got a message of that member.
-  bool has_spoken(NodeId id) const;
   // A live or suspect member, self included; null for others.
   const Member* find(NodeId id) const;
   // Whether nothing more comes from this incarnation of the node: the node restarted, left, or is
@@ -72,8 +72,9 @@ class Roster {
   const Entries& others() const { return others_; }
   // The present members of others(), in order of ids.
   const std::vector<const Member*>& present_others() const { return present_others_; }
-  const Endpoint* control_of(NodeId id) const;
-  bool knows_endpoint(const Endpoint& control) const;
+  // Null: not known.
+  const Entry* entry(NodeId id) const;
+  Entry* entry(NodeId id) { return const_cast<Entry*>(std::as_const(*this).entry(id)); }
   // An entry of others() is present now (list), or not any more (unlist). REQUIRES that the entry
   // keeps its address while it is listed.
   void list(const Entry& entry);

@@ -69,7 +69,10 @@ std::vector<const Member*> ModelSearch::candidates(const Roster& members, std::u
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   // A member that gave nothing may not exist; a member that has sent a message does.
-  const auto is_heard = [&](const Member* member) { return members.has_spoken(member->id); };
+  const auto is_heard = [&](const Member* member) {
+    const Roster::Entry* entry = members.entry(member->id);
+    return entry && entry->has_spoken;
+  };
   if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
     std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
   return candidates;
@@ -83,7 +86,7 @@ bool ModelSearch::ask(Time now, std::uint64_t own, bool asks_founders, const Ros
   donor_ = donor->id;
   donor_name_ = donor->name;
   until_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
-  out.send(donor->control, SnapshotRequest{*members.find(members.self())});
+  out.send(donor->control, SnapshotRequest{members.own()});
   return true;
 }
 

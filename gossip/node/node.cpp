@@ -30,7 +30,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
     : options(given),
       gate(stable_hash(given.cluster), node_id(given.name)),
       outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
-      membership(given, now),
+      membership(options, now),
       agreement(given),
       links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
       exchange(options, resumed ? resumed->exchange : KeptExchange()),
@@ -210,7 +210,7 @@ void NodeParts::follow_members(Time now) {
   if (!std::exchange(was_introduced, true))
     for (const WantedEdge& edge : neighborhood.wanted())
       if (const Member* peer = members.find(edge.peer))
-        outbox.send(peer->control, Gossip{{{*members.find(members.self())}}});
+        outbox.send(peer->control, Gossip{{{members.own()}}});
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());

@@ -35,7 +35,7 @@ struct Party {
   explicit Party(const gossip::Options& given, Time now = Time{})
       : options(given),
         outbox(1, node_id(given.name), given.incarnation),
-        membership(given, now),
+        membership(options, now),
         links(given) {
     outbox.begin(out);
   }

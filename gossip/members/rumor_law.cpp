@@ -1,0 +1,311 @@
+#include "gossip/members/rumor_law.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+constexpr std::size_t kOthersLimit = kMembersLimit - 1;
+// How long a claim to a member's name from another address is remembered. Larger: a claimant that
+// is gone itself may still take over the name when the member dies.
+constexpr Duration kRememberRival = std::chrono::seconds(15);
+// How long after its last message the status warns of a member whose address cannot be reached. A
+// node that asks in vain asks every five seconds.
+constexpr Duration kLately = std::chrono::seconds(8);
+// How long the status warns that a newcomer found no room. Such a newcomer asks more often.
+constexpr Duration kFullMemory = std::chrono::minutes(1);
+
+auto age(const Member& member) {
+  return std::tuple(member.incarnation, member.version);
+}
+
+bool contradicts(const Member& a, const Member& b) {
+  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- the law of rumors
+
+void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
+  Entry* known = roster_.entry(rumor.member.id);
+  if (!known) return meet(now, rumor, out);
+  if (known->is_present() && rumor.member.control != known->member.control &&
+      age(rumor.member) > age(known->member))
+    return contest(now, *known, rumor, out);
+  switch (rumor.liveness) {
+    case Liveness::alive:
+      return is_alive(now, *known, rumor, out);
+    case Liveness::suspect:
+      return is_suspect(now, *known, rumor, out);
+    case Liveness::dead:
+      return is_dead(now, *known, rumor, out);
+    case Liveness::left:
+      return has_left(now, *known, rumor, out);
+  }
+}
+
+void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness == Liveness::left || rumor.member.phase == Phase::left) return;
+  if (roster_.others().size() >= kOthersLimit) forget_one(out);
+  if (roster_.others().size() >= kOthersLimit) {
+    turned_away_ = now;
+    return;
+  }
+  Entry& entry = roster_.others()[rumor.member.id];
+  entry.member = rumor.member;
+  entry.last_heard = now;
+  if (rumor.liveness == Liveness::dead) {
+    entry.liveness = Liveness::dead;
+    entry.next_ask = now;
+    entry.pause = timing_.retry;
+    return;
+  }
+  connected_ = true;
+  roster_.touch();
+  list(entry);
+  out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
+  dissemination_.add({rumor.member});
+  if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
+}
+
+// The first of two nodes with one name stays as long as it lives. A node that came back at another
+// address is believed once no process answers at the earlier address.
+void RumorLaw::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (rumor.liveness <= Liveness::suspect &&
+      (!entry.rival || age(*entry.rival) <= age(rumor.member))) {
+    entry.rival = rumor.member;
+    entry.rival_heard = now;
+  }
+  out.put(ConnectProbe{entry.member.control});
+  doubt(now, entry.member.id);
+}
+
+void RumorLaw::take_rival(Time now, Entry& entry, Outbox& out) {
+  const std::optional<Member> rival = std::exchange(entry.rival, std::nullopt);
+  if (rival && now - entry.rival_heard < kRememberRival) is_alive(now, entry, {*rival}, out);
+}
+
+void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const Member& heard = rumor.member;
+  if (age(heard) == age(entry.member)) return is_same_age(entry, heard, out);
+  if (age(heard) < age(entry.member)) return;
+  const bool is_restarted = heard.incarnation > entry.member.incarnation;
+  const bool was_present = entry.is_present();
+  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
+  if (entry.liveness == Liveness::suspect && !is_restarted)
+    out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
+  entry.member = heard;
+  entry.liveness = Liveness::alive;
+  entry.suspicion.reset();
+  if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
+  if (!was_present) list(entry);
+  entry.last_heard = now;
+  connected_ = true;
+  if (!was_present || is_restarted)
+    out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
+  if (is_changed) roster_.touch();
+  dissemination_.add({heard});
+}
+
+// A member's round, its loss and for whom it waits change without a new version. If two records of
+// the same age contradict each other, one is wrong; the member gets both, because only the member
+// knows which.
+void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
+  if (!entry.is_present()) return;
+  if (contradicts(heard, entry.member))
+    out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
+  entry.member.saved = std::max(entry.member.saved, heard.saved);
+  if (heard.round <= entry.member.round) return;
+  entry.member.round = heard.round;
+  entry.member.loss = heard.loss;
+  entry.member.held = heard.held;
+}
+
+void RumorLaw::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (entry.liveness >= Liveness::dead && age(rumor.member) <= age(entry.member)) return;
+  if (age(rumor.member) < age(entry.member)) return;
+  if (age(rumor.member) > age(entry.member)) is_alive(now, entry, rumor, out);
+  if (!entry.is_present()) return;
+  const NodeId accuser = rumor.accuser;
+  if (entry.suspicion) {
+    if (!entry.suspicion->accuse(accuser)) return;
+  } else {
+    entry.liveness = Liveness::suspect;
+    entry.suspicion.emplace(now, accuser);
+    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
+  }
+  judge_by(*entry.suspicion);
+  dissemination_.add({entry.member, Liveness::suspect, accuser});
+}
+
+void RumorLaw::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  if (age(rumor.member) < age(entry.member)) return;
+  if (!entry.is_present()) return is_gone_again(entry, rumor);
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  entry.suspicion.reset();
+  entry.pause = timing_.retry;
+  entry.next_ask = now + entry.pause;
+  roster_.touch();
+  roster_.unlist(entry);
+  out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
+                                           seconds(now - entry.last_heard)));
+  out.put(Hangup{entry.member.control});
+  dissemination_.add({entry.member, Liveness::dead, rumor.accuser});
+  take_rival(now, entry, out);
+}
+
+// The member restarted, unknown to this node, and died again.
+void RumorLaw::is_gone_again(Entry& entry, const Rumor& rumor) {
+  if (age(rumor.member) == age(entry.member)) return;
+  entry.member = rumor.member;
+  entry.liveness = Liveness::dead;
+  entry.pause = std::max(entry.pause, timing_.retry);
+  dissemination_.add(rumor);
+}
+
+void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
+  if (is_known || age(rumor.member) < age(entry.member)) return;
+  const bool was_present = entry.is_present();
+  entry.member = rumor.member;
+  entry.liveness = Liveness::left;
+  entry.suspicion.reset();
+  entry.last_heard = now;
+  if (was_present) roster_.touch(), roster_.unlist(entry);
+  out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
+  out.put(Hangup{entry.member.control});
+  dissemination_.add({entry.member, Liveness::left, rumor.accuser});
+}
+
+// Members that never sent this node a message make room first, because any peer can invent them;
+// among those, absent members before present ones. Then the member that has been absent longest. A
+// present member that has spoken stays.
+void RumorLaw::forget_one(Outbox& out) {
+  const auto worth = [this](const Entry& entry) {
+    return std::tuple(entry.has_spoken, entry.is_present(), entry.last_heard);
+  };
+  const auto least = std::ranges::min_element(roster_.others(), [&](const auto& a, const auto& b) {
+    return worth(a.second) < worth(b.second);
+  });
+  if (least == roster_.others().end() || (least->second.has_spoken && least->second.is_present()))
+    return;
+  if (least->second.is_present()) roster_.touch(), roster_.unlist(least->second);
+  out.put(Hangup{least->second.member.control});
+  dissemination_.forget(least->first);
+  roster_.others().erase(least);
+}
+
+void RumorLaw::list(const Entry& entry) {
+  roster_.list(entry);
+  dissemination_.meet(entry.member.id);
+}
+
+// ---------------------------------------------------------------- what this node finds out
+
+void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
+  Entry* entry = roster_.entry(id);
+  if (!entry || entry->member.incarnation != incarnation) return;
+  connected_ = true;
+  entry->has_spoken = true;
+  if (entry->is_present()) entry->last_heard = now;
+}
+
+void RumorLaw::refused(Time now, const Endpoint& at, Outbox& out) {
+  for (auto& [id, entry] : roster_.others()) {
+    if (!entry.is_present() || entry.member.control != at) continue;
+    prober_.refused(id);
+    entry.refused = now;
+    if (entry.rival) {
+      is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
+      continue;
+    }
+    if (entry.liveness == Liveness::alive)
+      is_suspect(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
+    entry.suspicion->refuse(now);
+    judge_by(*entry.suspicion);
+  }
+}
+
+void RumorLaw::unanswered(Time now, const Endpoint& at) {
+  for (auto& [id, entry] : roster_.others()) {
+    if (!entry.is_present() || entry.member.control != at) continue;
+    entry.missed = now;
+    if (!entry.suspicion) continue;
+    entry.suspicion->miss();
+    judge_by(*entry.suspicion);
+  }
+}
+
+// A member that was heard after the probe was sent lives, though its answer was lost.
+void RumorLaw::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
+  Entry* entry = roster_.entry(silence.member);
+  if (!entry || entry->last_heard > silence.since) return;
+  is_suspect(now, *entry, {entry->member, Liveness::suspect, roster_.self()}, out);
+  if (!entry->suspicion) return;
+  if (silence.is_confirmed) entry->suspicion->confirm();
+  if (entry->missed && *entry->missed > silence.since) entry->suspicion->miss();
+  judge_by(*entry->suspicion);
+}
+
+void RumorLaw::doubt(Time now, NodeId id) {
+  const Entry* entry = roster_.entry(id);
+  if (entry && entry->liveness == Liveness::alive) prober_.doubt(now, id);
+}
+
+// ---------------------------------------------------------------- what time brings
+
+void RumorLaw::was_away(Duration away) {
+  for (auto& [id, entry] : roster_.others())
+    if (entry.suspicion) entry.suspicion->postpone(away);
+  if (next_judgement_ != kNever) next_judgement_ += away;
+}
+
+void RumorLaw::judge_by(const Suspicion& suspicion) {
+  next_judgement_ = std::min(next_judgement_, suspicion.ends(timing_, roster_.present().size()));
+}
+
+// A suspect that was heard while it was suspected lives, though its refutation has not come yet:
+// the suspicion starts again.
+void RumorLaw::tick(Time now, Outbox& out) {
+  if (now < next_judgement_) return;
+  const std::size_t members = roster_.present().size();
+  next_judgement_ = kNever;
+  for (auto& [id, entry] : roster_.others()) {
+    if (!entry.suspicion) continue;
+    if (now >= entry.suspicion->ends(timing_, members)) {
+      if (entry.last_heard <= entry.suspicion->since()) {
+        is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
+        continue;
+      }
+      entry.suspicion.emplace(now, roster_.self());
+      prober_.doubt(now, id);
+    }
+    next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));
+  }
+}
+
+std::vector<std::string> RumorLaw::warnings(Time now) const {
+  std::vector<std::string> warnings;
+  if (turned_away_ && now - *turned_away_ < kFullMemory)
+    warnings.push_back(
+        fmt::format("the cluster has {} members, as many as there may be; others are not taken in",
+                    kMembersLimit));
+  for (const auto& [id, entry] : roster_.others()) {
+    const bool is_heard =
+        entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;
+    if (!is_heard || entry.is_reached || !(entry.refused || entry.missed)) continue;
+    const std::string at = to_string(entry.member.control);
+    warnings.push_back(fmt::format(
+        "messages come from {}, and {} {}, the address it gives: look at its listen.advertise",
+        entry.member.name, entry.refused ? "nobody listens at" : "no host answers at", at));
+  }
+  return warnings;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,72 @@
+// RumorLaw: what this node makes of rumors of other members, of their silence and of what it finds
+// out about their addresses. It changes the roster by the law of rumors (membership.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "gossip/members/dissemination.h"
+#include "gossip/members/prober.h"
+#include "gossip/members/roster.h"
+#include "gossip/options.h"
+#include "gossip/outbox.h"
+
+namespace starling::gossip {
+
+class RumorLaw {
+ public:
+  // All outlive this.
+  RumorLaw(const Timing& timing, Roster& roster, Dissemination& dissemination, Prober& prober)
+      : timing_(timing), roster_(roster), dissemination_(dissemination), prober_(prober) {}
+
+  // REQUIRES a rumor of another node whose incarnation can be outdone.
+  void hear(Time now, const Rumor& rumor, Outbox& out);
+  // A message of any kind came from the member, so the member lives.
+  void heard_from(Time now, NodeId id, std::uint64_t incarnation);
+  // No process listens at that address.
+  void refused(Time now, const Endpoint& at, Outbox& out);
+  // The host at that address answers no connection attempt.
+  void unanswered(Time now, const Endpoint& at);
+  // The member did not answer a probe.
+  void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
+  // The member may be dead: this node probes it at once.
+  void doubt(Time now, NodeId id);
+  // This node did not run for `away`: suspects get that much more time.
+  void was_away(Duration away);
+  // Takes suspects for dead whose time has passed.
+  void tick(Time now, Outbox& out);
+  Time deadline() const { return next_judgement_; }
+
+  // A member has spoken or was heard of since the start.
+  bool connected() const { return connected_; }
+  // Problems that a user can solve.
+  std::vector<std::string> warnings(Time now) const;
+
+ private:
+  using Entry = Roster::Entry;
+
+  void meet(Time now, const Rumor& rumor, Outbox& out);
+  void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void take_rival(Time now, Entry& entry, Outbox& out);
+  void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_same_age(Entry& entry, const Member& heard, Outbox& out);
+  void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_gone_again(Entry& entry, const Rumor& rumor);
+  void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void judge_by(const Suspicion& suspicion);
+  void forget_one(Outbox& out);
+  void list(const Entry& entry);
+
+  const Timing& timing_;
+  Roster& roster_;
+  Dissemination& dissemination_;
+  Prober& prober_;
+  Time next_judgement_ = kNever;
+  bool connected_ = false;
+  std::optional<Time> turned_away_;  // when the last newcomer found no room
+};
+
+}  // namespace starling::gossip

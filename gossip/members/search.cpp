@@ -1,0 +1,87 @@
+#include "gossip/members/search.h"
+
+#include <algorithm>
+
+namespace starling::gossip {
+namespace {
+
+constexpr Duration kDeadPauseLimit = std::chrono::seconds(6);
+constexpr Duration kAskEvery = std::chrono::milliseconds(500);
+constexpr Duration kForgetLeft = std::chrono::minutes(10);
+// Connections to dead members that stay open for their answer. More: a node needs more sockets.
+// Fewer: over a path of long round trips a connection is closed before it is established.
+constexpr std::size_t kLostAtOnce = 4;
+
+}  // namespace
+
+Search::Search(const Options& options, Roster& roster, Prng& prng, Time now)
+    : roster_(roster),
+      prng_(prng),
+      seeds_(options.control, options.aliases, options.timing.retry),
+      next_ask_(now) {
+  for (const SeedName& seed : options.seeds) seeds_.add(seed, true, now);
+  for (const Endpoint& peer : options.peers) seeds_.add(peer, false, now);
+}
+
+void Search::resolved(Time now, const Resolved& name) {
+  if (!name.problem.empty()) return seeds_.unresolved(now, name.at, name.problem);
+  if (seeds_.resolved(now, name.at, name.addresses)) next_ask_ = now;
+}
+
+bool Search::knows(const Endpoint& control) const {
+  return std::ranges::any_of(roster_.others(), [&](const auto& item) {
+    return item.second.is_present() && item.second.member.control == control;
+  });
+}
+
+bool Search::awaits_seed() const {
+  return seeds_.is_awaited([this](const Endpoint& at) { return knows(at); });
+}
+
+void Search::hurry(Time now) {
+  next_ask_ = now;
+  seeds_.hurry(now);
+}
+
+void Search::tick(Time now, bool is_contested, Outbox& out) {
+  if (now < next_ask_) return;
+  next_ask_ = now + kAskEvery;
+  if (!is_contested) return ask_the_lost(now, out);
+  const std::vector<const Member*>& others = roster_.present_others();
+  if (!others.empty()) out.send(others[prng_.below(others.size())]->control, Join{roster_.own()});
+}
+
+// Forgets members that left long ago.
+void Search::ask_the_lost(Time now, Outbox& out) {
+  const Seeds::View view{[this](const Endpoint& at) { return knows(at); },
+                         roster_.present_others().empty()};
+  seeds_.ask(now, view, roster_.own(), out);
+  Roster::Entry* longest = nullptr;
+  for (auto& [id, entry] : roster_.others()) {
+    if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;
+    if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
+  }
+  if (longest) {
+    longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
+    longest->next_ask = now + longest->pause;
+    ask(longest->member, out);
+  }
+  std::erase_if(roster_.others(), [&](const auto& item) {
+    return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
+  });
+}
+
+// The connections to the members asked before are closed.
+void Search::ask(const Member& lost, Outbox& out) {
+  out.send(lost.control, Join{roster_.own()});
+  asked_.emplace_back(lost.control, lost.bulk);
+  if (asked_.size() <= kLostAtOnce) return;
+  const auto before = std::move(asked_.front());
+  asked_.pop_front();
+  const bool is_asked = std::ranges::find(asked_, before) != asked_.end();
+  if (is_asked || knows(before.first)) return;
+  out.put(Hangup{before.first});
+  out.put(Hangup{before.second});
+}
+
+}  // namespace starling::gossip
