@@ -83,9 +83,7 @@ struct Options {
   Goal goal;
   std::uint64_t evaluate_every = 10;
   CheckpointPlan checkpoint = {};
-  // The part of its time that this node may spend on the exchange: the nodes choose how many local
-  // steps a round has. Nothing: the trainer's options say how many.
-  std::optional<double> exchange_share = {};
+  optim::StepCount local_steps = {};
 };
 
 void describe(Schema& schema);

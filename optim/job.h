@@ -69,6 +69,12 @@ struct Shard {
 
 struct SavedState;  // optim/saved_state.h
 
+// How many local steps a round has.
+struct StepCount {
+  std::optional<std::size_t> fixed = 1;  // above 0; nothing: `auto`, the nodes choose
+  double exchange_share = 0.1;  // of its time, that a node may spend on the exchange with `auto`
+};
+
 struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   // Of the rounds before, those that nobody did: the learning rate's schedule does not count them.
@@ -85,7 +91,7 @@ struct Job {
   bool save = false;
   bool evaluate = false;
   bool local = false;
-  std::size_t local_steps = 0;  // with `local`; 0: as many as the options say
+  std::size_t local_steps = 1;  // with `local`
   bool offer = false;
   std::shared_ptr<const Shard> shard;  // the data assignment to use from now on; null: as before
   // The surveys of all founders, own included, in order of member id; once, before any training.

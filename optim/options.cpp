@@ -16,16 +16,16 @@ constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
 
 constexpr std::int64_t kStepsLimit = 1'000'000;
 
-Result<std::size_t> parse_steps(const std::string& text) {
-  if (text == "auto") return std::size_t{0};
+Result<std::optional<std::size_t>> parse_steps(const std::string& text) {
+  if (text == "auto") return std::nullopt;
   const auto steps = parse_integer(text);
   if (!steps || *steps < 1 || *steps > kStepsLimit)
     return fail("expected auto, or a whole number from 1 to {}", kStepsLimit);
-  return static_cast<std::size_t>(*steps);
+  return std::optional(static_cast<std::size_t>(*steps));
 }
 
-std::string print_steps(std::size_t steps) {
-  return steps > 0 ? fmt::format("{}", steps) : "auto";
+std::string print_steps(std::optional<std::size_t> steps) {
+  return steps ? fmt::format("{}", *steps) : "auto";
 }
 
 // auto is the precision, which read_options() puts in before.
@@ -63,10 +63,12 @@ const Bindings<Options>& bindings() {
         .bind("optim.local-optimizer", &Options::local_optimizer, OneOf{kLocalOptimizers}, agreed,
               "sgd, momentum, nesterov, adam, adamw (adam whose weight decay is no part of the "
               "gradient)")
-        .bind("optim.local-steps", &Options::local_steps, Written{parse_steps, print_steps}, agreed,
+        .bind("optim.local-steps", at(&Options::local_steps, &StepCount::fixed),
+              Written{parse_steps, print_steps}, agreed,
               "local steps between two exchanges, or auto: as few as keep each node within "
               "optim.exchange-share, the same number on all; more saves traffic and adds drift")
-        .bind("optim.exchange-share", &Options::exchange_share, Real{0.001, 0.9}, own,
+        .bind("optim.exchange-share", at(&Options::local_steps, &StepCount::exchange_share),
+              Real{0.001, 0.9}, own,
               "with optim.local-steps = auto, the part of its time that this node may wait for the "
               "network and average; smaller takes more local steps, larger exchanges more often")
         .bind(

@@ -36,8 +36,7 @@ struct Options {
   double momentum = 0.9;
   double adam_beta2 = 0.999;
   double weight_decay = 0;
-  std::size_t local_steps = 1;  // 0: `auto`, each job says how many
-  double exchange_share = 0.1;  // of its time, that a node may spend on the exchange with `auto`
+  StepCount local_steps;
   OuterKind outer = OuterKind::none;
   // Nothing: what the kind, or the algorithm that has an outer step of its own, is published with.
   std::optional<double> outer_learning_rate, outer_momentum;

@@ -279,7 +279,7 @@ class TypedTrainer final : public Trainer {
   void local(const Job& job, Done& done) {
     const std::uint64_t counted = job.round - std::min(job.round, job.uncounted);
     const double rate = options_.learning_rate * factor(options_.schedule, counted);
-    const std::size_t steps = job.local_steps > 0 ? job.local_steps : options_.local_steps;
+    const std::size_t steps = job.local_steps;
     const Report report = algorithm_->local(*learner_, steps, rate);
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())

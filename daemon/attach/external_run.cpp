@@ -54,7 +54,7 @@ TrainerTerms terms_of(const Config& config, const std::string& node) {
   return {.welcome = {.node = node,
                       .algorithm = std::string(optim.algorithm->name),
                       .precision = is_wide(config) ? "f64" : "f32",
-                      .local_steps = std::max<std::size_t>(optim.local_steps, 1),
+                      .local_steps = optim.local_steps.fixed.value_or(1),
                       .batch_size = optim.batch_size,
                       .learning_rate = optim.learning_rate,
                       .seed = optim.seed},

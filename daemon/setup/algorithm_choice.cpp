@@ -55,7 +55,7 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
 // is the step of the mean only where it is taken in each step and is linear in the gradient.
 bool moves_as_one(const gossip::Options& node, const models::LearnerOptions& learner) {
   return node.topology.kind == topology::Kind::complete && !node.schedule->is_matched &&
-         learner.optim.local_steps == 1 && is_linear(optimizer_of(learner));
+         learner.optim.local_steps.fixed == 1 && is_linear(optimizer_of(learner));
 }
 
 bool is_wide_network(const Reader& reader) {

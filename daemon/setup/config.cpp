@@ -242,8 +242,7 @@ Result<Config> read_config(const Settings& settings, std::vector<std::string> mi
   }
   config.node.algorithm = optim::full_name(config.learner.optim);
   config.node.needs = algorithm->needs;
-  if (config.learner.optim.local_steps == 0)
-    config.node.exchange_share = config.learner.optim.exchange_share;
+  config.node.local_steps = config.learner.optim.local_steps;
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");

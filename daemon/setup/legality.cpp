@@ -72,7 +72,7 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
 // Whether every node may take another number of steps from round to round, and can tell how many.
 void check_local_steps(const gossip::Options& node, const optim::Options& training,
                        Reader& reader) {
-  if (training.local_steps > 0) return;
+  if (training.local_steps.fixed) return;
   const auto refuse = [&](const std::string& why) { reader.mistake("optim.local-steps", why); };
   const std::string_view why = training.algorithm->varying_steps_refusal;
   if (!why.empty())

@@ -24,6 +24,7 @@ constexpr double kStepLeast_s = 1e-9;
 }  // namespace
 
 void StepPace::add(std::size_t steps, Duration whole, Duration exchange) {
+  if (!chooses_) return;
   // The first round of another number is passed over: neighbours begin with it a round later.
   if (steps != measured_steps_) {
     measured_steps_ = steps;
@@ -49,12 +50,13 @@ void StepPace::consider(double need) {
 }
 
 void StepPace::follow(std::optional<double> wished) {
-  if (!wished) return;
+  if (!chooses_ || !wished) return;
   const double least = std::clamp(*wished, 1.0, static_cast<double>(kLocalStepsMost));
   steps_ = std::bit_ceil(static_cast<std::size_t>(least));
 }
 
 std::string StepPace::reason() const {
+  if (!chooses_) return {};
   if (!wish_) return "optim.local-steps=auto measures the first rounds";
   return fmt::format(
       "the largest wish of all nodes; here the exchange takes {:.3g} s a round and the rest of it "

@@ -1,4 +1,4 @@
-// StepPace: how many local steps a round has, where the nodes choose. A node wishes the least
+// StepPace: how many local steps a round has. Where the nodes choose, a node wishes the least
 // number H for which no more than a share s of its time goes to the exchange:
 //   H = E (1 - s) / (s c) ,
 // E being the seconds of a round in which the vector that came last was under way while this node
@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "gossip/edges/patience.h"
+#include "optim/job.h"
 
 namespace starling::gossip {
 
@@ -22,8 +23,11 @@ inline constexpr std::size_t kLocalStepsMost = 1024;
 
 class StepPace {
  public:
-  // `share`: s, between 0 and 1.
-  explicit StepPace(double share) : share_(share) {}
+  explicit StepPace(const optim::StepCount& steps)
+      : chooses_(!steps.fixed), share_(steps.exchange_share), steps_(steps.fixed.value_or(1)) {}
+
+  // Whether the nodes choose; all below but for steps() is of use only then.
+  bool chooses() const { return chooses_; }
 
   // A round of `steps` local steps, not 0, has taken `whole`, and `exchange` of that for the
   // exchange.
@@ -33,21 +37,22 @@ class StepPace {
 
   // The largest wish of all members, as it was heard; nothing: as before.
   void follow(std::optional<double> wished);
-  // Of the next round. 1 at first.
+  // Of the next round. Where the nodes choose, 1 at first.
   std::size_t steps() const { return steps_; }
-  // For people: why so many.
+  // For people: why so many; empty where a setting says so.
   std::string reason() const;
 
  private:
   void consider(double need);
 
-  double share_;
+  bool chooses_;
+  double share_;  // s
   Recent exchanges_, rests_;
   std::size_t measured_steps_ = 0;  // of the rounds that these are of
   std::size_t rounds_ = 0;          // that these are of
   double exchange_s_ = 0, step_s_ = 0;
   std::optional<std::size_t> wish_;
-  std::size_t steps_ = 1;
+  std::size_t steps_;
 };
 
 }  // namespace starling::gossip

@@ -38,11 +38,11 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       startup(options, now, life, resumed),
       strays(given),
       saver(given.checkpoint, now),
-      training(options, {life, exchange, links, donor, saver, pace ? &*pace : nullptr}),
+      training(options, {life, exchange, links, donor, saver, pace}),
       fleet(given.timing.period, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
   gate.set_payload_limit(kUnknownModelBytesLimit);
-  if (pace) membership.extremes().wish(std::nullopt);
+  if (pace.chooses()) membership.extremes().wish(std::nullopt);
   if (!resumed) return;
   before = *resumed;
   before->state = nullptr;  // for the trainer, and large
@@ -131,7 +131,7 @@ void NodeParts::settle(Time now) {
   agreement.tick(now, members, outbox);
   if (has_news() && neighborhood.is_due(now, members)) follow_members(now);
   links.tick(now, outbox);
-  if (pace) pace->follow(membership.extremes().wished());
+  pace.follow(membership.extremes().wished());
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   sample(now);
@@ -198,7 +198,8 @@ void NodeParts::save_all(Time now) {
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
   fleet.sample(now, training.course(), outbox.sent_bytes(), state() == State::degraded);
-  if (pace) membership.extremes().wish(phase() == Phase::training ? pace->wish() : std::nullopt);
+  if (pace.chooses())
+    membership.extremes().wish(phase() == Phase::training ? pace.wish() : std::nullopt);
 }
 
 void NodeParts::follow_members(Time now) {
@@ -287,7 +288,7 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.run = course.run();
-  if (parts.pace) status.run.local_steps_reason = parts.pace->reason();
+  status.run.local_steps_reason = parts.pace.reason();
   if (parts.trains() && parts.phase() == Phase::training)
     status.run.remaining_s = course.remaining_s(now);
   status.consensus_distance = course.consensus_distance();

@@ -68,9 +68,7 @@ struct NodeParts {
   Life life;
   Startup startup;
   Strays strays;
-  // Where the nodes choose how many local steps a round has.
-  std::optional<StepPace> pace =
-      options.exchange_share ? std::optional<StepPace>(*options.exchange_share) : std::nullopt;
+  StepPace pace{options.local_steps};
   Saver saver;
   Donor donor;
   Training training;

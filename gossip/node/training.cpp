@@ -40,12 +40,13 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
   job.local = goes_on && !options_.needs.overlaps;
-  job.local_steps = around_.pace ? around_.pace->steps() : 0;
+  job.local_steps = around_.pace.steps();
   job.save = absorb && saves(now, completed, !goes_on);
   optim::Job step;
   step.round = job.round;
   step.uncounted = job.uncounted;
   step.local = true;
+  step.local_steps = job.local_steps;
   out.train(std::move(job));
   if (goes_on && options_.needs.overlaps) {
     out.train(std::move(step));
@@ -57,8 +58,8 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
 // A round that a pause cut in two is not measured.
 void Training::measure(Time now, bool has_ended) {
   const auto [begun, steps, mix] = std::exchange(under_way_, {now, 0, Duration{}});
-  if (around_.pace && has_ended && steps > 0)
-    around_.pace->add(steps, now - begun, around_.exchange.waits().last_exchange() + mix);
+  if (has_ended && steps > 0)
+    around_.pace.add(steps, now - begun, around_.exchange.waits().last_exchange() + mix);
 }
 
 void Training::trained(Time now, optim::Done done, Outbox& out) {

@@ -31,7 +31,7 @@ class Training {
     const Links& links;
     Donor& donor;    // whose copies of the state jobs make
     Saver& saver;    // decides which jobs copy the state for a checkpoint
-    StepPace* pace;  // says how many local steps a round has; null: the trainer's options do
+    StepPace& pace;  // measures the rounds and says how many local steps they have
   };
   Training(const Options& options, const Around& around)
       : options_(options), around_(around), course_(options.goal) {}

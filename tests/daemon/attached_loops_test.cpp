@@ -138,7 +138,7 @@ class Loop {
 optim::Options options_of(const AlgorithmRow& row, double rate, std::size_t steps) {
   optim::Options options = test::reference_training(rate);
   options.algorithm = &row;
-  options.local_steps = steps;
+  options.local_steps.fixed = steps;
   return options;
 }
 

@@ -25,7 +25,7 @@ struct Stepping {
   }
 
   Duration exchange, step, fixed{};
-  StepPace pace{kShare};
+  StepPace pace{{.fixed = {}, .exchange_share = kShare}};
 };
 
 // What would do: E (1 - s) / (s c).
@@ -99,7 +99,7 @@ TEST_CASE("A few rounds that went otherwise change no wish") {
 }
 
 TEST_CASE("Nothing is wished before enough rounds of equally many steps are measured") {
-  StepPace pace(kShare);
+  StepPace pace({.fixed = {}, .exchange_share = kShare});
   for (std::size_t round = 0; round < 100; ++round) pace.add(1 + round % 2, 1s, 500ms);
   CHECK_FALSE(pace.wish());
   CHECK(pace.reason().find("measures") != std::string::npos);
@@ -110,7 +110,7 @@ TEST_CASE("No wish and no word of others goes beyond the most") {
   node.run(1000);
   CHECK(node.pace.wish() == kLocalStepsMost);
   CHECK(node.pace.reason().find("the most") != std::string::npos);
-  StepPace pace(kShare);
+  StepPace pace({.fixed = {}, .exchange_share = kShare});
   CHECK(pace.steps() == 1);
   pace.follow(3e38);
   CHECK(pace.steps() == kLocalStepsMost);
@@ -123,10 +123,10 @@ TEST_CASE("No wish and no word of others goes beyond the most") {
 }
 
 TEST_CASE("Clocks that stand still or run wild make a number all the same") {
-  StepPace still(kShare);
+  StepPace still({.fixed = {}, .exchange_share = kShare});
   for (int round = 0; round < 50; ++round) still.add(1, 0s, 0s);
   CHECK(still.wish() == 1U);
-  StepPace wild(kShare);
+  StepPace wild({.fixed = {}, .exchange_share = kShare});
   for (int round = 0; round < 50; ++round) wild.add(1, 1s, round % 2 == 0 ? 100s : -100s);
   CHECK(wild.wish());
 }

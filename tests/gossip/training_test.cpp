@@ -15,9 +15,10 @@ using namespace starling::test;
 namespace {
 
 struct Trainee : Party {
-  explicit Trainee(const Options& given = party_options(1), StepPace* pace = nullptr)
+  explicit Trainee(const Options& given = party_options(1), const optim::StepCount& steps = {})
       : Party(given),
         exchange(options),
+        pace(steps),
         saver({}, now),
         training(options, {life, exchange, links, donor, saver, pace}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
@@ -68,6 +69,7 @@ struct Trainee : Party {
   Life life{now};
   Exchange exchange;
   Donor donor;
+  StepPace pace;
   Saver saver;
   Training training;
   std::vector<Event> events;
@@ -100,25 +102,23 @@ TEST_CASE("The first round absorbs nothing and every later one absorbs and steps
 }
 
 TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
-  StepPace pace(0.1);
-  Trainee node(party_options(1), &pace);
+  Trainee node(party_options(1), {.fixed = {}, .exchange_share = 0.1});
   node.start();
   CHECK(node.job().local_steps == 1);
-  pace.follow(16);
+  node.pace.follow(16);
   optim::Job job;
   job.round = 1;
   job.local = job.offer = true;
   node.trained(Trainee::answer(job));
   node.advance();
   CHECK(node.job().local_steps == 16);
-  Trainee fixed;
+  Trainee fixed(party_options(1), {.fixed = 3});
   fixed.start();
-  CHECK(fixed.job().local_steps == 0);
+  CHECK(fixed.job().local_steps == 3);
 }
 
 TEST_CASE("A round is measured from its beginning to its end and a pause is no part of one") {
-  StepPace pace(0.5);
-  Trainee node(party_options(1), &pace);
+  Trainee node(party_options(1), {.fixed = {}, .exchange_share = 0.5});
   node.start();
   const auto run = [&](int rounds, Duration mix) {
     for (; rounds > 0; --rounds) {
@@ -131,7 +131,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   };
   // Nobody is waited for: the exchange is mixing, 70 of 100 ms, and a step takes the other 30.
   run(20, 70ms);
-  CHECK(pace.wish() == 4U);
+  CHECK(node.pace.wish() == 4U);
   node.training.pause();
   run(1, 70ms);
   node.trained(Trainee::answer(node.job()));
@@ -139,7 +139,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   node.training.resume();
   node.advance();
   run(20, 70ms);
-  CHECK(pace.wish() == 4U);
+  CHECK(node.pace.wish() == 4U);
 }
 
 TEST_CASE("No job is given while one is under way") {

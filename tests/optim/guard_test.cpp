@@ -91,11 +91,12 @@ std::unique_ptr<Trainer> trainer(const Options& options, Calls& calls,
 }
 
 // A round without neighbours.
-Done run(Trainer& trainer, std::uint64_t round) {
+Done run(Trainer& trainer, std::uint64_t round, std::size_t steps = 1) {
   Job job;
   job.round = round;
   job.absorb = round > 1;
   job.local = job.offer = true;
+  job.local_steps = steps;
   return trainer.run(job);
 }
 
@@ -150,13 +151,12 @@ TEST_CASE_TEMPLATE("A rate that is slightly too large ends in bounded numbers", 
         Options options = options_for<S>(algorithm, rate);
         options.local_optimizer = optimizer;
         options.momentum = 0.5;  // heavy ball is stable up to 3
-        options.local_steps = 3;
         Calls calls;
         const auto sick = trainer<S>(options, calls);
         bool was_refused = false;
         double farthest = 0;
         for (std::uint64_t round = 1; round <= 300; ++round) {
-          was_refused |= says(run(*sick, round), "the loss would rise from ");
+          was_refused |= says(run(*sick, round, 3), "the loss would rise from ");
           farthest = std::max(farthest, std::abs(sick->parameters()[0] - 2));
         }
         CHECK(was_refused);

@@ -124,7 +124,7 @@ Options options_for(const AlgorithmRow& row, std::size_t local_steps = 1) {
   Options options;
   options.algorithm = &row;
   options.learning_rate = 0.1;
-  options.local_steps = local_steps;
+  options.local_steps.fixed = local_steps;
   options.batch_size = 0;
   options.codec = format_named("f64");
   options.penalty = 0.5;
@@ -169,7 +169,7 @@ class Pair {
 
   void step(std::size_t node) {
     CHECK(algorithms_[node]
-              ->local(*learners_[node], options_.local_steps, options_.learning_rate)
+              ->local(*learners_[node], *options_.local_steps.fixed, options_.learning_rate)
               .refusal.empty());
   }
   MixTerm term_of(std::size_t node) const {
@@ -180,7 +180,7 @@ class Pair {
             .theirs = is_own_each ? theirs.of_edge.front().second : theirs.vector,
             .own = own.vector,
             .edge = kEdges.front(),
-            .span = options_.learning_rate * static_cast<double>(options_.local_steps)};
+            .span = options_.learning_rate * static_cast<double>(*options_.local_steps.fixed)};
   }
 
   Options options_;
@@ -248,6 +248,7 @@ TEST_CASE("A trainer runs with a learner by hand and with data that are no part 
   Job step;
   step.round = 1;
   step.local = step.evaluate = true;
+  step.local_steps = 2;
   CHECK(trainer->run(step).evaluation->loss == 1.5);
   CHECK(distance(trainer->parameters(), Vector(3, 0.19)) < 1e-15);
 }
@@ -463,10 +464,10 @@ TEST_CASE("Local steps allocate nothing") {
       algorithm->follow(kEdges);
       // The first are looked at by the guard, and what the learner needs is made.
       for (int round = 0; round < 30; ++round)
-        algorithm->local(local, options.local_steps, options.learning_rate);
+        algorithm->local(local, *options.local_steps.fixed, options.learning_rate);
       const std::size_t before = test::allocations();
       for (int round = 0; round < 30; ++round)
-        algorithm->local(local, options.local_steps, options.learning_rate);
+        algorithm->local(local, *options.local_steps.fixed, options.learning_rate);
       const std::size_t made = test::allocations() - before;
       CHECK(made == 0);
     }

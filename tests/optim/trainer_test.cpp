@@ -143,30 +143,16 @@ TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
   CHECK(b->parameters() == std::vector<double>{1.75, 1.75});
 }
 
-TEST_CASE("Local steps are taken one after another") {
-  Options options = options_for(algorithm_named("dpsgd"));
-  options.local_steps = 3;
-  const auto one = trainer(1, options);
-  const Done done = run(*one, false, true, false);
+TEST_CASE("A job says how many local steps are taken one after another") {
+  const auto one = trainer(1, options_for(algorithm_named("dpsgd")));
+  Job job;
+  job.round = 1;
+  job.local = true;
+  job.local_steps = 3;
+  const Done done = one->run(job);
   CHECK(done.stats.steps == 3);
   CHECK(done.stats.samples == 12);
   CHECK(one->parameters()[0] == 0.875);
-}
-
-TEST_CASE("A job may say how many local steps it takes") {
-  for (const std::size_t otherwise : {std::size_t{0}, std::size_t{1}}) {
-    Options options = options_for(algorithm_named("dpsgd"));
-    options.local_steps = otherwise;
-    const auto one = trainer(1, options);
-    Job job;
-    job.round = 1;
-    job.local = true;
-    job.local_steps = 3;
-    const Done done = one->run(job);
-    CHECK(done.stats.steps == 3);
-    CHECK(done.stats.samples == 12);
-    CHECK(one->parameters()[0] == 0.875);
-  }
 }
 
 TEST_CASE("A gradient that is not finite changes nothing and says so") {

@@ -87,11 +87,11 @@ Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus
                      const ReferenceShape& shape = {}, const optim::Format* format = kFormat<S>) {
   optim::Options training = reference_training(row.rate);
   training.algorithm = row.algorithm;
-  training.local_steps = row.local_steps;
+  training.local_steps.fixed = row.local_steps;
   training.outer = row.outer;
   training.penalty = 0.2;
   training.codec = format;
-  return {kind, shape.n, row.algorithm->needs, [=](std::size_t i) {
+  return {kind, shape.n, training, [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),
                                           i, [] { return Time{}; });

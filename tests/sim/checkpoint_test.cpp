@@ -43,7 +43,7 @@ optim::Options training_of(const Case& what) {
   training.algorithm = what.algorithm;
   training.local_optimizer = what.optimizer;
   training.outer = what.outer;
-  training.local_steps = what.local_steps;
+  training.local_steps.fixed = what.local_steps;
   training.batch_size = 6;  // of 20 samples
   training.momentum = 0.8;
   if (what.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
@@ -233,7 +233,7 @@ TEST_CASE("All that is legal goes on bit for bit from what it saved") {
     const Case& what = all[k];
     CAPTURE(what.text());
     const auto run = [&](bool is_cut) {
-      Lockstep nodes(topology::Kind::ring, kNodes, what.algorithm->needs, trainers_of(what));
+      Lockstep nodes(topology::Kind::ring, kNodes, training_of(what), trainers_of(what));
       if (what.schedule == "matching") nodes.match_from(7);
       nodes.run(kStop);
       if (is_cut) nodes.go_on_from_saved();

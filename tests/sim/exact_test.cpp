@@ -33,7 +33,7 @@ Way by_partners(Way way) {
 Cluster cluster_of(const Way& way, std::size_t nodes, topology::Kind kind, double loss) {
   optim::Options training = reference_training(0.1);
   training.algorithm = way.algorithm;
-  training.local_steps = way.local_steps;
+  training.local_steps.fixed = way.local_steps;
   if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(nodes, kind, training);
   options.base.schedule = way.schedule;

@@ -115,7 +115,9 @@ double farthest(const World& world, const std::vector<std::size_t>& nodes,
 
 template <class S>
 Lockstep lockstep_of(const Case& c) {
-  return {topology::Kind::torus, kNodes, c.algorithm->needs, trainers_of<S>(c)};
+  optim::Options training = reference_training(0);
+  training.algorithm = c.algorithm;
+  return {topology::Kind::torus, kNodes, training, trainers_of<S>(c)};
 }
 
 // max ||x_i - x*|| over the nodes that are not sick, x* being the optimum of all: at the end of 500

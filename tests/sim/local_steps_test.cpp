@@ -48,7 +48,7 @@ optim::Options training_of(const Trace& trace) {
   optim::Options training = reference_training(trace.rate);
   training.algorithm = algorithm_named(trace.method.algorithm);
   training.outer = trace.method.outer;
-  training.local_steps = trace.local_steps;
+  training.local_steps.fixed = trace.local_steps;
   if (!trace.method.has_adam) return training;
   training.local_optimizer = optim::LocalOptimizerKind::adam;
   training.adam_beta2 = 0.95;
@@ -113,7 +113,7 @@ TEST_CASE("NoLoCo takes its known way") {
 TEST_CASE("NoLoCo without its pull lets the models fly apart") {
   optim::Options training = reference_training(.1);
   training.algorithm = algorithm_named("noloco");
-  training.local_steps = 5;
+  training.local_steps.fixed = 5;
   training.outer_pull = 0;
   Lockstep lockstep(Kind::complete, training);
   lockstep.match_from(kMatchings);

@@ -28,11 +28,12 @@ topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
 }  // namespace
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
-    : Lockstep(kind, shape.n, training.algorithm->needs, reference_trainers(training, shape)) {}
+    : Lockstep(kind, shape.n, training, reference_trainers(training, shape)) {}
 
-Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
+Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options& training,
                    const sim::TrainerFactory& make_trainer)
-    : needs_(needs),
+    : needs_(training.algorithm->needs),
+      local_steps_(*training.local_steps.fixed),
       make_trainer_(make_trainer),
       whole_(graph_of(kind, nodes)),
       births_(nodes),
@@ -164,6 +165,7 @@ void Lockstep::make_offer(std::size_t node, bool has_step) {
   job.edges = edges(node);
   job.offer = true;
   job.local = has_step && !needs_.overlaps;
+  job.local_steps = local_steps_;
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
   spans_[node] = offers_[node].stats.learning_rate * static_cast<double>(offers_[node].stats.steps);
@@ -172,6 +174,7 @@ void Lockstep::make_offer(std::size_t node, bool has_step) {
   optim::Job step;
   step.round = round_;
   step.local = true;
+  step.local_steps = local_steps_;
   problems_[node] = trainers_[node]->run(step).problem;
 }
 

@@ -22,8 +22,8 @@ class Lockstep {
  public:
   // Node i holds the i-th part of the reference problem.
   Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape = {});
-  // `nodes` trainers of any kind, of an algorithm with these needs.
-  Lockstep(topology::Kind kind, std::size_t nodes, optim::Needs needs,
+  // `nodes` trainers of any kind, trained with these options.
+  Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options& training,
            const sim::TrainerFactory& make_trainer);
 
   // Of a pairwise algorithm a round is as many exchanges as nodes are present: one of them, by
@@ -70,6 +70,7 @@ class Lockstep {
   std::vector<std::uint64_t> edges(std::size_t node) const;
 
   optim::Needs needs_;
+  std::size_t local_steps_;
   sim::TrainerFactory make_trainer_;
   topology::Graph whole_;  // with all nodes
   topology::Graph graph_;  // the absent have no edges in it

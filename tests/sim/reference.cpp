@@ -202,6 +202,7 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.base.topology.kind = kind;
   options.base.algorithm = optim::full_name(training);
   options.base.needs = training.algorithm->needs;
+  options.base.local_steps = training.local_steps;
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;
 }

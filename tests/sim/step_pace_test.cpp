@@ -24,10 +24,9 @@ Cluster choosing(const ReferenceShape& shape, topology::Kind kind, const char* a
                  double rate, const sim::NetworkOptions& network, double straggler = 1) {
   optim::Options training = reference_training(rate);
   training.algorithm = optim::algorithm_named(algorithm);
-  training.local_steps = 0;
+  training.local_steps = {.fixed = {}, .exchange_share = kShare};
   sim::Options options = reference_world(shape.n, kind, training);
   options.base.expect = shape.n;
-  options.base.exchange_share = kShare;
   options.network = network;
   options.straggler = straggler;
   return {options, reference_trainers(training, shape)};

@@ -95,7 +95,7 @@ TEST_CASE("Every legal way of averaging ends in the optimum that all nodes share
 TEST_CASE("Every algorithm ends in the optimum that all nodes share by several local steps") {
   for (const AlgorithmRow& algorithm : optim::algorithms()) {
     optim::Options training = training_of(algorithm);
-    training.local_steps = 3;
+    training.local_steps.fixed = 3;
     expect_to_end(usual_way(algorithm, "three local steps"), training, 1e-6);
   }
 }
