@@ -103,13 +103,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
 
 void World::crash(std::size_t node) {
   counts_.crashed += runs(node);
-  end(node);
-}
-
-void World::end(std::size_t node) {
-  Participant& self = nodes_.at(node);
-  self.core.reset();
-  self.paused_until = now();
+  nodes_.at(node).end(now());
 }
 
 void World::tell(std::size_t node, gossip::Input command) {
@@ -269,7 +263,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
                   Written{node, nodes_[node].life,
                           std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
     else if (std::holds_alternative<gossip::Stopped>(output))
-      end(node);  // it has said all it had to say
+      nodes_[node].end(now());  // it has said all it had to say
   }
 }
 

@@ -104,6 +104,11 @@ class World {
     bool has_waiting = false;  // inputs, for the end of the pause
     Time busy_until{};         // the trainer
     Time wake = kNever;        // the earliest tick in the queue
+
+    void end(Time now) {
+      core.reset();
+      paused_until = now;
+    }
   };
   struct Wake {
     std::size_t node;
@@ -154,7 +159,6 @@ class World {
   void happen(Look& look);
   void happen(Written& written);
   void happen(Action& action);
-  void end(std::size_t node);
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the shape of the code: decisions in a function, public methods of a class, virtuals of an
-interface.
+"""Measures the shape of the code: decisions in a function, methods and members of a class, the files it
+is spread over, virtuals of an interface.
 
     shape_test.py REPOSITORY [--all]
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 LAYERS = ("base", "topology", "optim", "models", "gossip", "sim", "daemon", "clients")
-COMPLEXITY_LIMIT, METHODS_LIMIT, VIRTUALS_LIMIT = 15, 20, 6
+COMPLEXITY_LIMIT, WIDTH_LIMIT, SPREAD_LIMIT, VIRTUALS_LIMIT = 15, 40, 2, 6
 SHOWN = 5
 DECISION = re.compile(r"\b(?:if|for|while|case|catch)\b|&&|\|\||\?")
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.S)
@@ -84,46 +84,55 @@ def flat(body):
     return "".join(out)
 
 
-def methods_of(words, body, name):
-    """Public methods, and virtual ones, of a class; constructors and operators do not count."""
-    is_public = re.search(r"\bstruct\b", words) is not None
-    public = virtual = 0
-    for declaration in re.split(r";|(?<=public:)|(?<=private:)|(?<=protected:)", flat(body)):
-        text = " ".join(declaration.split())
-        section = re.match(r"(public|private|protected):", text)
-        if section:
-            is_public = section[1] == "public"
+def width_of(words, body, name):
+    """Methods and data members, of any access, and virtual methods of a class. Constructors, operators,
+    constants and nested types do not count."""
+    width = virtual = 0
+    for declaration in re.split(r";|\b(?:public|private|protected):", flat(body)):
+        text = re.sub(r"<[^<>]*>", "", re.sub(r"<[^<>]*>", "", " ".join(declaration.split())))
+        text = re.sub(r"^template ", "", text)
+        if not text or re.match(r"(?:using|static_assert|friend|class|struct|union|enum|static constexpr)\b", text):
             continue
-        call = re.match(r"(?:[^(]*[\s*&])?([\w~]+)\s*\(", re.sub(r"<[^<>]*>", "", text))
-        if not call or call[1].lstrip("~") == name.split("::")[-1] or "operator" in text or "friend" in text:
+        if text == "{}" or text.startswith(",") or "operator" in text:
             continue
-        if re.search(r"\b(?:using|static_assert|return)\b", text) or "=" in text[:call.start(1)]:
+        call = re.match(r"(?:[^(={]*[\s*&])?([\w~]+)\s*\(", text)
+        if call and call[1].lstrip("~") == name.split("::")[-1].split("<")[0]:
             continue
-        public += is_public
         virtual += text.startswith("virtual ")
-    return public, virtual
+        # Several members of one type stand in one declaration.
+        width += 1 if call else len(re.sub(r"\{[^}]*\}|\([^)]*\)", "", text).split(","))
+    return width, virtual
+
+
+def spread_of(definitions, name, place):
+    """The files that define methods of a class of this name within the folder of its header."""
+    return {file for file, function in definitions
+            if file.parent == place.parent and function.startswith(name + "::")} | {place}
 
 
 def main():
     root, everything = Path(sys.argv[1]), "--all" in sys.argv[2:]
-    functions, public, virtual = [], [], []
+    functions, classes, definitions = [], [], []
     for layer in LAYERS:
         for path in sorted((root / layer).rglob("*")):
             if path.suffix not in (".h", ".cpp", ".c"):
                 continue
-            text, own, classes = code_of(path), [], []
-            walk(text, 0, len(text), "", own, classes)
+            text, own, found = code_of(path), [], []
+            walk(text, 0, len(text), "", own, found)
             place = path.relative_to(root)
             functions += [(count, f"{place}:{line} {name}") for count, name, line in own]
-            if path.suffix == ".cpp":
-                classes = []  # what only one file sees
-            for name, words, body in classes:
-                methods, virtuals = methods_of(words, body, name)
-                public.append((methods, f"{place} {name}"))
-                virtual.append((virtuals, f"{place} {name}"))
+            definitions += [(place, name) for _, name, _ in own]
+            classes += [(place, *row) for row in found]
+    width, spread, virtual = [], [], []
+    for place, name, words, body in classes:
+        counts = width_of(words, body, name)
+        width.append((counts[0], f"{place} {name}"))
+        virtual.append((counts[1], f"{place} {name}"))
+        spread.append((len(spread_of(definitions, name, place)), f"{place} {name}"))
     broken = False
     for what, rows, limit in (("complexity of a function", functions, COMPLEXITY_LIMIT),
-                              ("public methods of a class", public, METHODS_LIMIT),
+                              ("methods and members of a class", width, WIDTH_LIMIT),
+                              ("files of a class", spread, SPREAD_LIMIT),
                               ("virtuals of an interface", virtual, VIRTUALS_LIMIT)):
         rows.sort(key=lambda row: (-row[0], row[1]))
         over = [row for row in rows if row[0] > limit]
