@@ -13,7 +13,7 @@
 
 #include "base/time.h"
 #include "gossip/edges/patience.h"
-#include "optim/job.h"
+#include "gossip/options.h"
 
 namespace starling::gossip {
 
