@@ -29,7 +29,8 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
     : options_(options),
       scheduler_(options.schedule->make(options)),
       rounds_(scheduler_->rules().rounds_in_step, options.timing.patience_least),
-      offering_(scheduler_->rules(), before),
+      offering_{
+          .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
       mixing_(node_id(options.name), options.needs.mixing_share),
       estimates_(options.timing.period) {}
@@ -40,7 +41,7 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   estimates_.follow(links);
   // With partners there is no greeting: a round waits for a partner only once both have offered in
   // it.
-  if (offering_.round() > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
+  if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
 // Offers to those whose edge opened after the offer of this round.
@@ -49,7 +50,7 @@ void Exchange::greet(Time now, const Links& links, Outbox& out) {
     if (stream.was_offered) continue;
     const Link& link = *links.active(stream.peer);
     // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
-    if (!neighbors_.find(stream.peer)) neighbors_.meet(stream.peer, offering_.path()).late = true;
+    if (!neighbors_.find(stream.peer)) neighbors_.meet(stream.peer, offering_.path).late = true;
     if (!link.is_paired) send_offer(now, link, out);
   }
 }
@@ -59,7 +60,7 @@ std::vector<StreamView> Exchange::views(const Links& links) const {
 }
 
 Wait Exchange::wait(const Links& links) const {
-  return {*scheduler_, waits_.turn(offering_.round()), views(links)};
+  return {*scheduler_, waits_.turn(offering_.vector.round), views(links)};
 }
 
 void Exchange::refused(const Endpoint& control, const Links& links) {
@@ -95,9 +96,10 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
 }
 
 const Link* Exchange::asker(const Links& links) const {
-  if (!scheduler_->rules().answers || offering_.is_resting()) return nullptr;
+  if (!scheduler_->rules().answers || offering_.is_resting) return nullptr;
   const std::vector<StreamView> streams = views(links);
-  const auto asks = std::ranges::find_if(streams, &StreamView::is_asked);
+  const auto asks =
+      std::ranges::find_if(streams, [](const StreamView& stream) { return stream.pairs.is_asked; });
   return asks == streams.end() ? nullptr : links.active(asks->peer);
 }
 
@@ -107,11 +109,11 @@ void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
-  return scheduler_->may_finish(now, waits_.turn(offering_.round()), views(links));
+  return scheduler_->may_finish(now, waits_.turn(offering_.vector.round), views(links));
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(waits_.turn(offering_.round()), views(links));
+  return scheduler_->deadline(waits_.turn(offering_.vector.round), views(links));
 }
 
 // The part of the wait in which the last vector to come was under way counts as waiting for the
@@ -122,7 +124,7 @@ std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links,
   const WaitMeter::Last last = neighbors_.last_come(waits_.since(), links);
   const Link* link = links.active(last.from);
   out.put(Span{Span::Kind::wait, waits_.since(), now, link ? link->name : std::string(),
-               offering_.round()});
+               offering_.vector.round});
   waits_.end(now, last, given_up);
   sessions_.go_on(now);
   std::vector<optim::MixTerm> terms = take_pairs();
@@ -158,7 +160,7 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
     Neighbor* neighbor;
     HeardVector* vector;
   };
-  const std::uint64_t round = offering_.round();
+  const std::uint64_t round = offering_.vector.round;
   const auto rules = NewestStream::rules_of(options_, scheduler_->rules().by_round);
   std::vector<Item> items;
   for (const auto& [peer, link] : links.all()) {
@@ -169,19 +171,19 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
   }
   // Edges that opened since the offer make more terms than the offer counted: the shares must still
   // add up to less than one.
-  const double share = std::min(offering_.share(), scheduler_->share(items.size()));
+  const double share = std::min(offering_.vector.share, scheduler_->share(items.size()));
   for (const auto& [link, neighbor, vector] : items) {
     neighbor->status.weight = std::min(share, vector->share);
     vector->is_taken = true;
-    mixing_.mix(neighbor->status.weight, {round, offering_.probe()},
+    mixing_.mix(neighbor->status.weight, {round, offering_.vector.probe},
                 {vector->round, vector->probe});
     terms.push_back({link->wanted.peer, neighbor->status.weight, vector->payload,
-                     offering_.payload(), link->edge_id()});
+                     offering_.vector.payload, link->edge_id()});
   }
 }
 
 void Exchange::rest(bool is_resting) {
-  offering_.rest(is_resting);
+  offering_.is_resting = is_resting;
   if (is_resting) estimates_.means().rest();
 }
 
@@ -189,7 +191,7 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   std::vector<NodeId> doubted;
   sessions_.tick(now, out);
   if (now >= neighbors_.deadline()) doubted = neighbors_.tick(now, wait(links), links, out);
-  estimates_.tick(now, offering_.is_resting() ? 0 : offering_.round(), links, out);
+  estimates_.tick(now, offering_.is_resting ? 0 : offering_.vector.round, links, out);
   return doubted;
 }
 
@@ -197,8 +199,8 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
 
 void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const NodeId peer = link.wanted.peer;
-  Neighbor& neighbor = neighbors_.meet(peer, offering_.path_before());
-  EdgeVector vector = offering_.vector_for(link, neighbor);
+  Neighbor& neighbor = neighbors_.meet(peer, offering_.path_before);
+  EdgeVector vector = offering_.vector_for(link, neighbor, scheduler_->rules());
   Payload payload = vector.payload;
   Round message;
   message.epoch = link.epoch;
@@ -247,7 +249,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
   const auto found = links.all().find(from.sender);
   if (found == links.all().end()) return;
   const Link& link = found->second;
-  Neighbor& neighbor = neighbors_.meet(from.sender, offering_.path());
+  Neighbor& neighbor = neighbors_.meet(from.sender, offering_.path);
   neighbor.status.received_bytes += bytes;
   // The peer's end may be active a moment before this one, so its epoch counts, not link.active.
   if (!link.carries(from, message)) {
@@ -273,7 +275,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
 void Exchange::hear_round(Time now, Neighbor& neighbor, std::uint64_t round) {
   const bool by_partner = scheduler_->rules().by_partner;
   neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
-  if (by_partner && neighbor.offered_edge != 0 && round >= offering_.round())
+  if (by_partner && neighbor.offered_edge != 0 && round >= offering_.vector.round)
     neighbor.patience.answered(now - neighbor.offered);
   neighbor.hear(now, round);
 }
@@ -284,7 +286,7 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
   // No offer follows the peer's answer, so the session acknowledges the answer at once.
   const bool is_answer = scheduler_->rules().answers && sessions_.pairs(from.sender).is_waiting;
   const Sessions::Heard heard = sessions_.receive(now, from, message, std::move(payload), links,
-                                                  offering_.is_resting() || is_answer, out);
+                                                  offering_.is_resting || is_answer, out);
   const Neighbor* neighbor = neighbors_.find(from.sender);
   const bool was_offered = neighbor && neighbor->offered > Time{};
   if (is_answer && was_offered && !sessions_.pairs(from.sender).is_waiting)
@@ -301,7 +303,7 @@ void Exchange::note(Time now, const optim::Done& done) {
 
 // Vectors that are not paired leave nothing that the ends must agree on, but for the round.
 KeptExchange Exchange::memory(const Links& links) const {
-  KeptExchange memory{.path = offering_.path(), .partner_path = offering_.partner_path()};
+  KeptExchange memory{.path = offering_.path, .partner_path = offering_.partner_path};
   const NodeId self = node_id(options_.name);
   for (const auto& [peer, link] : links.all())
     if (link.active)
@@ -323,7 +325,7 @@ void Exchange::describe(Time now, const Links& links, Status& status) const {
 }
 
 void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
-  std::string network = network_reason(waits_, status.edges, offering_.payload().size());
+  std::string network = network_reason(waits_, status.edges, offering_.vector.payload.size());
   if (!network.empty()) status.reasons.push_back(std::move(network));
   const Wait wait = this->wait(links);
   const auto leader = rounds_.alone(wait.streams);
@@ -339,7 +341,7 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
   for (const EdgeStatus& edge : status.edges) {
     if (edge.state != EdgeState::late) continue;
     if (neighbors_.is_paused(edge.id)) {
-      if (!offering_.is_resting()) status.reasons.push_back(fmt::format("{} is paused", edge.name));
+      if (!offering_.is_resting) status.reasons.push_back(fmt::format("{} is paused", edge.name));
       continue;
     }
     const Duration silence = now - neighbors_.all().at(edge.id).heard;

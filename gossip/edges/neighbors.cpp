@@ -115,13 +115,8 @@ StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
                   .offered = neighbor.offered,
                   .patience = neighbor.patience.value(least, least)};
   if (!link.is_paired) return view;
-  const Sessions::PairState pairs = sessions.pairs(peer);
-  view.has_news = !pairs.is_waiting;
-  view.has_gap = pairs.has_gap;
-  view.is_owed = pairs.is_owed;
-  view.is_waiting = pairs.is_waiting;
-  view.is_asked = pairs.is_asked;
-  view.next_pair_round = pairs.next_round;
+  view.pairs = sessions.pairs(peer);
+  view.has_news = !view.pairs.is_waiting;
   return view;
 }
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/time.h"
 
@@ -29,11 +30,16 @@ class Recent {
   // Whether there are enough for an estimate.
   bool is_measured() const { return count_ >= 3; }
   // REQUIRES a duration.
-  Duration median() const { return sorted()[size() / 2]; }
+  Duration median() const {
+    std::array<Duration, 16> sorted = values_;
+    const auto middle = sorted.begin() + size() / 2;
+    std::nth_element(sorted.begin(), middle, sorted.begin() + size());
+    return *middle;
+  }
   // REQUIRES a duration.
-  Duration most() const { return sorted()[size() - 1]; }
+  Duration most() const { return std::ranges::max(std::span(values_).first(size())); }
   // REQUIRES a duration.
-  Duration least() const { return sorted()[0]; }
+  Duration least() const { return std::ranges::min(std::span(values_).first(size())); }
   // Mean absolute deviation from the median.
   Duration deviation() const {
     const Duration middle = median();
@@ -44,16 +50,9 @@ class Recent {
   }
 
  private:
-  using Values = std::array<Duration, 16>;
-
   std::size_t size() const { return std::min(count_, values_.size()); }
-  Values sorted() const {
-    Values sorted = values_;
-    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(size()));
-    return sorted;
-  }
 
-  Values values_{};
+  std::array<Duration, 16> values_{};
   std::size_t count_ = 0;
 };
 

@@ -15,20 +15,25 @@
 
 namespace starling::gossip {
 
+// The pairs of an edge whose vectors are paired; all zero elsewhere.
+struct PairState {
+  bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one came
+  bool is_owed = false;          // a vector that the peer has offered has not come
+  bool is_waiting = false;       // this end's half of a pair waits for the peer's half
+  bool is_asked = false;         // the peer's half of a pair waits for this end's half
+  std::uint64_t next_round = 0;  // the least round that the peer's half of the next pair has
+};
+
 // One active edge, as a scheduler sees it.
 struct StreamView {
   NodeId peer;
-  bool in = false, out = false;       // vectors come from the peer, and go to it
-  bool was_offered = false;           // the vector of this round went to the peer
-  std::uint64_t round = 0;            // the newest round that the peer was heard in; 0: not heard
-  bool has_news = false;              // the peer's vector came, and was not averaged with before
-  bool has_gap = false;               // a vector of the peer was lost or overtaken
-  bool is_owed = false;               // a vector that the peer has offered has not come
-  bool is_waiting = false;            // this end's half of a pair waits for the peer's half
-  bool is_asked = false;              // the peer's half of a pair waits for this end's half
-  std::uint64_t next_pair_round = 0;  // the least round that the peer's half of the next pair has
-  bool is_late = false;               // rounds go on without the peer until it is heard
-  bool is_partner = false;            // in the matching of the round
+  bool in = false, out = false;  // vectors come from the peer, and go to it
+  bool was_offered = false;      // the vector of this round went to the peer
+  std::uint64_t round = 0;       // the newest round that the peer was heard in; 0: not heard
+  bool has_news = false;         // the peer's vector came, and was not averaged with before
+  PairState pairs = {};
+  bool is_late = false;     // rounds go on without the peer until it is heard
+  bool is_partner = false;  // in the matching of the round
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
   Time heard{}, offered{};  // when the peer was last heard in a round, and last offered to
   Duration patience{};      // how long a round waits for the peer

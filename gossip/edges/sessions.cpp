@@ -131,7 +131,7 @@ void Sessions::write_header(const Session& session, Round& message) const {
   message.closes = session.ledger.is_closed();
 }
 
-Sessions::PairState Sessions::pairs(NodeId peer) const {
+PairState Sessions::pairs(NodeId peer) const {
   const auto found = open_.find(peer);
   if (found == open_.end()) return {};
   const EdgeLedger& ledger = found->second.ledger;

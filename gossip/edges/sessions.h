@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "gossip/edges/edge_ledger.h"
 #include "gossip/edges/links.h"
+#include "gossip/edges/scheduler.h"
 #include "gossip/edges/stream.h"
 #include "gossip/members/roster.h"
 #include "gossip/outbox.h"
@@ -48,13 +49,6 @@ class Sessions {
   // The round is over and waits for no peer any more.
   void go_on(Time now);
   // The state of the pairs with `peer` in the open session; all zero if there is none.
-  struct PairState {
-    bool has_gap = false;          // a vector of the peer was lost or overtaken: a later one came
-    bool is_owed = false;          // a vector that the peer has offered has not come
-    bool is_waiting = false;       // this end's half of a pair waits for the peer's half
-    bool is_asked = false;         // the peer's half of a pair waits for this end's half
-    std::uint64_t next_round = 0;  // EdgeLedger::round_of_next()
-  };
   PairState pairs(NodeId peer) const;
   // Returns the whole pairs of all sessions, each pair once.
   std::vector<Mixable> take();

@@ -34,6 +34,7 @@ class Prober {
     bool is_confirmed;  // a helper answered that it gets no answer either
   };
 
+  // `timing` outlives this.
   Prober(const Timing& timing, std::uint64_t seed, Time now);
 
   // Returns the members that did not answer in time, neither this node nor its helpers.
@@ -93,7 +94,7 @@ class Prober {
   static constexpr std::size_t kAskedLimit = 16;  // probes at once; larger: more load when slow
   static constexpr int kHealthWorst = 8;
 
-  Timing timing_;
+  const Timing& timing_;
   Prng prng_;
   Time next_probe_;
   std::uint64_t last_number_ = 0;

@@ -5,13 +5,11 @@
 
 #include "base/check.h"
 #include "optim/algorithms/admm.h"
-#include "optim/algorithms/adpsgd.h"
 #include "optim/algorithms/dpsgd.h"
 #include "optim/algorithms/exact_diffusion.h"
 #include "optim/algorithms/extra.h"
 #include "optim/algorithms/gradient_tracking.h"
 #include "optim/algorithms/noloco.h"
-#include "optim/algorithms/pairwise_ed.h"
 #include "optim/algorithms/qg.h"
 
 namespace starling::optim {
@@ -97,13 +95,18 @@ constexpr AlgorithmRow kRows[] = {
      .outer_refusal = "takes an outer step of its own",
      .varying_steps_refusal = "adds up what rounds of equally many steps did",
      .make = kMake<NoLoCo>},
+    // Lian et al., Asynchronous decentralized parallel stochastic gradient descent, 2018. For one
+    // node it is dpsgd, for the schedule says with whom and when, and gives each pair the weight
+    // 1/2.
     {.name = "adpsgd",
      .help = "two at a time, nobody waits; the faster count for more",
      .needs = {.is_pairwise = true},
      .is_plain = true,
      .counterpart = "dpsgd",
      .outer_refusal = "has no rounds that all nodes share",
-     .make = kMake<Adpsgd>},
+     .make = kMake<Dpsgd>},
+    // For one node it is ed with pairs of weight 1/2, y being what came over the edges. The limit
+    // is the optimum of all data, however much faster one node is than another.
     {.name = "pairwise-ed",
      .help = "two at a time, nobody waits; exact",
      .needs = {.delivery = Delivery::exactly_once, .is_pairwise = true, .mixing_share = 0.5},
@@ -112,7 +115,7 @@ constexpr AlgorithmRow kRows[] = {
      .loop = LoopDuty::correct_step,
      .outer_refusal = kDiverges,
      .choice = {.rank = 1},
-     .make = kMake<PairwiseEd>},
+     .make = kMake<ExactDiffusion>},
     {.name = "admm",
      .help = "exact, and indifferent to loss, delay and unequal speeds",
      .needs = {.delivery = Delivery::per_edge},

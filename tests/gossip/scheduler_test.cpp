@@ -52,7 +52,7 @@ TEST_CASE("A round waits for every neighbour and for none longer than its patien
   CHECK(rounds->deadline(kTurn, streams) == kNever);
   streams[1] = stream(2, 10);
   CHECK(rounds->may_finish(Time(3s), kTurn, streams));
-  streams[1].has_gap = true;
+  streams[1].pairs.has_gap = true;
   CHECK_FALSE(rounds->may_finish(Time(3s), kTurn, streams));
 }
 
@@ -115,10 +115,10 @@ TEST_CASE("A node whose vectors are ahead of the peer's skips the round") {
   StreamView peer = stream(1, 12);
   CHECK(rounds->skips_round(peer, 11));
   CHECK_FALSE(rounds->skips_round(peer, 12));
-  peer.next_pair_round = 13;
+  peer.pairs.next_round = 13;
   CHECK(rounds->skips_round(peer, 12));
   CHECK_FALSE(ssp->skips_round(peer, 11));
-  peer.is_waiting = true;
+  peer.pairs.is_waiting = true;
   CHECK(ssp->skips_round(peer, 11));
 }
 
@@ -141,11 +141,11 @@ TEST_CASE("A round of matching is that of rounds with the partner alone") {
   CHECK(matching->may_finish(Time(3s), kTurn, streams));
   CHECK(matching->share(15) == 0.5);
   // The peer has offered in the round or before, and is beyond it.
-  streams[1].is_owed = true;
+  streams[1].pairs.is_owed = true;
   CHECK_FALSE(matching->may_finish(Time(3s), kTurn, streams));
   // A vector of a round in which the peer had another partner takes the peer's next one.
   CHECK_FALSE(matching->skips_round(streams[1], 10));
-  streams[1].is_waiting = true;
+  streams[1].pairs.is_waiting = true;
   CHECK(matching->skips_round(streams[1], 10));
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("A node proposes on a free edge and waits while proposals are young") 
     REQUIRE(chosen.size() == 1);
     CHECK(asked.insert(chosen[0]).second);  // never one that has not answered
     StreamView& peer = *std::ranges::find(streams, chosen[0], &StreamView::peer);
-    peer.is_waiting = true;
+    peer.pairs.is_waiting = true;
     peer.offered = Time(1s);
     CHECK(pairwise->may_finish(Time(1s), kTurn, streams) == (k == 0));  // one may wait
   }
@@ -174,7 +174,7 @@ TEST_CASE("A node proposes on a free edge and waits while proposals are young") 
 TEST_CASE("Where flows are counted the next step waits for every young proposal") {
   const auto pairwise = scheduler_of("pairwise", 1, true);
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
-  streams[0].is_waiting = true;
+  streams[0].pairs.is_waiting = true;
   streams[0].offered = Time(2s);
   // Answers took 10 ms: a proposal is young for four times that.
   const Turn turn{.round = 10, .since = Time(2s), .pair_time = 10ms};
@@ -185,6 +185,6 @@ TEST_CASE("Where flows are counted the next step waits for every young proposal"
 TEST_CASE("A peer that waits for an answer gets no proposal") {
   const auto pairwise = scheduler_of("pairwise");
   std::vector<StreamView> streams = {stream(1, 9), stream(2, 9)};
-  streams[0].is_asked = true;
+  streams[0].pairs.is_asked = true;
   for (int k = 0; k < 5; ++k) CHECK(pairwise->choose(streams) == std::vector{NodeId{2}});
 }

@@ -11,7 +11,7 @@ class Async : public WaitingScheduler {
   explicit Async(const Options& options) : WaitingScheduler({}, kAnyOne, pull_of(options)) {}
 
   bool skips_round(const StreamView& stream, std::uint64_t) const override {
-    return stream.is_waiting;
+    return stream.pairs.is_waiting;
   }
   bool lacks(const StreamView& stream, std::uint64_t) const override { return !stream.has_news; }
 };

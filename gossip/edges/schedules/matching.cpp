@@ -33,12 +33,12 @@ class Matching : public WaitingScheduler {
   // without its pair. It makes one with the peer's next vector, which both ends leave out, and from
   // then on both ends have offered equally many.
   bool skips_round(const StreamView& stream, std::uint64_t round) const override {
-    return stream.is_waiting || std::max(stream.round, stream.next_pair_round) > round;
+    return stream.pairs.is_waiting || std::max(stream.round, stream.pairs.next_round) > round;
   }
 
   // A peer whose round is known from its answer to a question may have offered before that.
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.has_gap || stream.is_owed;
+    return stream.round < round || stream.pairs.has_gap || stream.pairs.is_owed;
   }
 };
 

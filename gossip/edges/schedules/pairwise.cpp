@@ -32,7 +32,7 @@ class Pairwise : public Scheduler {
   std::vector<NodeId> choose(Streams streams) override {
     std::vector<NodeId> free;
     for (const StreamView& stream : streams)
-      if (stream.is_two_way() && !stream.is_waiting && !stream.is_asked)
+      if (stream.is_two_way() && !stream.pairs.is_waiting && !stream.pairs.is_asked)
         free.push_back(stream.peer);
     is_starved_ = free.empty();
     if (is_starved_) return {};
@@ -42,7 +42,7 @@ class Pairwise : public Scheduler {
   bool skips_round(const StreamView&, std::uint64_t) const override { return false; }
 
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round < round || stream.has_gap;
+    return stream.round < round || stream.pairs.has_gap;
   }
 
   // The next local step may begin when few young proposals wait.
@@ -65,7 +65,7 @@ class Pairwise : public Scheduler {
 
  private:
   static bool is_proposal(const StreamView& stream) {
-    return stream.is_two_way() && stream.is_waiting;
+    return stream.is_two_way() && stream.pairs.is_waiting;
   }
   Time young_until(const Turn& turn, const StreamView& stream) const {
     return stream.offered + (turn.pair_time ? kYoung * *turn.pair_time : initial_);

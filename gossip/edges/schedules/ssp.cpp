@@ -17,10 +17,10 @@ class Ssp : public WaitingScheduler {
         staleness_(options.staleness) {}
 
   bool skips_round(const StreamView& stream, std::uint64_t) const override {
-    return stream.is_waiting;
+    return stream.pairs.is_waiting;
   }
   bool lacks(const StreamView& stream, std::uint64_t round) const override {
-    return stream.round == 0 || stream.round + staleness_ < round || stream.has_gap;
+    return stream.round == 0 || stream.round + staleness_ < round || stream.pairs.has_gap;
   }
 
  private:
