@@ -32,13 +32,12 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       offering_{
           .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
-      mixing_(node_id(options.name), options.needs.mixing_share),
-      estimates_(options.timing.period) {}
+      mixing_(node_id(options.name), options.needs.mixing_share) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
   if (!neighbors_.follow(links, members)) return;
   sessions_.follow(now, links, members, out);
-  estimates_.follow(links);
+  means_.keep([&](NodeId peer) { return links.all().contains(peer); });
   // With partners there is no greeting: a round waits for a partner only once both have offered in
   // it.
   if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
@@ -84,7 +83,9 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   offering_.begin(round, done, scheduler_->share(static_cast<std::size_t>(degree)),
                   mixing_.begin(round));
   waits_.begin(now);
-  estimates_.begin_round(now, round);
+  means_.plan(now + options_.timing.period);
+  means_.begin_round(round);
+  means_.update();
   // A peer that asks learns that this node is beyond its round, and does not wait in vain.
   if (rules.by_partner) sessions_.skip(round);
   for (const NodeId peer : scheduler_->choose(streams)) {
@@ -184,14 +185,15 @@ void Exchange::take_newest(const Links& links, std::vector<optim::MixTerm>& term
 
 void Exchange::rest(bool is_resting) {
   offering_.is_resting = is_resting;
-  if (is_resting) estimates_.means().rest();
+  if (is_resting) means_.rest();
 }
 
 std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   std::vector<NodeId> doubted;
   sessions_.tick(now, out);
   if (now >= neighbors_.deadline()) doubted = neighbors_.tick(now, wait(links), links, out);
-  estimates_.tick(now, offering_.is_resting ? 0 : offering_.vector.round, links, out);
+  means_.tell(now, options_.timing.period, offering_.is_resting ? 0 : offering_.vector.round, links,
+              out);
   return doubted;
 }
 
@@ -205,7 +207,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   Round message;
   message.epoch = link.epoch;
   vector.write(message);
-  estimates_.write(now, peer, message);
+  means_.write(now, peer, message);
   neighbor.span = vector.span;
   message.sent = stamp_of(now);
   message.rate = std::min(static_cast<std::uint64_t>(neighbor.meter.rate()), kRoundLimit);
@@ -266,7 +268,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     ++neighbor.status.rejected["repeated"];
   if (!is_new) return;
   hear_round(now, neighbor, message.round);
-  means().receive(from.sender, message.round, message.flow, message.estimate);
+  means_.receive(from.sender, message.round, message.flow, message.estimate);
   if (message.echo == 0)
     neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
 }

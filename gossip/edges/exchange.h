@@ -17,7 +17,7 @@
 
 #include "base/time.h"
 #include "gossip/checkpoint.h"
-#include "gossip/edges/estimates.h"
+#include "gossip/edges/fleet_means.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/mixing_meter.h"
 #include "gossip/edges/neighbors.h"
@@ -57,7 +57,7 @@ class Exchange {
   std::vector<NodeId> tick(Time now, const Links& links, Outbox& out);
   // When to call tick() next.
   Time next_tick() const {
-    return std::min({sessions_.deadline(), neighbors_.deadline(), estimates_.deadline()});
+    return std::min({sessions_.deadline(), neighbors_.deadline(), means_.deadline()});
   }
 
   // The round whose vectors are exchanged.
@@ -79,7 +79,7 @@ class Exchange {
 
   // Notes what the trainer found out about the vectors of a round.
   void note(Time now, const optim::Done& done);
-  FleetMeans& means() { return estimates_.means(); }
+  FleetMeans& means() { return means_; }
   const WaitMeter& waits() const { return waits_; }
   // What a checkpoint says of the exchange. REQUIRES that the trainer has got all pairs that were
   // taken.
@@ -112,7 +112,7 @@ class Exchange {
   Sessions sessions_;  // of the edges whose vectors are paired
   MixingMeter mixing_;
   WaitMeter waits_;
-  Estimates estimates_;
+  FleetMeans means_;
 };
 
 }  // namespace starling::gossip

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace starling::gossip {
 namespace {
@@ -95,6 +96,28 @@ void FleetMeans::receive(NodeId from, std::uint64_t round, const std::vector<flo
   if (moves && round + 1 == round_ && estimate.size() == kSize)
     Aggregate::add(way_of_model(before_, value_), estimate);
   aggregate_.receive(from, flow, estimate);
+}
+
+void FleetMeans::write(Time now, NodeId to, Round& message) {
+  if (!has_value()) return;
+  message.flow = flow(to);
+  message.estimate = estimate();
+  told_[to] = now;
+}
+
+void FleetMeans::tell(Time now, Duration period, std::uint64_t round, const Links& links,
+                      Outbox& out) {
+  if (now < next_tell_) return;
+  next_tell_ = now + period;
+  if (!has_value()) return;
+  bool is_updated = false;
+  for (const auto& [peer, link] : links.all()) {
+    Time& told = told_[peer];
+    if (!link.active || (told > Time{} && now < told + period)) continue;
+    if (!std::exchange(is_updated, true)) update();
+    out.send(link.control, Estimate{round, flow(peer), estimate()});
+    told = now;
+  }
 }
 
 void FleetMeans::update() {

@@ -12,14 +12,18 @@
 // distance that lasts is the true one after the mixing time of the graph.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/time.h"
 #include "gossip/edges/aggregate.h"
+#include "gossip/edges/links.h"
 #include "gossip/fleet.h"
+#include "gossip/outbox.h"
 
 namespace starling::gossip {
 
@@ -46,7 +50,17 @@ class FleetMeans {
   void keep(Stays stays) {
     aggregate_.keep(stays);
     std::erase_if(early_, [&](const auto& item) { return !stays(item.first); });
+    std::erase_if(told_, [&](const auto& item) { return !stays(item.first); });
   }
+  // Writes this node's estimates into the message that carries its vector.
+  void write(Time now, NodeId to, Round& message);
+  // Sends them over the edges that carried no vector for `period`: so a node that is paused, has
+  // finished or offers to one neighbour a round is known too. `round`: of this node's model; 0: the
+  // node rests.
+  void tell(Time now, Duration period, std::uint64_t round, const Links& links, Outbox& out);
+  // When to call tell() next, if that is earlier.
+  void plan(Time at) { next_tell_ = std::min(next_tell_, at); }
+  Time deadline() const { return next_tell_; }
   std::vector<float> flow(NodeId to) const { return aggregate_.flow(to); }
   const std::vector<float>& estimate() const { return aggregate_.estimate(); }
 
@@ -70,6 +84,8 @@ class FleetMeans {
   std::uint64_t round_ = 0;            // of the model; 0: the model rests
   std::vector<float> begun_, before_;  // value_ when round_ began, and when that before it did
   std::map<NodeId, Said> early_;       // of the round after round_
+  std::map<NodeId, Time> told_;        // when each neighbour was last sent an estimate
+  Time next_tell_ = kNever;
 };
 
 }  // namespace starling::gossip
