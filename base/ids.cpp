@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/prng.h"
-#include "base/text.h"
 
 namespace starling {
 
@@ -21,11 +20,6 @@ NodeId node_id(std::string_view name) {
 
 std::string to_string(NodeId id) {
   return fmt::format("{:016x}", id.value);
-}
-
-std::optional<NodeId> parse_node_id(std::string_view text) {
-  const auto value = parse_exactly<std::uint64_t>(text, 16);
-  return text.size() == 16 && value ? std::optional(NodeId{*value}) : std::nullopt;
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,9 +20,8 @@ std::uint64_t stable_hash(std::string_view text);
 
 NodeId node_id(std::string_view name);
 
-// Sixteen hexadecimal digits and back.
+// Sixteen hexadecimal digits.
 std::string to_string(NodeId id);
-std::optional<NodeId> parse_node_id(std::string_view text);
 
 // node-2 before node-10: runs of digits compare as numbers, everything else as bytes.
 bool natural_less(std::string_view a, std::string_view b);
