@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "optim/vector/every_cpu.h"
+#include "base/every_cpu.h"
 
 // Integer arithmetic without branches, which the compiler turns into vectors for each instruction
 // set. The conversions that F16C has would need a second way for every other CPU.

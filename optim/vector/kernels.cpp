@@ -10,8 +10,8 @@
 #endif
 
 #include "base/check.h"
+#include "base/every_cpu.h"
 #include "base/prng.h"
-#include "optim/vector/every_cpu.h"
 
 namespace starling::optim {
 namespace {
