@@ -1,5 +1,7 @@
 #include "gossip/status.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace starling::gossip {
@@ -19,6 +21,20 @@ std::string_view name(Phase phase) {
 
 std::string_view name(EdgeState state) {
   return name_of({"opening", "active", "late", "refused"}, state);
+}
+
+std::size_t count_in(std::span<const MemberStatus> members, Liveness liveness) {
+  return static_cast<std::size_t>(std::ranges::count(members, liveness, &MemberStatus::liveness));
+}
+
+std::size_t count_in(std::span<const MemberStatus> members, Phase phase) {
+  return static_cast<std::size_t>(std::ranges::count_if(members, [&](const MemberStatus& one) {
+    return one.is_present() && one.member.phase == phase;
+  }));
+}
+
+std::size_t count_present(std::span<const MemberStatus> members) {
+  return static_cast<std::size_t>(std::ranges::count_if(members, &MemberStatus::is_present));
 }
 
 std::vector<std::string> TopologyStatus::names() const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,13 @@ struct MemberStatus {
   Liveness liveness = Liveness::alive;
   Time last_heard{};
   bool self = false;
+
+  bool is_present() const { return liveness <= Liveness::suspect; }
 };
+// How many are in that state; how many of those present say that they are in that phase.
+std::size_t count_in(std::span<const MemberStatus> members, Liveness liveness);
+std::size_t count_in(std::span<const MemberStatus> members, Phase phase);
+std::size_t count_present(std::span<const MemberStatus> members);
 
 // The member that the rounds of the others wait for; see members/hold_up.h.
 struct HoldUp {

@@ -27,7 +27,6 @@ class Queue {
     std::ranges::push_heap(heap_, later);
   }
   bool empty() const { return heap_.empty(); }
-  std::size_t size() const { return heap_.size(); }
   // kNever when nothing is left.
   Time next_time() const { return heap_.empty() ? kNever : heap_.front().at; }
   // The time of the last event, or that to which was waited.

@@ -34,15 +34,11 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
 gossip::MembersSummary count_members(const World& world) {
   const std::vector<std::size_t> running = world.running();
   if (running.empty()) return {};
-  const gossip::Status status = world.status(running.front());
-  const auto count = [&](gossip::Liveness liveness) {
-    return static_cast<std::size_t>(
-        std::ranges::count(status.members, liveness, &gossip::MemberStatus::liveness));
-  };
-  return {.alive = count(gossip::Liveness::alive),
-          .suspect = count(gossip::Liveness::suspect),
-          .dead = count(gossip::Liveness::dead),
-          .left = count(gossip::Liveness::left)};
+  const auto members = world.status(running.front()).members;
+  return {.alive = count_in(members, gossip::Liveness::alive),
+          .suspect = count_in(members, gossip::Liveness::suspect),
+          .dead = count_in(members, gossip::Liveness::dead),
+          .left = count_in(members, gossip::Liveness::left)};
 }
 
 std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {

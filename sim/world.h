@@ -62,7 +62,7 @@ class World {
   // A node that does not run starts, with the incarnation and the newest checkpoint that its disk
   // holds and a new trainer.
   // By default with node_options() of it.
-  void start(std::size_t node, std::optional<gossip::Options> options = {});
+  void start(std::size_t node, std::optional<gossip::Options> options = std::nullopt);
   void crash(std::size_t node);  // ends without a word
   // Its user tells it something: to leave, to pause its training, to resume it, to save.
   void tell(std::size_t node, gossip::Input command);

@@ -56,8 +56,7 @@ void ServiceNotice::stops() {
 }
 
 std::string service_line(const gossip::Status& status) {
-  const auto members =
-      std::ranges::count(status.members, gossip::Liveness::alive, &gossip::MemberStatus::liveness);
+  const std::size_t members = count_in(status.members, gossip::Liveness::alive);
   return fmt::format("{}, round {}, loss {:.4g}, {} member{}", name(status.state), status.run.round,
                      status.run.loss, members, members == 1 ? "" : "s");
 }

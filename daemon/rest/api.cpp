@@ -199,21 +199,17 @@ class Api {
     return {.shared_body = documents_.text(snapshot_, name, [&] { return to_text(make()); })};
   }
 
+  template <json (*make)(const Snapshot&)>
+  HttpResponse shared(const HttpRequest& request) {
+    return shared(request.target, [this] { return make(*snapshot_); });
+  }
+
   HttpResponse status(const HttpRequest&) {
     return shared("status",
                   [this] { return status_json(*snapshot_, second_modulus(), mixing_rate()); });
   }
   HttpResponse metrics(const HttpRequest&) {
     return {.content_type = kMetricsType, .body = metrics_text(*snapshot_, board_->event_counts())};
-  }
-  HttpResponse fleet(const HttpRequest&) {
-    return shared("fleet", [this] { return fleet_json(*snapshot_); });
-  }
-  HttpResponse members(const HttpRequest&) {
-    return shared("members", [this] { return members_json(*snapshot_); });
-  }
-  HttpResponse neighbors(const HttpRequest&) {
-    return shared("neighbors", [this] { return neighbors_json(*snapshot_); });
   }
 
   HttpResponse topology(const HttpRequest& request) {
@@ -374,9 +370,9 @@ constexpr std::array<Api::Route, 19> Api::kRoutes = {{
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
     {"/v1/status", "GET", Access::reads, true, &Api::status},
-    {"/v1/fleet", "GET", Access::reads, true, &Api::fleet},
-    {"/v1/members", "GET", Access::reads, true, &Api::members},
-    {"/v1/neighbors", "GET", Access::reads, true, &Api::neighbors},
+    {"/v1/fleet", "GET", Access::reads, true, &Api::shared<fleet_json>},
+    {"/v1/members", "GET", Access::reads, true, &Api::shared<members_json>},
+    {"/v1/neighbors", "GET", Access::reads, true, &Api::shared<neighbors_json>},
     {"/v1/topology", "GET", Access::reads, true, &Api::topology},
     {"/v1/convergence", "GET", Access::reads, false, &Api::convergence},
     {"/v1/events", "GET", Access::reads, false, &Api::events},

@@ -35,15 +35,7 @@ json rate_json(const gossip::FleetStatus& fleet, Quantity quantity, std::size_t 
 json fleet_json(const Snapshot& snapshot) {
   const gossip::Status& status = snapshot.status;
   const gossip::FleetStatus& fleet = status.fleet;
-  const auto count = [&](auto holds) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(status.members, [&](const gossip::MemberStatus& member) {
-          return member.liveness <= gossip::Liveness::suspect && holds(member.member.phase);
-        }));
-  };
-  const auto in = [&](gossip::Phase phase) {
-    return count([phase](gossip::Phase other) { return other == phase; });
-  };
+  const auto in = [&](gossip::Phase phase) { return count_in(status.members, phase); };
   const std::size_t training = in(gossip::Phase::training), finished = in(gossip::Phase::finished);
   const std::size_t paused = in(gossip::Phase::paused), running = training + paused + finished;
   const double degraded = fleet.degraded_share * static_cast<double>(running);
@@ -56,7 +48,7 @@ json fleet_json(const Snapshot& snapshot) {
   if (agreed > 0) {
     json missing = json::array();
     for (const gossip::MemberStatus& member : status.members)
-      if (member.liveness <= gossip::Liveness::suspect && member.member.saved < agreed)
+      if (member.is_present() && member.member.saved < agreed)
         missing.push_back(member.member.name);
     checkpoint = {{"round", agreed}, {"missing", missing}};
   }
@@ -66,7 +58,7 @@ json fleet_json(const Snapshot& snapshot) {
                {"name", status.hold_up->name},
                {"share", static_cast<double>(status.hold_up->percent) / 100}};
   return {{"summary", gossip::sentence(status, snapshot.now)},
-          {"nodes", count([](gossip::Phase) { return true; })},
+          {"nodes", count_present(status.members)},
           {"training", training},
           {"paused", paused},
           {"finished", finished},

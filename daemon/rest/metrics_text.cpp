@@ -167,8 +167,7 @@ void add_members(Families& families, const gossip::Status& status) {
                  "Members that this node knows, itself among them: alive, suspect (silent for a "
                  "while), dead (silent for long) or left (took leave).");
   for (const auto liveness : {Liveness::alive, Liveness::suspect, Liveness::dead, Liveness::left})
-    families.put(static_cast<double>(
-                     std::ranges::count(status.members, liveness, &gossip::MemberStatus::liveness)),
+    families.put(static_cast<double>(count_in(status.members, liveness)),
                  {{"state", std::string(gossip::name(liveness))}});
 }
 

@@ -15,10 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-void put(json& object, const char* name, std::optional<double> value) {
-  if (value && std::isfinite(*value)) object[name] = *value;
-}
-
 json node_json(const Snapshot& snapshot) {
   const Identity& identity = snapshot.identity;
   return {{"id", to_string(identity.id)},
@@ -81,8 +77,7 @@ json liveness_counts(std::span<const gossip::MemberStatus> members) {
   json counts;
   for (const auto liveness : {gossip::Liveness::alive, gossip::Liveness::suspect,
                               gossip::Liveness::dead, gossip::Liveness::left})
-    counts[std::string(gossip::name(liveness))] =
-        std::ranges::count(members, liveness, &gossip::MemberStatus::liveness);
+    counts[std::string(gossip::name(liveness))] = count_in(members, liveness);
   return counts;
 }
 

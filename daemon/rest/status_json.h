@@ -2,6 +2,7 @@
 // the names the interface promises. What has no value, or none that is finite, is left out.
 #pragma once
 
+#include <cmath>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -32,6 +33,12 @@ nlohmann::json convergence_json(std::span<const gossip::Progress> series);
 nlohmann::json event_json(const LoggedEvent& event);
 // {"events": […]} in order.
 nlohmann::json events_json(std::span<const LoggedEvent> events);
+
+// Where there is a value that is finite.
+template <class Json>
+void put(Json& object, const char* name, std::optional<double> value) {
+  if (value && std::isfinite(*value)) object[name] = *value;
+}
 
 // One line of UTF-8; bytes that are none are replaced.
 std::string to_text(const nlohmann::json& document);

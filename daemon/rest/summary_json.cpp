@@ -2,17 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "daemon/rest/status_json.h"
 
 namespace starling::daemon {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void put(Json& object, const char* name, std::optional<double> value) {
-  if (value && std::isfinite(*value)) object[name] = *value;
-}
 
 template <class T>
 void put_results(Json& object, const T& from) {

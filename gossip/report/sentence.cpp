@@ -19,17 +19,6 @@ std::string counted(std::size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-std::size_t count_of(const Status& status, Phase phase) {
-  return static_cast<std::size_t>(std::ranges::count_if(status.members, [&](const auto& member) {
-    return member.liveness <= Liveness::suspect && member.member.phase == phase;
-  }));
-}
-
-std::size_t count_present(const Status& status) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      status.members, [](const auto& member) { return member.liveness <= Liveness::suspect; }));
-}
-
 std::string whole(std::size_t all, std::string_view one, std::string_view many) {
   return all == 1 ? fmt::format("the only node {}", one)
                   : fmt::format("all {} nodes {}", all, many);
@@ -37,10 +26,12 @@ std::string whole(std::size_t all, std::string_view one, std::string_view many) 
 
 // "16 nodes train", "14 of 16 nodes train, 2 have finished"
 std::string who(const Status& status) {
-  const std::size_t all = count_present(status), train = count_of(status, Phase::training),
-                    paused = count_of(status, Phase::paused),
-                    finished = count_of(status, Phase::finished),
-                    join = count_of(status, Phase::joining) + count_of(status, Phase::resumed);
+  const std::size_t all = count_present(status.members),
+                    train = count_in(status.members, Phase::training),
+                    paused = count_in(status.members, Phase::paused),
+                    finished = count_in(status.members, Phase::finished),
+                    join = count_in(status.members, Phase::joining) +
+                           count_in(status.members, Phase::resumed);
   if (finished == all && all > 0) return whole(all, "has finished", "have finished");
   if (paused == all && all > 0) return whole(all, "is paused", "are paused");
   std::string text = train == all
@@ -76,12 +67,12 @@ std::vector<std::string> clauses(const Status& status) {
   std::vector<std::string> clauses = {who(status)};
   if (const auto& loss = spread(status, Quantity::loss))
     clauses.push_back(fmt::format("loss {:.4g}{}", loss->mean,
-                                  count_of(status, Phase::training) > 0
+                                  count_in(status.members, Phase::training) > 0
                                       ? trend(status.fleet.loss_change)
                                       : std::string_view()));
   if (const auto& accuracy = spread(status, Quantity::accuracy))
     clauses.push_back(fmt::format("accuracy {:.1f} %", 100 * accuracy->mean));
-  if (status.fleet.distance && count_present(status) > 1)
+  if (status.fleet.distance && count_present(status.members) > 1)
     clauses.push_back(
         fmt::format("models within {} of their mean", percent(*status.fleet.distance)));
   if (status.run.remaining_s)
@@ -103,7 +94,7 @@ std::vector<std::string> losses(const Status& status, Time now) {
     if (one.liveness == Liveness::dead && now - one.last_heard <= kNews) dead.push_back(&one);
     if (one.liveness == Liveness::suspect) silent.push_back(&one);
   }
-  const std::string all = counted(count_present(status) + dead.size(), "node");
+  const std::string all = counted(count_present(status.members) + dead.size(), "node");
   std::vector<std::string> texts;
   if (!dead.empty()) {
     const auto last =
