@@ -39,14 +39,43 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     std::ranges::copy(model_.initial, x.begin());
   }
   optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                        const optim::Moves<S>& to) override;
+                        const optim::Moves<S>& to) override {
+    ++requests_;
+    model_.initial = {};  // x began with it, and does not begin again
+    const auto trainer = await(kReturnPatience);
+    if (!trainer) return pass(x, steps, to, "no trainer is attached");
+    data_.set_samples(trainer->hello.samples);
+    if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
+    optim::Report report = by_gradients_->advance(x, steps, to);
+    if (!objective_->refusal().empty()) {
+      report.refusal = objective_->refusal();
+      report.is_cured_by_rate = false;
+    }
+    keepsake_.keep(*trainer);
+    return report;
+  }
+
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     const auto trainer = await({});
     if (trainer && trainer->hello.mode == TrainerMode::gradients)
       return by_gradients_->evaluate(x, limit);
     return evaluation_of(port_->metrics(), loss_);
   }
-  optim::State<S> state(optim::Heir heir) override;
+
+  // A newcomer's trainer steps by an optimizer of its own.
+  optim::State<S> state(optim::Heir heir) override {
+    optim::State<S> state;
+    if (heir == optim::Heir::self) {
+      const auto trainer = port_->await({});
+      keepsake_.refresh(trainer);
+      if (trainer && trainer->hello.mode == TrainerMode::gradients)
+        state = by_gradients_->state(heir);
+    }
+    state.opaque = keepsake_.share(heir);
+    state.opaque_limit = share_limit_;
+    return state;
+  }
+
   void restart(const Payload& opaque, optim::Heir heir) override {
     by_gradients_->restart({}, heir);
     data_.adopted();
@@ -69,23 +98,156 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     rate_ = trainer->hello.learning_rate.value_or(rate_);
     return trainer;
   }
+
+  // The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is
+  // added all the same, as on a node without samples.
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                     const optim::Moves<S>& to, std::string reason);
+                     const optim::Moves<S>& to, std::string reason) {
+    const double rate = is_loop_ ? rate_of_sum() : steps.learning_rate;
+    const bool moves = steps.goes_on && add_to_step(steps, rate);
+    const S count = static_cast<S>(steps.count);
+    const std::span<const S> c = correction_;
+    std::ranges::fill(to.sum, S{0});
+    std::ranges::fill(to.direction, S{0});
+    if (!to.direction.empty()) optim::add(steps.added, to.direction);
+    if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
+    if (moves && !to.sum.empty()) optim::axpy(count, c, to.sum);
+    if (moves && !to.end.empty()) optim::axpy(count, c, to.end);
+    optim::Report report;
+    report.loss = loss_;
+    report.refusal = std::move(reason);
+    report.is_cured_by_rate = false;
+    report.learning_rate = rate;
+    return report;
+  }
+
+  // As stay(), for want of a trainer.
   optim::Report pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                     const optim::Moves<S>& to, std::string reason);
+                     const optim::Moves<S>& to, std::string reason) {
+    optim::Report report = stay(x, steps, to, std::move(reason));
+    report.is_idle = true;
+    return report;
+  }
+
   optim::Report by_loop(const Attached& trainer, std::span<const S> x,
-                        const optim::LocalSteps<S>& steps, const optim::Moves<S>& to);
+                        const optim::LocalSteps<S>& steps, const optim::Moves<S>& to) {
+    is_loop_ = true;
+    if (!can_take(trainer.hello, steps, to))
+      return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
+    const StepRequest request{.count = steps.count,
+                              .round = requests_,
+                              .learning_rate = steps.learning_rate,
+                              .corrects = add_to_gradient(steps),
+                              .shifts = add_to_step(steps, rate_of_sum()),
+                              .tracks = !to.direction.empty(),
+                              .place = data_.shard().place,
+                              .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
+    const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
+    write_vector<S>(trainer.table, x, values);
+    if (request.corrects || request.shifts)
+      write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
+    const auto answer = port_->ask(trainer, request);
+    if (!answer)
+      return pass(x, steps, to, "the trainer is gone, and with it its steps of this round");
+    if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
+    std::string name = not_finite<S>(trainer.table, values);
+    if (name.empty() && request.tracks)
+      name = not_finite<S>(trainer.table, trainer.segment.at(trainer.hello.gradient));
+    if (!name.empty())
+      return stay(x, steps, to,
+                  fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
+    rate_ = answer->learning_rate.value_or(rate_);
+    const bool weighs = steps.correction.empty() && to.direction.empty();
+    take(trainer, x, to, weighs);
+    keepsake_.keep(trainer);
+    return report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
+  }
+
   // Into correction_: what is added to the gradient of each step, and to the parameters after each.
   // False: nothing is.
-  bool add_to_gradient(const optim::LocalSteps<S>& steps);
-  bool add_to_step(const optim::LocalSteps<S>& steps, double rate);
-  void clear_statistics();
+  bool add_to_gradient(const optim::LocalSteps<S>& steps) {
+    if (steps.linear.empty() && steps.added.empty()) return false;
+    correction_.assign(this->dimension(), S{0});
+    if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, std::span<S>(correction_));
+    optim::add(steps.added, std::span<S>(correction_));
+    if (const S weight = static_cast<S>(data_.weight()); weight != 1)
+      for (S& value : correction_) value /= weight;
+    clear_statistics();
+    return true;
+  }
+
+  bool add_to_step(const optim::LocalSteps<S>& steps, double rate) {
+    if (steps.correction.empty()) return false;
+    correction_.assign(this->dimension(), S{0});
+    for (const optim::Scaled<S>& term : steps.correction)
+      optim::axpy(static_cast<S>(rate) * term.factor, term.values, std::span<S>(correction_));
+    clear_statistics();
+    return true;
+  }
+
+  // They have no gradient.
+  void clear_statistics() {
+    for (const optim::ParameterBlock& block : model_.statistics)
+      std::ranges::fill(std::span(correction_).subspan(block.offset, block.size()), S{0});
+  }
+  // What the check of the trainer's hello should have refused (trainer_terms.h).
   static bool can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
-                       const optim::Moves<S>& to);
-  optim::Report report_of(const TrainerAnswer& answer, std::size_t steps, double rate);
-  bool is_statistic(std::size_t place) const;
+                       const optim::Moves<S>& to) {
+    const bool corrects = !steps.linear.empty() || !steps.added.empty() || !to.direction.empty();
+    const bool shifts = !steps.correction.empty();
+    if (steps.mu > 0 || steps.is_exact || (corrects && shifts)) return false;
+    return (!corrects || hello.corrects) && (!shifts || hello.shifts);
+  }
+
+  optim::Report report_of(const TrainerAnswer& answer, std::size_t steps, double rate) {
+    optim::Report report;
+    report.loss = loss_ = answer.loss.value_or(std::numeric_limits<double>::quiet_NaN());
+    report.gradient_norm = answer.gradient_norm.value_or(0);
+    report.batch_samples =
+        std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
+    report.learning_rate = rate;
+    return report;
+  }
+
+  bool is_statistic(std::size_t place) const {
+    return std::ranges::any_of(model_.statistics, [place](const optim::ParameterBlock& block) {
+      return place >= block.offset && place - block.offset < block.size();
+    });
+  }
+  // The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
+  // weighs. Statistics are no sums, and weigh the same on all nodes. A tile that was spoilt behind
+  // the check counts as not moved.
   void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
-            bool weighs) const;
+            bool weighs) const {
+    const S weight = static_cast<S>(data_.weight());
+    const auto take_tile = [&](std::size_t first, std::span<const S> found) {
+      const std::size_t count = found.size();
+      const S part = weighs && weight != 1 && !is_statistic(first) ? weight : S{1};
+      const std::span<const S> before = x.subspan(first, count);
+      const std::span<const S> tile = is_finite(found) ? found : before;
+      if (!to.sum.empty()) {
+        const std::span<S> sum = to.sum.subspan(first, count);
+        for (std::size_t k = 0; k < count; ++k) sum[k] = part * (tile[k] - before[k]);
+      }
+      if (to.end.empty()) return;
+      const std::span<S> end = to.end.subspan(first, count);
+      if (part == 1)
+        std::memmove(end.data(), tile.data(), tile.size_bytes());
+      else
+        for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
+    };
+    for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
+    if (to.direction.empty()) return;
+    const auto take_direction = [&](std::size_t first, std::span<const S> found) {
+      const std::span<S> direction = to.direction.subspan(first, found.size());
+      if (is_finite(found))
+        std::ranges::transform(found, direction.begin(), [weight](S g) { return weight * g; });
+      else
+        std::ranges::fill(direction, S{0});
+    };
+    for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
+  }
+
   // A loop that steps by rate_ for F_i steps by this for its term in the sum of all, weight F_i. So
   // exact algorithms take it, which end at the optimum of the sum whatever the rates are.
   double rate_of_sum() const { return rate_ / data_.weight(); }
@@ -105,199 +267,6 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   double rate_;
   std::uint64_t requests_ = 0;
 };
-
-// A newcomer's trainer steps by an optimizer of its own.
-template <class S>
-optim::State<S> ExternalLearner<S>::state(optim::Heir heir) {
-  optim::State<S> state;
-  if (heir == optim::Heir::self) {
-    const auto trainer = port_->await({});
-    keepsake_.refresh(trainer);
-    if (trainer && trainer->hello.mode == TrainerMode::gradients)
-      state = by_gradients_->state(heir);
-  }
-  state.opaque = keepsake_.share(heir);
-  state.opaque_limit = share_limit_;
-  return state;
-}
-
-// The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is added
-// all the same, as on a node without samples.
-template <class S>
-optim::Report ExternalLearner<S>::stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                                       const optim::Moves<S>& to, std::string reason) {
-  const double rate = is_loop_ ? rate_of_sum() : steps.learning_rate;
-  const bool moves = steps.goes_on && add_to_step(steps, rate);
-  const S count = static_cast<S>(steps.count);
-  const std::span<const S> c = correction_;
-  std::ranges::fill(to.sum, S{0});
-  std::ranges::fill(to.direction, S{0});
-  if (!to.direction.empty()) optim::add(steps.added, to.direction);
-  if (!to.end.empty() && to.end.data() != x.data()) std::ranges::copy(x, to.end.begin());
-  if (moves && !to.sum.empty()) optim::axpy(count, c, to.sum);
-  if (moves && !to.end.empty()) optim::axpy(count, c, to.end);
-  optim::Report report;
-  report.loss = loss_;
-  report.refusal = std::move(reason);
-  report.is_cured_by_rate = false;
-  report.learning_rate = rate;
-  return report;
-}
-
-// As stay(), for want of a trainer.
-template <class S>
-optim::Report ExternalLearner<S>::pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                                       const optim::Moves<S>& to, std::string reason) {
-  optim::Report report = stay(x, steps, to, std::move(reason));
-  report.is_idle = true;
-  return report;
-}
-
-template <class S>
-optim::Report ExternalLearner<S>::advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
-                                          const optim::Moves<S>& to) {
-  ++requests_;
-  model_.initial = {};  // x began with it, and does not begin again
-  const auto trainer = await(kReturnPatience);
-  if (!trainer) return pass(x, steps, to, "no trainer is attached");
-  data_.set_samples(trainer->hello.samples);
-  if (trainer->hello.mode == TrainerMode::loop) return by_loop(*trainer, x, steps, to);
-  optim::Report report = by_gradients_->advance(x, steps, to);
-  if (!objective_->refusal().empty()) {
-    report.refusal = objective_->refusal();
-    report.is_cured_by_rate = false;
-  }
-  keepsake_.keep(*trainer);
-  return report;
-}
-
-template <class S>
-bool ExternalLearner<S>::add_to_gradient(const optim::LocalSteps<S>& steps) {
-  if (steps.linear.empty() && steps.added.empty()) return false;
-  correction_.assign(this->dimension(), S{0});
-  if (!steps.linear.empty()) optim::axpy(S{1}, steps.linear, std::span<S>(correction_));
-  optim::add(steps.added, std::span<S>(correction_));
-  if (const S weight = static_cast<S>(data_.weight()); weight != 1)
-    for (S& value : correction_) value /= weight;
-  clear_statistics();
-  return true;
-}
-
-template <class S>
-bool ExternalLearner<S>::add_to_step(const optim::LocalSteps<S>& steps, double rate) {
-  if (steps.correction.empty()) return false;
-  correction_.assign(this->dimension(), S{0});
-  for (const optim::Scaled<S>& term : steps.correction)
-    optim::axpy(static_cast<S>(rate) * term.factor, term.values, std::span<S>(correction_));
-  clear_statistics();
-  return true;
-}
-
-// They have no gradient.
-template <class S>
-void ExternalLearner<S>::clear_statistics() {
-  for (const optim::ParameterBlock& block : model_.statistics)
-    std::ranges::fill(std::span(correction_).subspan(block.offset, block.size()), S{0});
-}
-
-// What the check of the trainer's hello should have refused (trainer_terms.h).
-template <class S>
-bool ExternalLearner<S>::can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
-                                  const optim::Moves<S>& to) {
-  const bool corrects = !steps.linear.empty() || !steps.added.empty() || !to.direction.empty();
-  const bool shifts = !steps.correction.empty();
-  if (steps.mu > 0 || steps.is_exact || (corrects && shifts)) return false;
-  return (!corrects || hello.corrects) && (!shifts || hello.shifts);
-}
-
-template <class S>
-optim::Report ExternalLearner<S>::by_loop(const Attached& trainer, std::span<const S> x,
-                                          const optim::LocalSteps<S>& steps,
-                                          const optim::Moves<S>& to) {
-  is_loop_ = true;
-  if (!can_take(trainer.hello, steps, to))
-    return stay(x, steps, to, "the algorithm needs a trainer that serves gradients");
-  const StepRequest request{.count = steps.count,
-                            .round = requests_,
-                            .learning_rate = steps.learning_rate,
-                            .corrects = add_to_gradient(steps),
-                            .shifts = add_to_step(steps, rate_of_sum()),
-                            .tracks = !to.direction.empty(),
-                            .place = data_.shard().place,
-                            .nodes = std::max<std::size_t>(data_.shard().members.size(), 1)};
-  const std::span<std::byte> values = trainer.segment.at(trainer.hello.values);
-  write_vector<S>(trainer.table, x, values);
-  if (request.corrects || request.shifts)
-    write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
-  const auto answer = port_->ask(trainer, request);
-  if (!answer)
-    return pass(x, steps, to, "the trainer is gone, and with it its steps of this round");
-  if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
-  std::string name = not_finite<S>(trainer.table, values);
-  if (name.empty() && request.tracks)
-    name = not_finite<S>(trainer.table, trainer.segment.at(trainer.hello.gradient));
-  if (!name.empty())
-    return stay(x, steps, to,
-                fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
-  rate_ = answer->learning_rate.value_or(rate_);
-  const bool weighs = steps.correction.empty() && to.direction.empty();
-  take(trainer, x, to, weighs);
-  keepsake_.keep(trainer);
-  return report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
-}
-
-template <class S>
-optim::Report ExternalLearner<S>::report_of(const TrainerAnswer& answer, std::size_t steps,
-                                            double rate) {
-  optim::Report report;
-  report.loss = loss_ = answer.loss.value_or(std::numeric_limits<double>::quiet_NaN());
-  report.gradient_norm = answer.gradient_norm.value_or(0);
-  report.batch_samples = std::max<std::size_t>(answer.samples / std::max<std::size_t>(steps, 1), 1);
-  report.learning_rate = rate;
-  return report;
-}
-
-template <class S>
-bool ExternalLearner<S>::is_statistic(std::size_t place) const {
-  return std::ranges::any_of(model_.statistics, [place](const optim::ParameterBlock& block) {
-    return place >= block.offset && place - block.offset < block.size();
-  });
-}
-
-// The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
-// weighs. Statistics are no sums, and weigh the same on all nodes. A tile that was spoilt behind
-// the check counts as not moved.
-template <class S>
-void ExternalLearner<S>::take(const Attached& trainer, std::span<const S> x,
-                              const optim::Moves<S>& to, bool weighs) const {
-  const S weight = static_cast<S>(data_.weight());
-  const auto take_tile = [&](std::size_t first, std::span<const S> found) {
-    const std::size_t count = found.size();
-    const S part = weighs && weight != 1 && !is_statistic(first) ? weight : S{1};
-    const std::span<const S> before = x.subspan(first, count);
-    const std::span<const S> tile = is_finite(found) ? found : before;
-    if (!to.sum.empty()) {
-      const std::span<S> sum = to.sum.subspan(first, count);
-      for (std::size_t k = 0; k < count; ++k) sum[k] = part * (tile[k] - before[k]);
-    }
-    if (to.end.empty()) return;
-    const std::span<S> end = to.end.subspan(first, count);
-    if (part == 1)
-      std::memmove(end.data(), tile.data(), tile.size_bytes());
-    else
-      for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
-  };
-  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
-  if (to.direction.empty()) return;
-  const auto take_direction = [&](std::size_t first, std::span<const S> found) {
-    const std::span<S> direction = to.direction.subspan(first, found.size());
-    if (is_finite(found))
-      std::ranges::transform(found, direction.begin(), [weight](S g) { return weight * g; });
-    else
-      std::ranges::fill(direction, S{0});
-  };
-  for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
-}
 
 template <class S>
 ExternalModel<S> model_of(const Attached& trainer) {
