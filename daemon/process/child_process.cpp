@@ -44,37 +44,33 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   std::vector<char*> raw;
   for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
-  const int log = log_path.empty()
-                      ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
-                      : ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  int ready[2];
-  if (log < 0 || ::pipe2(ready, O_CLOEXEC) != 0)
+  const OpenFile log(
+      log_path.empty() ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
+                       : ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  int ends[2];
+  if (!log || ::pipe2(ends, O_CLOEXEC) != 0)
     return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
+  OpenFile ready(ends[0]);
+  const OpenFile of_child(ends[1]);
   // A child that is told to stop before it is this program hears it as soon as it is.
   sigset_t stops, before;
   sigemptyset(&stops);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t pid = ::fork();
-  if (pid == 0) become(raw.data(), ready[1], log, stops);
+  if (pid == 0) become(raw.data(), of_child.number(), log.number(), stops);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  ::close(log);
-  ::close(ready[1]);
-  if (pid < 0) {
-    ::close(ready[0]);
-    return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
-  }
-  return ChildProcess(pid, ready[0], log_path);
+  if (pid < 0) return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
+  return ChildProcess(pid, std::move(ready), log_path);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
-      ready_(std::exchange(other.ready_, -1)),
+      ready_(std::move(other.ready_)),
       log_path_(std::move(other.log_path_)),
       exit_code_(other.exit_code_) {}
 
 ChildProcess::~ChildProcess() {
-  if (ready_ >= 0) ::close(ready_);
   if (pid_ < 0 || !running()) return;
   signal(SIGKILL);
   wait(std::chrono::seconds(10));
@@ -86,10 +82,10 @@ std::optional<std::string> ChildProcess::ready(std::chrono::milliseconds patienc
   const auto until = std::chrono::steady_clock::now() + patience;
   while (line.find('\n') == std::string::npos) {
     if (std::chrono::steady_clock::now() >= until || (gives_up && gives_up())) return std::nullopt;
-    pollfd item{ready_, POLLIN, 0};
+    pollfd item{ready_.number(), POLLIN, 0};
     if (::poll(&item, 1, static_cast<int>(kExitPollEvery.count())) <= 0) continue;
     char bytes[512];
-    const ssize_t count = ::read(ready_, bytes, sizeof(bytes));
+    const ssize_t count = ::read(ready_.number(), bytes, sizeof(bytes));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::nullopt;
     line.append(bytes, static_cast<std::size_t>(count));

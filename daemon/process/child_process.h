@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
 class ChildProcess {
  public:
   // Starts `arguments` (the program first), its output going to the file `log_path`; empty: to the
-  // standard error of this process. What the
-  // child writes to the descriptor kReadyDescriptor is read by ready().
+  // standard error of this process. What the child writes to the descriptor kReadyDescriptor is
+  // read by ready().
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
                                     const std::string& log_path);
   static constexpr int kReadyDescriptor = 3;
@@ -41,11 +42,11 @@ class ChildProcess {
   const std::string& log_path() const { return log_path_; }
 
  private:
-  ChildProcess(pid_t pid, int ready, std::string log_path)
-      : pid_(pid), ready_(ready), log_path_(std::move(log_path)) {}
+  ChildProcess(pid_t pid, OpenFile ready, std::string log_path)
+      : pid_(pid), ready_(std::move(ready)), log_path_(std::move(log_path)) {}
 
   pid_t pid_;
-  int ready_;
+  OpenFile ready_;
   std::string log_path_;
   std::optional<int> exit_code_;
 };

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,10 +19,6 @@ namespace starling::daemon {
 namespace {
 
 constexpr std::size_t kFileBytesLimit = 256 * 1024;
-
-std::string system_error() {
-  return std::strerror(errno);
-}
 
 std::string checksum(std::string_view text) {
   return to_string(NodeId{stable_hash(text)});
@@ -46,28 +41,17 @@ Result<DiskState> DiskState::open(const std::string& folder) {
   if (error)
     return fail("node.data-dir = \"{}\": cannot be made: {}; expected a folder to write to", folder,
                 error.message());
-  const int lock = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0)
+  OpenFile lock(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock)
     return fail("node.data-dir = \"{}\": {}; expected a folder to write to", folder,
-                system_error());
-  DiskState state(folder, lock);
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+                std::strerror(errno));
+  DiskState state(folder, std::move(lock));
+  if (::flock(state.lock_.number(), LOCK_EX | LOCK_NB) != 0)
     return fail("node.data-dir = \"{}\": another node uses it; expected a folder of its own",
                 folder);
   state.read_incarnation();
   state.read_peers();
   return state;
-}
-
-DiskState::DiskState(DiskState&& other) noexcept
-    : folder_(std::move(other.folder_)),
-      lock_(std::exchange(other.lock_, -1)),
-      incarnation_(other.incarnation_),
-      peers_(std::move(other.peers_)),
-      warnings_(std::move(other.warnings_)) {}
-
-DiskState::~DiskState() {
-  if (lock_ >= 0) ::close(lock_);
 }
 
 // The lines between the first and the last, where both are as we write them.

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
 #include "base/result.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
@@ -20,12 +22,10 @@ inline constexpr std::size_t kPeersKeptLimit = 256;
 
 class DiskState {
  public:
-  // Makes the folder where it is missing, and reads what it holds. It belongs to this process until
-  // the last copy of it goes. The error names node.data-dir, the folder and what is wrong.
+  // Makes the folder where it is missing, and reads what it holds. The folder belongs to this
+  // process as long as the state lives. The error names node.data-dir, the folder and what is
+  // wrong.
   static Result<DiskState> open(const std::string& folder);
-  DiskState(DiskState&& other) noexcept;
-  DiskState& operator=(DiskState&&) = delete;
-  ~DiskState();
 
   // The incarnation of this life: above `clock` and above the one before, unless that is one which
   // no member believes at this time (gossip::latest_incarnation). It is on the disk when
@@ -48,7 +48,8 @@ class DiskState {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  DiskState(std::string folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
+  DiskState(std::string folder, OpenFile lock)
+      : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   void read_incarnation();
   void read_peers();
@@ -57,7 +58,7 @@ class DiskState {
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
   std::string folder_;
-  int lock_;
+  OpenFile lock_;
   std::uint64_t incarnation_ = 0;
   std::vector<Endpoint> peers_;
   std::vector<std::string> warnings_;

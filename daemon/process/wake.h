@@ -7,31 +7,29 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "daemon/process/open_file.h"
 
 namespace starling::daemon {
 
 class Wake {
  public:
-  Wake() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    ENSURE(descriptor_ >= 0, "an eventfd can be had");
+  Wake() : file_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    ENSURE(file_, "an eventfd can be had");
   }
-  ~Wake() { ::close(descriptor_); }
-  Wake(const Wake&) = delete;
-  Wake& operator=(const Wake&) = delete;
 
   // Any thread; async-signal-safe.
   void signal() const {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(descriptor_, &one, sizeof(one));
+    [[maybe_unused]] const auto written = ::write(file_.number(), &one, sizeof(one));
   }
   void clear() const {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(descriptor_, &count, sizeof(count));
+    [[maybe_unused]] const auto read = ::read(file_.number(), &count, sizeof(count));
   }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number(); }
 
  private:
-  int descriptor_;
+  OpenFile file_;
 };
 
 }  // namespace starling::daemon

@@ -217,6 +217,14 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     waits_since_ = Clock::now();
   }
 
+  template <class Act>
+  void after(std::chrono::microseconds pause, Act act) {
+    look_.expires_after(pause);
+    look_.async_wait([self = shared_from_this(), act](error_code) {
+      if (!self->closed_) std::invoke(act, *self);
+    });
+  }
+
   void read() {
     later_look_ = kFirstLook;
     wait_for_client();
@@ -265,11 +273,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   void respond_later(HttpLater later, Framing framing) {
     later_ = std::move(later);
     stream_.expires_never();
-    look_.expires_after(later_look_);
+    after(later_look_, [framing](Session& self) { self.look_for_response(framing); });
     later_look_ = std::min(2 * later_look_, kLastLook);
-    look_.async_wait([self = shared_from_this(), framing](error_code) {
-      if (!self->closed_) self->look_for_response(framing);
-    });
   }
 
   void look_for_response(Framing framing) {
@@ -343,19 +348,12 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
 
   void send_more() {
     more_ = source_();
-    if (more_.empty() && ++looks_ < kStreamLooks) return look_later();
+    if (more_.empty() && ++looks_ < kStreamLooks) return after(kStreamLook, &Session::send_more);
     if (more_.empty()) more_ = kStreamComment;
     looks_ = 0;
     wait_for_client();
     stream_.expires_after(server_.options_.write_deadline);
     asio::async_write(stream_, asio::buffer(more_), sent());
-  }
-
-  void look_later() {
-    look_.expires_after(kStreamLook);
-    look_.async_wait([self = shared_from_this()](error_code) {
-      if (!self->closed_) self->send_more();
-    });
   }
 
   // Closing with unread bytes would reset the connection, and the client might lose the answer that
@@ -372,15 +370,8 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     stream_.async_read_some(asio::buffer(server_.discarded_),
                             [self = shared_from_this()](error_code error, std::size_t) {
                               if (self->closed_) return;
-                              error ? self->close() : self->discard_later();
+                              error ? self->close() : self->after(kDiscardPause, &Session::discard);
                             });
-  }
-
-  void discard_later() {
-    look_.expires_after(kDiscardPause);
-    look_.async_wait([self = shared_from_this()](error_code) {
-      if (!self->closed_) self->discard();
-    });
   }
 
   Impl& server_;
