@@ -184,7 +184,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
-  const DescriptorShares shares = share_out(descriptors_allowed());
+  TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
   TRY(daemon.transport, Transport::bind(control, bulk, shares));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;

@@ -42,11 +42,16 @@ void restore_descriptor_limit() {
   if (is_raised) ::setrlimit(RLIMIT_NOFILE, &started_with);
 }
 
-DescriptorShares share_out(std::size_t allowed) {
+Result<DescriptorShares> share_out(std::size_t allowed) {
   const DescriptorShares most;
-  return {.sending = std::min(most.sending, allowed / 2),
-          .receiving = std::min(most.receiving, allowed / 8),
-          .http = std::min(most.http, allowed / 8)};
+  if (allowed < kDescriptorsLeast)
+    return fail(
+        "{} open files are allowed; expected at least {}: raise the hard limit of the "
+        "process (ulimit -Hn, LimitNOFILE=)",
+        allowed, kDescriptorsLeast);
+  return DescriptorShares{.sending = std::min(most.sending, allowed / 2),
+                          .receiving = std::min(most.receiving, allowed / 8),
+                          .http = std::min(most.http, allowed / 8)};
 }
 
 }  // namespace starling::daemon

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "base/result.h"
+
 namespace starling::daemon {
 
 struct Descriptors {
@@ -28,6 +30,9 @@ struct DescriptorShares {
   std::size_t receiving = 4096;
   std::size_t http = 256;
 };
-DescriptorShares share_out(std::size_t allowed);
+// With fewer, two nodes do not find each other.
+inline constexpr std::size_t kDescriptorsLeast = 64;
+// The error says what is allowed where that is less.
+Result<DescriptorShares> share_out(std::size_t allowed);
 
 }  // namespace starling::daemon

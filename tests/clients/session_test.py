@@ -173,7 +173,7 @@ class Rounds(unittest.TestCase):
             swarm.step()  # the sum overflows and every number is finite
             swarm.tensors["w"][1] = numpy.inf
             swarm.step()
-        self.assertEqual(told, [None, "w is not finite after 1 steps in round 2"])
+        self.assertEqual(told, [None, "w is not finite after 1 steps"])
 
     def test_batches_are_those_of_this_place_and_repeat_until_the_end(self):
         def script(daemon):

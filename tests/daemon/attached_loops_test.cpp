@@ -167,9 +167,8 @@ Network network(const optim::Options& options, const std::function<Habit(std::si
     if (!trainers.back()) return network;
   }
   found(trainers);
-  network.nodes =
-      std::make_unique<Lockstep>(kind, kProblem.n, options.algorithm->needs,
-                                 [&](std::size_t node) { return std::move(trainers[node]); });
+  network.nodes = std::make_unique<Lockstep>(
+      kind, kProblem.n, options, [&](std::size_t node) { return std::move(trainers[node]); });
   return network;
 }
 Network network(const optim::Options& options, const Habit& habit) {

@@ -155,6 +155,9 @@ TEST_CASE("What a person can mend fails and other reasons are warned of") {
        {std::pair{"10.0.0.2:7600 is of cluster \"b\"; this node of \"a\"", "cluster.id"},
         {"node-2 at 10.0.0.2:7600 speaks version 1 of the protocol; this node 4", "same version"},
         {"no edge to node-3: it has optim.algorithm=qg; this node dpsgd", "same value"},
+        {"cannot train with these nodes: columns differ", "same columns"},
+        {"10.0.0.2:7601 is a bulk port; the control port of that node is 10.0.0.2:7600",
+         "control port in cluster.join"},
         {"cluster.join = \"10.0.0.2:7600\": nobody listens there", "starling doctor HOST:PORT"}}) {
     SeenNode seen = well();
     seen.status.document["node"]["reasons"] = {reason};
@@ -176,6 +179,13 @@ TEST_CASE("Training that is refused or ended early is found") {
   seen.status.document["run"]["problem"] = "the loss is not finite";
   seen.status.document["node"]["warnings"] = {"the loss is not finite"};
   finds(diagnose(seen), Severity::fail, "training", "not finite");
+  CHECK(trouble_of(diagnose(seen)).advice.find("learning-rate") != std::string::npos);
+  seen.status.document["run"]["problem"] = "no trainer is attached";
+  seen.status.document["node"]["warnings"] = {"no trainer is attached"};
+  CHECK(trouble_of(diagnose(seen)).advice.find("trainer.command") != std::string::npos);
+  seen = well();
+  seen.status.document["trainer"] = {{"state", "stalled"}, {"reason", "no step for 9 s"}};
+  finds(diagnose(seen), Severity::fail, "trainer", "stalled: no step for 9 s");
   seen = well();
   seen.status.document["run"]["shortfall"] = "its goal was missed";
   finds(diagnose(seen), Severity::warn, "training", "goal was missed");

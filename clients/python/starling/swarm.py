@@ -172,18 +172,18 @@ class Swarm:
 
     def _refusal(self, loss: Optional[float]) -> Optional[str]:
         """Why the network must not take these parameters, if there is a reason."""
-        steps, round_ = self._order["count"], self._order.get("round", 0)
-        reason = None
+        steps, reason = self._order["count"], None
         if loss is not None and not math.isfinite(loss):
-            reason = f"the loss is {loss} after {steps} steps in round {round_}"
+            reason = f"the loss is {loss} after {steps} steps"
         else:
             name = self._tensors.fault()
             if name is not None:
-                reason = f"{name} is not finite after {steps} steps in round {round_}"
+                reason = f"{name} is not finite after {steps} steps"
         if reason is not None and not self._warned_of_refusal:
             self._warned_of_refusal = True
-            warnings.warn(f"{reason}; these steps are not shared, and the loop goes on from the "
-                          "parameters of the network. A smaller learning rate may help",
+            warnings.warn(f"{reason} in round {self._order.get('round', 0)}; these steps are not "
+                          "shared, and the loop goes on from the parameters of the network. A "
+                          "smaller learning rate may help",
                           RuntimeWarning, stacklevel=5)
         return reason
 

@@ -148,6 +148,10 @@ std::optional<std::string> remedy(const std::string& warning) {
     std::string_view part, text;
   };
   static constexpr Remedy kRemedies[] = {
+      {"cannot train with these nodes",
+       "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
+      {" is a bulk port", "name the control port in cluster.join"},
+      {"trainer", "see the trainer's output; trainer.command starts it again, or attach it again"},
       {" is of cluster ", "give both the same cluster.id, or take the seed away"},
       {"of the protocol", "run the same version of the program on every node"},
       {"under this name", "give this node another node.name, or stop the other one"},
@@ -200,10 +204,19 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
 void look_at_run(const SeenNode& seen, Findings& findings) {
   const json& run = member_of(seen.status.document, "run");
   if (const std::string problem = words_of(run, "problem"); !problem.empty())
-    findings.push_back({Severity::fail, "training", problem,
-                        "see data and optim.learning-rate; a smaller rate often helps"});
+    findings.push_back(
+        {Severity::fail, "training", problem,
+         remedy(problem).value_or("see data and optim.learning-rate; a smaller rate often helps")});
   if (const std::string shortfall = words_of(run, "shortfall"); !shortfall.empty())
     findings.push_back({Severity::warn, "training", shortfall, "see what ended the run: stop.*"});
+}
+
+void look_at_trainer(const SeenNode& seen, Findings& findings) {
+  const json& trainer = member_of(seen.status.document, "trainer");
+  const std::string state = words_of(trainer, "state"), reason = words_of(trainer, "reason");
+  if (state != "stalled" && state != "lost") return;
+  findings.push_back(
+      {Severity::fail, "trainer", fmt::format("{}: {}", state, reason), *remedy("trainer")});
 }
 
 // What most of the time between the looks went into.
@@ -444,6 +457,7 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   }
   look_at_state(seen, findings);
   look_at_run(seen, findings);
+  look_at_trainer(seen, findings);
   look_at_rounds(seen, findings);
   look_at_members(seen, findings);
   look_at_links(seen, findings);
