@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "topology/drawn.h"
-#include "topology/neighbors.h"
 #include "topology/shapes.h"
 
 namespace starling::topology {
@@ -18,50 +17,30 @@ constexpr std::size_t kCompleteNodesLimit = 4;
 constexpr std::size_t kRingNodesLimit = 8;
 constexpr int kAutomaticDegree = 4;
 
-std::vector<NodeId> ids_of(std::span<const Site> sites) {
+using Sites = std::span<const Site>;
+
+std::vector<NodeId> ids_of(Sites sites) {
   std::vector<NodeId> ids;
   for (const Site& site : sites) ids.push_back(site.id);
   return ids;
 }
 
-Graph listed(const NamedEdges& named, std::span<const Site> sites) {
-  std::map<std::string_view, int> vertex;
-  for (std::size_t k = 0; k < sites.size(); ++k) vertex.emplace(sites[k].name, static_cast<int>(k));
-  Edges edges;
-  for (const auto& [a, b] : named) {
-    const auto first = vertex.find(a), second = vertex.find(b);
-    if (first != vertex.end() && second != vertex.end())
-      edges.emplace_back(first->second, second->second);
-  }
-  return undirected(static_cast<int>(sites.size()), edges);
-}
-
-}  // namespace
-
-Kind resolve(Kind kind, std::size_t n) {
-  if (kind != Kind::automatic) return kind;
-  if (n <= kCompleteNodesLimit) return Kind::complete;
-  return n <= kRingNodesLimit ? Kind::ring : Kind::random;
-}
-
-namespace {
-
-using Sites = std::span<const Site>;
-
 int count(Sites sites) {
   return static_cast<int>(sites.size());
 }
 
+int ring_degree(const Options& options) {
+  return options.kind == Kind::automatic ? kAutomaticDegree : options.degree;
+}
+
 // Makes the graph of shapes that only depend on the number of nodes.
-template <auto shape>
+template <auto rule, auto graph_by = undirected_by>
 Result<Graph> shaped(const Options&, Sites sites) {
-  return shape(count(sites));
+  return graph_by(count(sites), rule);
 }
 
 Result<Graph> make_random(const Options& options, Sites sites) {
-  const bool is_automatic = options.kind == Kind::automatic;
-  return hashed_rings(ids_of(sites), is_automatic ? kAutomaticDegree : options.degree,
-                      options.seed);
+  return hashed_rings(ids_of(sites), ring_degree(options), options.seed);
 }
 Result<Graph> make_random_regular(const Options& options, Sites sites) {
   return random_regular(count(sites), options.degree, options.seed);
@@ -73,10 +52,18 @@ Result<Graph> make_small_world(const Options& options, Sites sites) {
   return small_world(ids_of(sites), options.degree, options.probability, options.seed);
 }
 Result<Graph> make_listed(const Options& options, Sites sites) {
-  return listed(options.edges, sites);
+  std::map<std::string_view, int> vertex;
+  for (int k = 0; k < count(sites); ++k) vertex.emplace(sites[k].name, k);
+  Edges edges;
+  for (const auto& [a, b] : options.edges) {
+    const auto first = vertex.find(a), second = vertex.find(b);
+    if (first != vertex.end() && second != vertex.end())
+      edges.emplace_back(first->second, second->second);
+  }
+  return undirected(count(sites), edges);
 }
 
-// Whom one vertex sends to and hears; see neighbors.h.
+// Whom one vertex sends to and hears.
 template <auto rule, auto reverse = rule>
 Result<Neighbors> near_by(const Options&, Sites sites, int vertex) {
   return Neighbors{rule(count(sites), vertex), reverse(count(sites), vertex)};
@@ -87,16 +74,14 @@ Neighbors both_ways(std::vector<int> near) {
 }
 
 Result<Neighbors> near_random(const Options& options, Sites sites, int vertex) {
-  const bool is_automatic = options.kind == Kind::automatic;
-  const int degree = is_automatic ? kAutomaticDegree : options.degree;
-  return both_ways(near_in_hashed_rings(ids_of(sites), vertex, degree, options.seed));
+  return both_ways(near_in_hashed_rings(ids_of(sites), vertex, ring_degree(options), options.seed));
 }
 Result<Neighbors> near_erdos_renyi(const Options& options, Sites sites, int vertex) {
   return both_ways(near_in_erdos_renyi(ids_of(sites), vertex, options.probability, options.seed));
 }
 // By the edges that name it.
 Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
-  const std::string& name = sites[static_cast<std::size_t>(vertex)].name;
+  const std::string& name = sites[vertex].name;
   std::set<std::string_view> named;
   for (const auto& [a, b] : options.edges) {
     if (a == name) named.insert(b);
@@ -104,15 +89,14 @@ Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
   }
   std::vector<int> near;
   for (int k = 0; k < count(sites); ++k)
-    if (named.contains(sites[static_cast<std::size_t>(k)].name)) near.push_back(k);
+    if (named.contains(sites[k].name)) near.push_back(k);
   return both_ways(std::move(near));
 }
 // For kinds without a rule of one vertex.
 template <auto make>
 Result<Neighbors> near_of_all(const Options& options, Sites sites, int vertex) {
   TRY(const Graph graph, make(options, sites));
-  return Neighbors{graph.out[static_cast<std::size_t>(vertex)],
-                   graph.in[static_cast<std::size_t>(vertex)]};
+  return Neighbors{graph.out[vertex], graph.in[vertex]};
 }
 
 struct Row {
@@ -121,14 +105,15 @@ struct Row {
   Result<Neighbors> (*near)(const Options& options, Sites sites, int vertex);
 };
 constexpr Row kRows[] = {
-    {Kind::ring, shaped<ring>, near_by<near_in_ring>},
-    {Kind::path, shaped<path>, near_by<near_in_path>},
-    {Kind::star, shaped<star>, near_by<near_in_star>},
-    {Kind::torus, shaped<torus>, near_by<near_in_torus>},
-    {Kind::grid, shaped<grid>, near_by<near_in_grid>},
-    {Kind::complete, shaped<complete>, near_by<near_in_complete>},
-    {Kind::hypercube, shaped<hypercube>, near_by<near_in_hypercube>},
-    {Kind::exponential, shaped<exponential>, near_by<ahead_in_exponential, behind_in_exponential>},
+    {Kind::ring, shaped<near_in_ring>, near_by<near_in_ring>},
+    {Kind::path, shaped<near_in_path>, near_by<near_in_path>},
+    {Kind::star, shaped<near_in_star>, near_by<near_in_star>},
+    {Kind::torus, shaped<near_in_torus>, near_by<near_in_torus>},
+    {Kind::grid, shaped<near_in_grid>, near_by<near_in_grid>},
+    {Kind::complete, shaped<near_in_complete>, near_by<near_in_complete>},
+    {Kind::hypercube, shaped<near_in_hypercube>, near_by<near_in_hypercube>},
+    {Kind::exponential, shaped<ahead_in_exponential, directed_by>,
+     near_by<ahead_in_exponential, behind_in_exponential>},
     {Kind::random, make_random, near_random},
     {Kind::random_regular, make_random_regular, near_of_all<make_random_regular>},
     {Kind::erdos_renyi, make_erdos_renyi, near_erdos_renyi},
@@ -151,6 +136,12 @@ void tidy(std::vector<int>& near, int vertex) {
 }
 
 }  // namespace
+
+Kind resolve(Kind kind, std::size_t n) {
+  if (kind != Kind::automatic) return kind;
+  if (n <= kCompleteNodesLimit) return Kind::complete;
+  return n <= kRingNodesLimit ? Kind::ring : Kind::random;
+}
 
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
   TRY(const Row* row, row_of(options, sites.size()));

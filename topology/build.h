@@ -4,9 +4,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
-#include "base/limits.h"
 #include "base/result.h"
 #include "topology/graph.h"
 #include "topology/options.h"
@@ -27,6 +27,20 @@ Kind resolve(Kind kind, std::size_t n);
 // there. The only error is a degree that the kind cannot have.
 // REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
+
+// Whom one vertex exchanges with; ascending, without the vertex itself or duplicates.
+struct Neighbors {
+  std::vector<int> out;  // those who hear it
+  std::vector<int> in;   // those whom it hears
+
+  bool operator==(const Neighbors&) const = default;
+};
+
+// The same as build() says of that vertex, by a rule of the kind that looks at the vertex alone:
+// O(n) at most. Members come and go, and each time every node asks only this. Of small-world and
+// random-regular, where what is far away decides whom a vertex knows, the whole graph is made.
+// REQUIRES a vertex of the sites.
+Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex);
 
 // For a planned number of nodes, before anything starts: refuses kinds that n does not fit.
 Result<void> validate(const Options& options, std::size_t n);

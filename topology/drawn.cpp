@@ -60,6 +60,66 @@ bool is_joined(NodeId a, NodeId b, double probability, std::uint64_t coin) {
   return unit(hash(low, high, coin)) < probability;
 }
 
+// The vertex other than i whose hash with i is least: a joiner is it with probability 1/n, and
+// changes nothing otherwise.
+int anybody_but(int i, std::span<const NodeId> ids, std::uint64_t salt) {
+  int best = i == 0 ? 1 : 0;
+  for (int j = best + 1; j < static_cast<int>(ids.size()); ++j)
+    if (j != i && hash(ids[i], ids[j], salt) < hash(ids[i], ids[best], salt)) best = j;
+  return best;
+}
+
+constexpr int kSwapsPerEdge = 10;
+constexpr int kSwapRoundsLimit = 1000;
+
+// The edges of a simple graph under degree-preserving swaps.
+class Swapper {
+ public:
+  Swapper(const Graph& graph, Prng prng) : n_(graph.size()), prng_(prng) {
+    for (int i = 0; i < n_; ++i)
+      for (int j : graph.out[i])
+        if (i < j) edges_.emplace_back(i, j);
+    near_ = graph.out;
+  }
+
+  std::size_t edge_count() const { return edges_.size(); }
+  Graph graph() const { return undirected(n_, edges_); }
+
+  void swap(std::size_t times) {
+    for (std::size_t k = 0; k < times; ++k) try_swap();
+  }
+
+ private:
+  void try_swap() {
+    auto& first = edges_[prng_.below(edges_.size())];
+    auto& second = edges_[prng_.below(edges_.size())];
+    auto [a, b] = first;
+    auto [c, d] = second;
+    if (prng_.chance(0.5)) std::swap(c, d);
+    if (a == d || c == b || are_joined(a, d) || are_joined(c, b)) return;
+    replace(a, b, d), replace(b, a, c), replace(c, d, b), replace(d, c, a);
+    first = std::minmax(a, d), second = std::minmax(c, b);
+  }
+  bool are_joined(int a, int b) const { return std::ranges::count(near_[a], b) > 0; }
+  // Of the neighbours of a.
+  void replace(int a, int old_one, int new_one) {
+    std::ranges::replace(near_[a], old_one, new_one);
+  }
+
+  int n_;
+  Prng prng_;
+  Edges edges_;
+  std::vector<std::vector<int>> near_;  // neighbours: a few each, so that looking is quick
+};
+
+// The regular graph everything starts from: hops 1 .. degree/2, and n/2 when the degree is odd.
+Graph regular_start(int n, int degree) {
+  std::vector<int> hops(static_cast<std::size_t>(degree / 2));
+  std::iota(hops.begin(), hops.end(), 1);
+  if (degree % 2 != 0) hops.push_back(n / 2);
+  return circulant(n, hops);
+}
+
 }  // namespace
 
 std::vector<int> near_in_hashed_rings(std::span<const NodeId> ids, int vertex, int degree,
@@ -93,27 +153,12 @@ Graph erdos_renyi(std::span<const NodeId> ids, double probability, std::uint64_t
   const int n = static_cast<int>(ids.size());
   const std::uint64_t coin = salt(seed, Purpose::edge);
   Edges edges;
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < i; ++j) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < i; ++j)
       if (is_joined(ids[i], ids[j], probability, coin)) edges.emplace_back(i, j);
-    }
-  }
   add_hashed_ring(ids, salt(seed, Purpose::ring), edges);
   return undirected(n, edges);
 }
-
-namespace {
-
-// The vertex other than i whose hash with i is least: a joiner is it with probability 1/n, and
-// changes nothing otherwise.
-int anybody_but(int i, std::span<const NodeId> ids, std::uint64_t salt) {
-  int best = i == 0 ? 1 : 0;
-  for (int j = best + 1; j < static_cast<int>(ids.size()); ++j)
-    if (j != i && hash(ids[i], ids[j], salt) < hash(ids[i], ids[best], salt)) best = j;
-  return best;
-}
-
-}  // namespace
 
 Graph small_world(std::span<const NodeId> ids, int degree, double probability, std::uint64_t seed) {
   ENSURE(degree % 2 == 0, "half of the degree lies ahead");
@@ -130,66 +175,6 @@ Graph small_world(std::span<const NodeId> ids, int degree, double probability, s
   }
   return undirected(n, edges);
 }
-
-namespace {
-
-constexpr int kSwapsPerEdge = 10;
-constexpr int kSwapRoundsLimit = 1000;
-
-// The edges of a simple graph under degree-preserving swaps.
-class Swapper {
- public:
-  Swapper(const Graph& graph, Prng prng) : n_(graph.size()), prng_(prng) {
-    for (int i = 0; i < n_; ++i)
-      for (int j : graph.out[i])
-        if (i < j) edges_.emplace_back(i, j);
-    near_ = graph.out;
-  }
-
-  std::size_t edge_count() const { return edges_.size(); }
-  Graph graph() const { return undirected(n_, edges_); }
-
-  void swap(std::size_t times) {
-    for (std::size_t k = 0; k < times; ++k) try_swap();
-  }
-
- private:
-  static std::pair<int, int> ordered(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
-
-  void try_swap() {
-    auto& first = edges_[prng_.below(edges_.size())];
-    auto& second = edges_[prng_.below(edges_.size())];
-    auto [a, b] = first;
-    auto [c, d] = second;
-    if (prng_.chance(0.5)) std::swap(c, d);
-    if (a == d || c == b || are_joined(a, d) || are_joined(c, b)) return;
-    replace(a, b, d), replace(b, a, c), replace(c, d, b), replace(d, c, a);
-    first = ordered(a, d), second = ordered(c, b);
-  }
-  bool are_joined(int a, int b) const {
-    return std::ranges::find(near_[static_cast<std::size_t>(a)], b) !=
-           near_[static_cast<std::size_t>(a)].end();
-  }
-  // Of the neighbours of a.
-  void replace(int a, int old_one, int new_one) {
-    std::ranges::replace(near_[static_cast<std::size_t>(a)], old_one, new_one);
-  }
-
-  int n_;
-  Prng prng_;
-  Edges edges_;
-  std::vector<std::vector<int>> near_;  // neighbours: a few each, so that looking is quick
-};
-
-// The regular graph everything starts from: hops 1 .. degree/2, and n/2 when the degree is odd.
-Graph regular_start(int n, int degree) {
-  std::vector<int> hops(static_cast<std::size_t>(degree / 2));
-  std::iota(hops.begin(), hops.end(), 1);
-  if (degree % 2 != 0) hops.push_back(n / 2);
-  return circulant(n, hops);
-}
-
-}  // namespace
 
 Graph random_regular(int n, int degree, std::uint64_t seed) {
   degree = std::min(degree, n - 1);

@@ -23,9 +23,7 @@ struct Graph {
   int size() const { return static_cast<int>(in.size()); }
   bool is_directed() const { return out != in; }
   // The in-degree, which is the number of neighbours when undirected.
-  int degree(int vertex) const {
-    return static_cast<int>(in[static_cast<std::size_t>(vertex)].size());
-  }
+  int degree(int vertex) const { return static_cast<int>(in[vertex].size()); }
   // Undirected edges count once, directed edges one by one.
   std::size_t edge_count() const;
   DegreeRange degrees() const;

@@ -26,19 +26,16 @@ std::vector<int> drawn_order(std::size_t n, std::uint64_t seed, std::uint64_t t)
 std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t t) {
   const std::vector<int> order = drawn_order(graph.in.size(), seed, t);
   std::vector<std::size_t> place(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) place[static_cast<std::size_t>(order[k])] = k;
+  for (std::size_t k = 0; k < order.size(); ++k) place[order[k]] = k;
   std::vector<int> partner(order.size(), -1);
   for (const int vertex : order) {
-    if (partner[static_cast<std::size_t>(vertex)] >= 0) continue;
+    if (partner[vertex] >= 0) continue;
     int first = -1;
-    for (const int other : graph.in[static_cast<std::size_t>(vertex)]) {
-      const auto at = static_cast<std::size_t>(other);
-      if (partner[at] < 0 && (first < 0 || place[at] < place[static_cast<std::size_t>(first)]))
-        first = other;
-    }
+    for (const int other : graph.in[vertex])
+      if (partner[other] < 0 && (first < 0 || place[other] < place[first])) first = other;
     if (first < 0) continue;
-    partner[static_cast<std::size_t>(vertex)] = first;
-    partner[static_cast<std::size_t>(first)] = vertex;
+    partner[vertex] = first;
+    partner[first] = vertex;
   }
   return partner;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 #include "base/bindings.h"
 #include "base/ids.h"
@@ -96,29 +95,16 @@ std::string_view degree_problem(const Options& options) {
   return {};
 }
 
-namespace {
-
-std::string_view without_comment(std::string_view line) {
-  return trim(line.substr(0, line.find('#')));
-}
-
-// "a b" -> {"a", "b"}.
-std::vector<std::string> words(std::string_view line) {
-  std::string spaced(line);
-  std::ranges::replace(spaced, '\t', ' ');
-  return split(spaced, ' ');
-}
-
-}  // namespace
-
 Result<NamedEdges> parse_edges(std::string_view text, std::string_view path) {
   NamedEdges edges;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t stop = std::min(text.find('\n'), text.size());
-    const std::string_view line = without_comment(text.substr(0, stop));
+    const std::string_view line = trim(text.substr(0, std::min(stop, text.find('#'))));
     text.remove_prefix(std::min(stop + 1, text.size()));
     if (line.empty()) continue;
-    std::vector<std::string> names = words(line);
+    std::string spaced(line);
+    std::ranges::replace(spaced, '\t', ' ');
+    std::vector<std::string> names = split(spaced, ' ');
     if (names.size() != 2)
       return fail("{}:{}: \"{}\" holds {} names; expected two names apart by a blank", path, number,
                   line, names.size());

@@ -10,20 +10,6 @@
 
 namespace starling::topology {
 
-Plan plan(const Graph& graph, std::string kind) {
-  Plan plan{.kind = std::move(kind),
-            .n = graph.size(),
-            .edges = graph.edge_count(),
-            .degree = graph.degrees(),
-            .directed = graph.is_directed(),
-            .connected = graph.is_connected(),
-            .diameter = graph.diameter(),
-            .lambda2 = second_modulus(graph)};
-  plan.spectral_gap = 1 - plan.lambda2;
-  plan.rounds_to_consensus = rounds_to_consensus(graph, plan.lambda2);
-  return plan;
-}
-
 namespace {
 
 // In a quoted DOT string only the quote ends it, and a backslash may start an escape.
@@ -37,6 +23,20 @@ std::string quoted(std::string_view name) {
 }
 
 }  // namespace
+
+Plan plan(const Graph& graph, std::string kind) {
+  Plan plan{.kind = std::move(kind),
+            .n = graph.size(),
+            .edges = graph.edge_count(),
+            .degree = graph.degrees(),
+            .directed = graph.is_directed(),
+            .connected = graph.is_connected(),
+            .diameter = graph.diameter(),
+            .lambda2 = second_modulus(graph)};
+  plan.spectral_gap = 1 - plan.lambda2;
+  plan.rounds_to_consensus = rounds_to_consensus(graph, plan.lambda2);
+  return plan;
+}
 
 std::string dot(const Graph& graph, std::span<const Site> sites) {
   ENSURE(sites.size() == graph.out.size(), "every vertex is a site");

@@ -1,16 +1,10 @@
 #include "topology/shapes.h"
 
-#include <bit>
 #include <initializer_list>
 #include <numeric>
 
 namespace starling::topology {
 namespace {
-
-// ceil(log2 n), for n >= 1.
-int bits_of(int n) {
-  return std::bit_width(static_cast<unsigned>(n - 1));
-}
 
 // floor(sqrt n) in whole numbers.
 int root_of(int n) {
@@ -36,13 +30,6 @@ Edges edges_by(int n, Rule rule) {
   return edges;
 }
 
-Edges hops_ahead(int n, const std::vector<int>& hops) {
-  Edges edges;
-  for (int i = 0; i < n; ++i)
-    for (int hop : hops) edges.emplace_back(i, (i + hop) % n);
-  return edges;
-}
-
 }  // namespace
 
 Graph directed_by(int n, Rule rule) {
@@ -51,6 +38,13 @@ Graph directed_by(int n, Rule rule) {
 
 Graph undirected_by(int n, Rule rule) {
   return undirected(n, edges_by(n, rule));
+}
+
+Graph circulant(int n, const std::vector<int>& hops) {
+  Edges edges;
+  for (int i = 0; i < n; ++i)
+    for (const int hop : hops) edges.emplace_back(i, (i + hop) % n);
+  return undirected(n, edges);
 }
 
 std::vector<int> near_in_path(int n, int vertex) {
@@ -72,6 +66,12 @@ std::vector<int> near_in_complete(int n, int) {
 
 std::vector<int> near_in_star(int n, int vertex) {
   return vertex == 0 ? near_in_complete(n, vertex) : std::vector<int>{0};
+}
+
+std::optional<Rectangle> near_square(int n) {
+  for (int rows = root_of(n); rows >= 3; --rows)
+    if (n % rows == 0 && n / rows <= 2 * rows) return Rectangle{rows, n / rows};
+  return std::nullopt;
 }
 
 std::vector<int> near_in_torus(int n, int vertex) {
@@ -111,53 +111,6 @@ std::vector<int> behind_in_exponential(int n, int vertex) {
   std::vector<int> behind;
   for (int hop = 1; hop < n; hop *= 2) behind.push_back((vertex + n - hop) % n);
   return behind;
-}
-
-Graph path(int n) {
-  return undirected_by(n, near_in_path);
-}
-
-Graph ring(int n) {
-  return undirected_by(n, near_in_ring);
-}
-
-Graph complete(int n) {
-  return undirected_by(n, near_in_complete);
-}
-
-Graph star(int n) {
-  return undirected_by(n, near_in_star);
-}
-
-Graph circulant(int n, const std::vector<int>& hops) {
-  return undirected(n, hops_ahead(n, hops));
-}
-
-std::optional<Rectangle> near_square(int n) {
-  for (int rows = root_of(n); rows >= 3; --rows)
-    if (n % rows == 0 && n / rows <= 2 * rows) return Rectangle{rows, n / rows};
-  return std::nullopt;
-}
-
-Graph torus(int n) {
-  return undirected_by(n, near_in_torus);
-}
-
-Graph grid(int n) {
-  return undirected_by(n, near_in_grid);
-}
-
-Graph hypercube(int n) {
-  return undirected_by(n, near_in_hypercube);
-}
-
-Graph exponential(int n) {
-  return directed_by(n, ahead_in_exponential);
-}
-
-Graph one_peer_exponential(int n, std::uint64_t round) {
-  if (n < 2) return directed(n, {});
-  return directed(n, hops_ahead(n, {1 << (round % static_cast<std::uint64_t>(bits_of(n)))}));
 }
 
 }  // namespace starling::topology

@@ -1,8 +1,7 @@
-// Graphs whose shape follows from the number of vertices alone. All are connected for every n,
-// but for a single round of the one-peer sequence.
+// Graphs whose shape follows from the number of vertices alone, each as the rule of one vertex. All
+// are connected for every n.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -13,28 +12,17 @@ namespace starling::topology {
 // Says of one of n vertices whom it sends to; it may name a vertex twice, and the vertex itself.
 using Rule = std::vector<int> (*)(int n, int vertex);
 
-std::vector<int> near_in_path(int n, int vertex);
-std::vector<int> near_in_ring(int n, int vertex);
-std::vector<int> near_in_complete(int n, int vertex);
-std::vector<int> near_in_star(int n, int vertex);
-std::vector<int> near_in_torus(int n, int vertex);
-std::vector<int> near_in_grid(int n, int vertex);
-std::vector<int> near_in_hypercube(int n, int vertex);
-// Of the exponential graph, whose edges lead one way: whom the vertex sends to, and whom it hears.
-std::vector<int> ahead_in_exponential(int n, int vertex);
-std::vector<int> behind_in_exponential(int n, int vertex);
-
 // The graph in which every vertex sends as the rule says, and, undirected, hears the same.
 Graph directed_by(int n, Rule rule);
 Graph undirected_by(int n, Rule rule);
-
-Graph path(int n);
-Graph ring(int n);
-Graph complete(int n);
-// Vertex 0 is the hub.
-Graph star(int n);
 // Vertex k is joined with k + hop (mod n) for every hop.
 Graph circulant(int n, const std::vector<int>& hops);
+
+std::vector<int> near_in_path(int n, int vertex);
+std::vector<int> near_in_ring(int n, int vertex);
+std::vector<int> near_in_complete(int n, int vertex);
+// Vertex 0 is the hub.
+std::vector<int> near_in_star(int n, int vertex);
 
 struct Rectangle {
   int rows = 0;
@@ -46,17 +34,16 @@ std::optional<Rectangle> near_square(int n);
 
 // rows x columns, both wrapped around; for an n that is not near-square the circulant graph with
 // hops {1, floor(sqrt n)}, which is a torus with a twist.
-Graph torus(int n);
+std::vector<int> near_in_torus(int n, int vertex);
 // Rows of ceil(sqrt n) vertices, the last one as long as the vertices last.
-Graph grid(int n);
+std::vector<int> near_in_grid(int n, int vertex);
 // Vertices whose numbers differ in one bit. For an n that is no power of two the part of the next
 // larger cube on the numbers below n (Katseff: Incomplete hypercubes, 1988): clearing bits leads
 // everyone to vertex 0, so it is connected, and the degree is at most ceil(log2 n).
-Graph hypercube(int n);
-// Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n).
-Graph exponential(int n);
-// Directed, one edge a vertex: round t of the one-peer exponential sequence sends 2^(t mod
-// ceil(log2 n)) ahead. For n = 2^k the weights of k consecutive rounds multiply to exact averaging.
-Graph one_peer_exponential(int n, std::uint64_t round);
+std::vector<int> near_in_hypercube(int n, int vertex);
+// Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n). Whom the vertex sends to, and whom it
+// hears.
+std::vector<int> ahead_in_exponential(int n, int vertex);
+std::vector<int> behind_in_exponential(int n, int vertex);
 
 }  // namespace starling::topology

@@ -17,13 +17,14 @@ using Eigen::VectorXd;
 constexpr std::uint64_t kStartSeed = 42;
 constexpr double kMultiplicationsLimit = 1e8;
 
-// U(42, i) of the reference problem, in [-1, 1).
-VectorXd reference_start(int n) {
+// U(42, i) of the reference problem, in [-1, 1), less its mean.
+VectorXd centred_start(int n) {
   VectorXd x(n);
   for (int i = 0; i < n; ++i) {
     const std::uint64_t bits = mix64((kStartSeed << 32) | static_cast<std::uint64_t>(i));
     x[i] = static_cast<double>(bits >> 11) * 0x1.0p-53 * 2 - 1;
   }
+  x.array() -= x.mean();
   return x;
 }
 
@@ -48,12 +49,6 @@ class Deflated {
   Weights weights_;
   double share_;
 };
-
-VectorXd centred_start(int n) {
-  VectorXd x = reference_start(n);
-  x.array() -= x.mean();
-  return x;
-}
 
 // Of a Schur form, which is triangular but for blocks of two rows on the diagonal. Each block has
 // two conjugate eigenvalues.
@@ -156,7 +151,7 @@ double matching_modulus(const Graph& graph, double share) {
   for (int t = 0; t < kMatchingsDrawn; ++t) {
     const std::vector<int> partners = matching(graph, kStartSeed, static_cast<std::uint64_t>(t));
     for (int i = 0; i < n; ++i) {
-      const int j = partners[static_cast<std::size_t>(i)];
+      const int j = partners[i];
       if (j < 0) continue;
       mean(i, i) -= moved / (2 * kMatchingsDrawn);
       mean(i, j) += moved / (2 * kMatchingsDrawn);
@@ -164,10 +159,6 @@ double matching_modulus(const Graph& graph, double share) {
   }
   const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(mean);
   return std::sqrt(tridiagonal_modulus(reduced.diagonal(), reduced.subDiagonal()));
-}
-
-std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph) {
-  return rounds_to_consensus(graph, second_modulus(graph));
 }
 
 std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph, double second_modulus) {

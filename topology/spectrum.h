@@ -31,8 +31,6 @@ inline constexpr double kConsensusReduction = 1e-6;
 // ln(1e-6) / ln(lambda) knows nothing of the start: 265.3 instead of 225 on the ring of 16.
 // Counted out as long as that takes below 10^8 multiplications, continued with the rate lambda
 // after that. Nothing when not connected.
-std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph);
-// The same for somebody who knows the second modulus already.
 std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph, double second_modulus);
 
 }  // namespace starling::topology

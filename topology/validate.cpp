@@ -2,21 +2,14 @@
 #include <map>
 #include <string_view>
 
+#include "base/limits.h"
 #include "topology/build.h"
 
 namespace starling::topology {
 namespace {
 
-// Below this many nodes the shape is another, simpler kind.
-std::size_t least_nodes(Kind kind) {
-  switch (kind) {
-    case Kind::torus:
-    case Kind::grid:
-      return 4;
-    default:
-      return 1;
-  }
-}
+// Of a torus and a grid; with fewer the shape is another, simpler kind.
+constexpr std::size_t kLeastNodes = 4;
 
 // On average, for the kinds whose edges grow as n^2.
 double expected_edges(const Options& options, std::size_t n) {
@@ -28,9 +21,8 @@ double expected_edges(const Options& options, std::size_t n) {
 
 Result<void> validate_size(const Options& options, std::size_t n) {
   const std::string_view kind = to_string(options.kind);
-  if (n < least_nodes(options.kind))
-    return fail("topology.kind = \"{}\": needs at least {} nodes; n = {}", kind,
-                least_nodes(options.kind), n);
+  if ((options.kind == Kind::torus || options.kind == Kind::grid) && n < kLeastNodes)
+    return fail("topology.kind = \"{}\": needs at least {} nodes; n = {}", kind, kLeastNodes, n);
   if (n > kMembersLimit)
     return fail("topology.kind = \"{}\": allows at most {} nodes; n = {}", kind, kMembersLimit, n);
   if (options.kind == Kind::hypercube && !std::has_single_bit(n))

@@ -6,7 +6,6 @@
 
 #include "base/prng.h"
 #include "topology/build.h"
-#include "topology/neighbors.h"
 
 namespace starling::gossip {
 namespace {

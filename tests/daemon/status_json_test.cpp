@@ -21,6 +21,10 @@ using Names = std::vector<std::string>;
 
 namespace {
 
+topology::Graph ring_of(int n) {
+  return topology::undirected_by(n, topology::near_in_ring);
+}
+
 // Sorted, as the library keeps them.
 Names names_of(const json& object) {
   Names names;
@@ -144,7 +148,7 @@ TEST_CASE("Every edge has the names of the interface") {
 }
 
 TEST_CASE("The topology has nodes and weighted edges") {
-  const topology::Graph ring = topology::ring(4);
+  const topology::Graph ring = ring_of(4);
   const json topology = topology_json(example_snapshot(), &ring, 1.0 / 3);
   CHECK(names_of(topology) == Names{"connected", "directed", "edges", "nodes", "spectral_gap"});
   CHECK(topology["nodes"][1] == json{{"id", to_string(node_id("node-1"))}, {"name", "node-1"}});
@@ -187,14 +191,15 @@ TEST_CASE("A name that is no text becomes text") {
 
 TEST_CASE("The spectrum is that of the graph at hand") {
   SpectrumCache cache;
-  const auto ring = std::make_shared<const topology::Graph>(topology::ring(6));
-  const auto path = std::make_shared<const topology::Graph>(topology::path(6));
+  const auto ring = std::make_shared<const topology::Graph>(ring_of(6));
+  const auto path =
+      std::make_shared<const topology::Graph>(topology::undirected_by(6, topology::near_in_path));
   CHECK(cache.second_modulus(ring) == topology::second_modulus(*ring));
   CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
   CHECK(cache.second_modulus(path) == topology::second_modulus(*path));
   CHECK_FALSE(cache.second_modulus(nullptr).has_value());
   const auto large =
-      std::make_shared<const topology::Graph>(topology::ring(SpectrumCache::kVerticesLimit + 1));
+      std::make_shared<const topology::Graph>(ring_of(SpectrumCache::kVerticesLimit + 1));
   CHECK_FALSE(cache.second_modulus(large).has_value());
 }
 
@@ -203,7 +208,8 @@ TEST_CASE("The expected mixing rate is that of the rounds of the run") {
   const auto rate = [](SpectrumCache::Rounds rounds, const topology::Graph& graph) {
     return SpectrumCache(rounds).mixing_rate(std::make_shared<const topology::Graph>(graph));
   };
-  const topology::Graph ring = topology::ring(6), complete = topology::complete(6);
+  const topology::Graph ring = ring_of(6),
+                        complete = topology::undirected_by(6, topology::near_in_complete);
   CHECK(rate({}, ring) == topology::second_modulus(ring));
   // All eigenvalues of this ring but one are at least 0, and that one is -1/3.
   CHECK(*rate({.share = 0.5}, ring) ==

@@ -59,8 +59,8 @@ TEST_CASE("Nobody makes a graph of nobody") {
 }
 
 TEST_CASE("Auto is complete up to 4 and a ring up to 8 and random above") {
-  for (int n = 1; n <= 4; ++n) CHECK(graph_of(Kind::automatic, n) == complete(n));
-  for (int n = 5; n <= 8; ++n) CHECK(graph_of(Kind::automatic, n) == ring(n));
+  for (int n = 1; n <= 4; ++n) CHECK(graph_of(Kind::automatic, n) == graph_of(Kind::complete, n));
+  for (int n = 5; n <= 8; ++n) CHECK(graph_of(Kind::automatic, n) == graph_of(Kind::ring, n));
   for (int n = 9; n <= 20; ++n)
     CHECK(graph_of(Options{.kind = Kind::automatic, .degree = 6}, n) == graph_of(Kind::random, n));
 }

@@ -1,8 +1,6 @@
 #include "topology/graph.h"
 
-#include <doctest/doctest.h>
-
-#include "topology/shapes.h"
+#include "tests/topology/sites.h"
 
 using namespace starling::topology;
 
@@ -27,14 +25,14 @@ TEST_CASE("A directed graph is connected when everyone reaches everyone") {
 }
 
 TEST_CASE("The diameter is the longest of the shortest paths") {
-  CHECK(path(10).diameter() == 9);
-  CHECK(ring(10).diameter() == 5);
-  CHECK(star(10).diameter() == 2);
-  CHECK(complete(10).diameter() == 1);
-  CHECK(grid(16).diameter() == 6);
-  CHECK(torus(16).diameter() == 4);
-  CHECK(hypercube(16).diameter() == 4);
-  CHECK(exponential(16).diameter() == 4);
-  CHECK(path(1).diameter() == 0);
+  CHECK(graph_of(Kind::path, 10).diameter() == 9);
+  CHECK(graph_of(Kind::ring, 10).diameter() == 5);
+  CHECK(graph_of(Kind::star, 10).diameter() == 2);
+  CHECK(graph_of(Kind::complete, 10).diameter() == 1);
+  CHECK(graph_of(Kind::grid, 16).diameter() == 6);
+  CHECK(graph_of(Kind::torus, 16).diameter() == 4);
+  CHECK(graph_of(Kind::hypercube, 16).diameter() == 4);
+  CHECK(graph_of(Kind::exponential, 16).diameter() == 4);
+  CHECK(graph_of(Kind::path, 1).diameter() == 0);
   CHECK_FALSE(undirected(2, {}).diameter().has_value());
 }

@@ -1,4 +1,4 @@
-#include "topology/neighbors.h"
+#include "topology/build.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 #include "topology/plan.h"
 
 #include "tests/topology/sites.h"
-#include "topology/shapes.h"
 
 using namespace starling::topology;
 
@@ -39,7 +38,7 @@ TEST_CASE("A plan of one node needs no rounds") {
 TEST_CASE("A drawing names every node and quotes what needs it") {
   std::vector<Site> sites = sites_of(2);
   sites[1].name = "a\"b\\";
-  CHECK(dot(path(2), sites) ==
+  CHECK(dot(graph_of(Kind::path, 2), sites) ==
         "graph starling {\n  \"node-0\";\n  \"a\\\"b\\\\\";\n  \"node-0\" -- \"a\\\"b\\\\\";\n}\n");
   CHECK(dot(directed(2, {{1, 0}}), sites_of(2)) ==
         "digraph starling {\n  \"node-0\";\n  \"node-1\";\n  \"node-1\" -> \"node-0\";\n}\n");

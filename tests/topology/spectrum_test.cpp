@@ -1,12 +1,13 @@
 #include "topology/spectrum.h"
 
+#include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "tests/topology/sites.h"
 #include "topology/matrix.h"
-#include "topology/shapes.h"
 
+using namespace starling;
 using namespace starling::topology;
 
 namespace {
@@ -20,6 +21,19 @@ void check_modulus(Kind kind, int n, double expected) {
 
 double ring_modulus(int n) {
   return (1 + 2 * std::cos(2 * std::numbers::pi / n)) / 3;
+}
+
+std::optional<std::uint64_t> rounds_to_consensus(const Graph& graph) {
+  return topology::rounds_to_consensus(graph, second_modulus(graph));
+}
+
+// One edge a vertex: round t of the one-peer exponential sequence sends 2^(t mod log2 n) ahead. The
+// weights of log2 n consecutive rounds multiply to exact averaging. REQUIRES a power of two.
+Graph one_peer_exponential(int n, int round) {
+  const int hop = 1 << round % (std::bit_width(static_cast<unsigned>(n)) - 1);
+  Edges edges;
+  for (int i = 0; i < n; ++i) edges.emplace_back(i, (i + hop) % n);
+  return directed(n, edges);
 }
 
 }  // namespace
@@ -73,13 +87,16 @@ TEST_CASE("Sixteen nodes of random degree 4 have a second eigenvalue of about .7
 }
 
 TEST_CASE("Large graphs have the second eigenvalue of their formula") {
-  CHECK(second_modulus(ring(600)) == doctest::Approx(ring_modulus(600)).epsilon(1e-9));
-  CHECK(second_modulus(ring(3000)) == doctest::Approx(ring_modulus(3000)).epsilon(1e-6));
-  CHECK(second_modulus(torus(900)) ==
+  CHECK(second_modulus(graph_of(Kind::ring, 600)) ==
+        doctest::Approx(ring_modulus(600)).epsilon(1e-9));
+  CHECK(second_modulus(graph_of(Kind::ring, 3000)) ==
+        doctest::Approx(ring_modulus(3000)).epsilon(1e-6));
+  CHECK(second_modulus(graph_of(Kind::torus, 900)) ==
         doctest::Approx((3 + 2 * std::cos(2 * std::numbers::pi / 30)) / 5).epsilon(1e-9));
-  CHECK(second_modulus(hypercube(1024)) == doctest::Approx(9.0 / 11).epsilon(1e-9));
-  CHECK(second_modulus(exponential(1024)) == doctest::Approx(9.0 / 11).epsilon(1e-6));
-  CHECK(second_modulus(complete(600)) == 0);
+  CHECK(second_modulus(graph_of(Kind::hypercube, 1024)) == doctest::Approx(9.0 / 11).epsilon(1e-9));
+  CHECK(second_modulus(graph_of(Kind::exponential, 1024)) ==
+        doctest::Approx(9.0 / 11).epsilon(1e-6));
+  CHECK(second_modulus(graph_of(Kind::complete, 600)) == 0);
 }
 
 TEST_CASE("A graph in pieces never agrees") {
@@ -105,7 +122,7 @@ TEST_CASE("Log n rounds of the one-peer exponential graphs average exactly") {
     const int n = 1 << k;
     Eigen::MatrixXd product = Eigen::MatrixXd::Identity(n, n);
     for (int round = 0; round < k; ++round) {
-      const Graph graph = one_peer_exponential(n, static_cast<std::uint64_t>(round + 5 * k));
+      const Graph graph = one_peer_exponential(n, round + 5 * k);
       CHECK(graph.degrees().most == 1);
       product = mixing_matrix(graph) * product;
     }
@@ -116,11 +133,13 @@ TEST_CASE("Log n rounds of the one-peer exponential graphs average exactly") {
 TEST_CASE("Random matchings leave what their modulus says") {
   // On the complete graph of n an edge is drawn in every (n - 1)-th round.
   for (const int n : {4, 6, 8})
-    CHECK(matching_modulus(complete(n)) == doctest::Approx(std::sqrt(1 - 0.5 * n / (n - 1.0))));
-  CHECK(matching_modulus(complete(2)) == 0);
-  CHECK(matching_modulus(complete(2), 0.5) == doctest::Approx(0.5));
+    CHECK(matching_modulus(graph_of(Kind::complete, n)) ==
+          doctest::Approx(std::sqrt(1 - 0.5 * n / (n - 1.0))));
+  CHECK(matching_modulus(graph_of(Kind::complete, 2)) == 0);
+  CHECK(matching_modulus(graph_of(Kind::complete, 2), 0.5) == doctest::Approx(0.5));
   // On a ring of four, two opposite edges are.
-  CHECK(matching_modulus(ring(4)) == doctest::Approx(std::sqrt(0.5)).epsilon(0.02));
+  CHECK(matching_modulus(graph_of(Kind::ring, 4)) == doctest::Approx(std::sqrt(0.5)).epsilon(0.02));
   // Half the share moves by three quarters in the mean of squares.
-  CHECK(matching_modulus(ring(4), 0.5) == doctest::Approx(std::sqrt(0.625)).epsilon(0.02));
+  CHECK(matching_modulus(graph_of(Kind::ring, 4), 0.5) ==
+        doctest::Approx(std::sqrt(0.625)).epsilon(0.02));
 }
