@@ -2,6 +2,8 @@
 // page and its completion follow. CommandLine: what follows a command, as it was written.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -39,6 +41,29 @@ constexpr auto join(const CommandOption (&... groups)[kSizes]) {
 
 struct CommandLine;
 
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;      // while running
+inline constexpr int kExitWrongUsage = 2;  // nothing was started
+inline constexpr int kExitGoalNotReached = 3;
+inline constexpr int kExitUnreachable = 4;  // the node that was asked
+
+// Why a command ends without having done its work.
+struct Complaint {
+  Complaint(int exit_code, std::string why) : code(exit_code), text(std::move(why)) {}
+  Complaint(Error error) : Complaint(kExitWrongUsage, std::move(error.text)) {}
+
+  int code;
+  std::string text;
+};
+template <class T>
+using Outcome = tl::expected<T, Complaint>;
+
+template <class... Values>
+tl::unexpected<Complaint> complaint(int code, fmt::format_string<Values...> format,
+                                    Values&&... values) {
+  return tl::unexpected(Complaint(code, fmt::format(format, std::forward<Values>(values)...)));
+}
+
 // Texts are paragraphs, parted by blank lines; lines that begin with two blanks are examples.
 struct ProgramCommand {
   std::string_view name, summary;
@@ -50,7 +75,7 @@ struct ProgramCommand {
   std::string_view settings = {};  // the section whose keys it takes; "*": all; empty: none
   std::span<const std::string_view> arguments = {};  // what help calls each of them
   std::size_t arguments_least = 0;
-  int (*run)(const CommandLine& line) = nullptr;  // gives the exit code
+  Outcome<int> (*run)(const CommandLine& line) = nullptr;  // gives the exit code
 };
 
 struct CommandLine {

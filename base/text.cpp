@@ -32,6 +32,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char sign : text) quoted += sign == '"' ? "\"\"" : std::string(1, sign);
+  return quoted + "\"";
+}
+
 std::optional<double> parse_number(std::string_view text) {
   const auto value = parse_exactly<double>(without_plus(trim(text)));
   return value && std::isfinite(*value) ? value : std::nullopt;

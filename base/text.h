@@ -16,6 +16,10 @@ std::string_view trim(std::string_view text);
 // The trimmed parts between separators; empty parts are left out.
 std::vector<std::string> split(std::string_view text, char separator);
 
+// As a field of comma-separated values (RFC 4180): in quotes where it holds a comma, a quote or the
+// end of a line.
+std::string csv_field(const std::string& text);
+
 // Conversions of the whole text, blanks around it aside: nothing when a character is left over or
 // the number is not finite.
 std::optional<double> parse_number(std::string_view text);

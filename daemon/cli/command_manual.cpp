@@ -8,7 +8,6 @@
 
 #include "daemon/cli/help/completion.h"
 #include "daemon/cli/help/manual.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/version.h"
 #include "daemon/process/whole_file.h"
 #include "daemon/setup/config.h"
@@ -20,46 +19,43 @@ std::vector<ManualPage> manual() {
   return manual_pages(commands(), schema());
 }
 
-int write_manual(const std::filesystem::path& folder) {
+Outcome<int> write_manual(const std::filesystem::path& folder) {
   for (const ManualPage& page : manual()) {
     const auto path = folder / fmt::format("man{}", page.section) / page.file_name();
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error)
-      return end_with(kExitFailed,
-                      fmt::format("{}: {}", path.parent_path().string(), error.message()));
+      return complaint(kExitFailed, "{}: {}", path.parent_path().string(), error.message());
     if (const auto written = replace_file(path.string(), page.text); !written)
-      return end_with(kExitFailed, written.error().text);
+      return complaint(kExitFailed, "{}", written.error().text);
   }
   return kExitDone;
 }
 
-int print_page(const std::string& name) {
+Outcome<int> print_page(const std::string& name) {
   const std::vector<ManualPage> pages = manual();
   const auto page = std::ranges::find(pages, name, &ManualPage::name);
-  if (page == pages.end())
-    return wrong_usage(fmt::format("no page \"{}\"; starling manual lists them", name));
+  if (page == pages.end()) return fail("no page \"{}\"; starling manual lists them", name);
   fmt::print("{}", page->text);
   return kExitDone;
 }
 
-int run_completion(const CommandLine& line) {
+Outcome<int> run_completion(const CommandLine& line) {
   const std::string& shell = line.positional[0];
   if (std::ranges::find(kShells, shell) == std::end(kShells))
-    return wrong_usage(
-        fmt::format("completion \"{}\": expected one shell: {}", shell, fmt::join(kShells, ", ")));
+    return fail("\"{}\": expected one shell: {}", shell, fmt::join(kShells, ", "));
   fmt::print("{}", completion_script(shell, commands(), schema()));
   return kExitDone;
 }
 
-int run_manual(const CommandLine& line) {
+Outcome<int> run_manual(const CommandLine& line) {
   if (const auto folder = line.value("output")) return write_manual(*folder);
   if (!line.positional.empty()) return print_page(line.positional[0]);
   for (const ManualPage& page : manual()) fmt::print("{}\n", page.name);
   return kExitDone;
 }
 
-int run_version(const CommandLine&) {
+Outcome<int> run_version(const CommandLine&) {
   fmt::print("starling {}\n", kVersion);
   return kExitDone;
 }

@@ -16,7 +16,6 @@
 
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/descriptors.h"
@@ -315,22 +314,22 @@ void name_keys(CommandLine& line) {
 }
 
 // What is left to do when the node has ended. Gives the exit code.
-int conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
+Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
   const auto output = line.value("output");
   const std::vector<double> parameters =
       output || daemon.external ? daemon.training->finish() : std::vector<double>();
   if (daemon.external) daemon.external->end(parameters);
   if (output)
     if (const auto kept = keep_model(daemon, config, *output, parameters); !kept)
-      return end_with(kExitFailed, "--output: " + kept.error().text);
+      return complaint(kExitFailed, "--output: {}", kept.error().text);
   const std::shared_ptr<const Snapshot> last = daemon.board.read();
   if (line.has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
   if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
-    return end_with(kExitGoalNotReached, "goal not reached: " + shortfall);
+    return complaint(kExitGoalNotReached, "goal not reached: {}", shortfall);
   return kExitDone;
 }
 
-int run_node(const CommandLine& given) {
+Outcome<int> run_node(const CommandLine& given) {
   ignore_hangups_of_services();
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
@@ -339,26 +338,23 @@ int run_node(const CommandLine& given) {
   name_keys(line);
   std::vector<std::string> mistakes;
   const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  auto config = read_config(settings, std::move(mistakes));
-  if (!config) return wrong_usage(config.error().text);
+  TRY(Config config, read_config(settings, std::move(mistakes)));
 
-  log::set_up(config->log_level, config->node.name.empty() ? "starling" : config->node.name);
+  log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
   Daemon daemon;
-  if (auto opened = open(daemon, *config, config_json(settings)); !opened)
-    return wrong_usage(opened.error().text);
-  daemon.service.prepares(is_external(*config) ? "waits for its trainer" : "reads its data");
-  if (!is_external(*config)) {
-    const auto loaded = load_trainer(daemon, *config);
-    if (!loaded) return wrong_usage(loaded.error().text);
+  TRY_DO(open(daemon, config, config_json(settings)));
+  daemon.service.prepares(is_external(config) ? "waits for its trainer" : "reads its data");
+  if (!is_external(config)) {
+    TRY_DO(load_trainer(daemon, config));
   }
-  for (const std::string& doubt : doubts(*config, schema())) log::warning("{}", doubt);
+  for (const std::string& doubt : doubts(config, schema())) log::warning("{}", doubt);
   announce(daemon.identity, line.value("ready-file"));
   if (daemon.external)
-    if (const auto came = await_external(daemon, *config); !came)
-      return end_with(kExitFailed, came.error().text);
-  if (const std::string error = run_loop(daemon, *config); !error.empty())
-    return end_with(kExitFailed, error);
-  return conclude(daemon, *config, line);
+    if (const auto came = await_external(daemon, config); !came)
+      return complaint(kExitFailed, "{}", came.error().text);
+  if (const std::string error = run_loop(daemon, config); !error.empty())
+    return complaint(kExitFailed, "{}", error);
+  return conclude(daemon, config, line);
 }
 
 constexpr auto kRunOptions = join(

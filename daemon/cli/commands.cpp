@@ -5,7 +5,7 @@
 #include "daemon/cli/ask/commands.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/simulate/command_simulate.h"
-#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/cli/up/command_up.h"
 
 namespace starling::daemon {
@@ -30,13 +30,13 @@ const ProgramCommand* find_command(std::string_view name) {
 
 int carry_out(const ProgramCommand& command, std::span<const std::string> arguments) {
   const auto line = parse_command_line(arguments, command);
-  if (!line) {
-    fmt::print(stderr, "starling {}: {}\n", command.name, line.error().text);
-    return kExitWrongUsage;
+  if (!line) return complain(command.name, line.error());
+  if (line->has("help")) {
+    fmt::print("{}", help_of(command));
+    return kExitDone;
   }
-  if (!line->has("help")) return command.run(*line);
-  fmt::print("{}", help_of(command));
-  return kExitDone;
+  const auto code = command.run(*line);
+  return code ? *code : complain(command.name, code.error());
 }
 
 }  // namespace starling::daemon

@@ -6,7 +6,6 @@
 #include "daemon/cli/commands.h"
 #include "daemon/cli/simulate/command_simulate.h"
 #include "daemon/cli/simulate/main_simulate.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
 
@@ -16,7 +15,8 @@ using namespace starling;
 using namespace starling::daemon;
 
 int unknown(std::string_view name) {
-  return wrong_usage(fmt::format("unknown command \"{}\"; `starling --help` lists them", name));
+  fmt::print(stderr, "starling: unknown command \"{}\"; `starling --help` lists them\n", name);
+  return kExitWrongUsage;
 }
 
 int print_overview(int code) {

@@ -34,7 +34,7 @@ daemon/process: base optim/local optim/trainer models models/* gossip gossip/wir
 daemon/setup: base topology optim/options models models/data gossip gossip/wire daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
-daemon/cli/terminal: base gossip gossip/report
+daemon/cli/terminal: base gossip gossip/report daemon/process
 daemon/cli/help: base daemon/process daemon/cli/terminal
 daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \

@@ -129,6 +129,10 @@ TEST_CASE("What cannot be saved or gone on from is said with the way out") {
     const auto refused = run(fmt::format("checkpoint --api http://{}", to_string(node.http())));
     CHECK(refused.exit_code == 1);
     CHECK(refused.err.find("node.data-dir names no folder") != std::string::npos);
+    const auto as_json =
+        run(fmt::format("checkpoint --json --api http://{}", to_string(node.http())));
+    CHECK(as_json.exit_code == 1);
+    CHECK(as_json.out.find("node.data-dir names no folder") != std::string::npos);
   }
   CHECK(run("checkpoint --timeout=0").exit_code == 2);
   CHECK(run("checkpoint now").exit_code == 2);

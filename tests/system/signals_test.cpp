@@ -123,6 +123,7 @@ TEST_CASE("A node that cannot start leaves its reason and no folder") {
   REQUIRE(up.process->wait(60s));
   CHECK(up.process->exit_code() == 1);
   CAPTURE(up.text());
-  CHECK(up.text().find("node-0 did not start: starling: node.data-dir = ") != std::string::npos);
+  CHECK(up.text().find("node-0 did not start: starling run: node.data-dir = ") !=
+        std::string::npos);
   up.ends_in_order();
 }

@@ -246,7 +246,7 @@ TEST_CASE("A run that diverges has not reached its goal and says why") {
       testing::run("run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0" + keys);
   CAPTURE(one.err);
   CHECK(one.exit_code == 3);
-  CHECK(one.err.find("starling: goal not reached: the last steps were refused: ") !=
+  CHECK(one.err.find("starling run: goal not reached: the last steps were refused: ") !=
         std::string::npos);
   CHECK(testing::run("simulate -n 3" + keys).exit_code == 3);
 }

@@ -11,9 +11,8 @@
 #include "base/text.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/table.h"
-#include "daemon/rest/http_client.h"
 
 namespace starling::daemon {
 namespace {
@@ -21,20 +20,14 @@ namespace {
 using nlohmann::json;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kAnswerPatience{5};
 constexpr std::chrono::milliseconds kAskEvery{100};
 constexpr std::int64_t kWaitLimit_s = 600;
 
-// What ends the command, and what is to be said of it.
+// What is to be said of what was done.
 struct Ending {
-  int code = kExitDone;
   std::string text;
   json document = json::object();
 };
-
-Ending failure(int code, std::string text) {
-  return {code, std::move(text), {{"error", text}}};
-}
 
 struct SaveOrder {
   NodeAccess access;
@@ -42,19 +35,10 @@ struct SaveOrder {
   std::chrono::seconds timeout{kWaitLimit_s};
 };
 
-// A document of the node; where there is none, why.
-Result<json> look(const SaveOrder& order, std::string_view target) {
-  TRY(const HttpReply reply,
-      http_request(order.access.node, "GET", target, "", kAnswerPatience, order.access.token));
-  json document = json::parse(reply.body, nullptr, false);
-  if (reply.status != 200 || !document.is_object()) return fail("{}", refusal_of(reply));
-  return document;
-}
-
-// The node's own saving, or that of the fleet; null: it never began.
-Result<json> saving(const SaveOrder& order) {
-  TRY(const json document, look(order, order.fleet ? "/v1/fleet" : "/v1/status"));
-  return document.value("checkpoint", json());
+// What the node, or the fleet, says of its checkpoints; null before one began.
+Outcome<json> saving(const SaveOrder& order) {
+  TRY(const json document, document_of(order.access, order.fleet ? "/v1/fleet" : "/v1/status"));
+  return document.is_object() ? document.value("checkpoint", json()) : json();
 }
 
 std::uint64_t count_in(const json& object, const char* name) {
@@ -64,24 +48,22 @@ std::uint64_t count_in(const json& object, const char* name) {
 }
 
 // Nothing as long as it is under way.
-std::optional<Ending> ending_of_node(const json& before, const json& now) {
+Outcome<std::optional<Ending>> ending_of_node(const json& before, const json& now) {
   if (count_in(now, "generation") > count_in(before, "generation"))
-    return Ending{kExitDone,
-                  fmt::format("round {} is saved: generation {}, {} bytes, after {:.3g} s",
+    return Ending{fmt::format("round {} is saved: generation {}, {} bytes, after {:.3g} s",
                               count_in(now, "round"), count_in(now, "generation"),
                               count_in(now, "bytes"), now.value("took_s", 0.0)),
                   now};
   const bool writes = now.value("writing", false);
   if (now.contains("problem") && !writes && now != before)
-    return failure(kExitFailed, now["problem"].get<std::string>());
+    return complaint(kExitFailed, "{}", now["problem"].get<std::string>());
   return std::nullopt;
 }
 
-std::optional<Ending> ending_of_fleet(const json& before, const json& now) {
+Outcome<std::optional<Ending>> ending_of_fleet(const json& before, const json& now) {
   const bool is_new = now.is_object() && count_in(now, "round") > count_in(before, "round");
   if (!is_new || !now["missing"].empty()) return std::nullopt;
-  return Ending{kExitDone, fmt::format("every node has saved round {}", count_in(now, "round")),
-                now};
+  return Ending{fmt::format("every node has saved round {}", count_in(now, "round")), now};
 }
 
 std::string missing_text(const json& now) {
@@ -92,35 +74,28 @@ std::string missing_text(const json& now) {
   return names.empty() ? "nothing was saved" : "not saved by " + names;
 }
 
-Ending wait(const SaveOrder& order, const json& before) {
+Outcome<Ending> wait(const SaveOrder& order, const json& before) {
   const auto end = steady_clock::now() + order.timeout;
   json now;
   while (steady_clock::now() < end) {
     std::this_thread::sleep_for(kAskEvery);
-    auto seen = saving(order);
-    if (!seen) return failure(kExitUnreachable, seen.error().text);
-    now = *std::move(seen);
-    auto ending = order.fleet ? ending_of_fleet(before, now) : ending_of_node(before, now);
+    TRY(now, saving(order));
+    TRY(auto ending, order.fleet ? ending_of_fleet(before, now) : ending_of_node(before, now));
     if (ending) return *std::move(ending);
   }
-  return failure(kExitFailed,
-                 fmt::format("{} after {} s", missing_text(now), order.timeout.count()));
+  return complaint(kExitFailed, "{} after {} s", missing_text(now), order.timeout.count());
 }
 
-Ending carry_out(const SaveOrder& order) {
-  const std::string node = to_string(order.access.node);
-  const auto before = saving(order);
-  if (!before) return failure(kExitUnreachable, before.error().text);
-  const std::string body = order.fleet ? R"({"fleet":true})" : "";
-  const auto reply = http_request(order.access.node, "POST", "/v1/checkpoint", body,
-                                  kAnswerPatience, order.access.token);
-  if (!reply) return failure(kExitUnreachable, reply.error().text);
-  if (reply->status >= 300)
-    return failure(kExitFailed, fmt::format("http://{} refuses: {}", node, refusal_of(*reply)));
-  if (order.waits) return wait(order, *before);
+Outcome<Ending> save(const SaveOrder& order) {
+  TRY(const json before, saving(order));
+  TRY(const HttpReply reply,
+      ask(order.access, "POST", "/v1/checkpoint", order.fleet ? R"({"fleet":true})" : ""));
+  if (reply.status >= 300) return tl::unexpected(refusal_of(order.access, reply));
+  if (order.waits) return wait(order, before);
   const std::string whom =
       order.fleet ? "all nodes to save after one round" : "to save after the round under way";
-  return {kExitDone, fmt::format("node at {} is told {}; --wait waits for it", node, whom)};
+  return Ending{fmt::format("node at {} is told {}; --wait waits for it",
+                            to_string(order.access.node), whom)};
 }
 
 Result<SaveOrder> read_save_order(const CommandLine& line) {
@@ -137,17 +112,17 @@ Result<SaveOrder> read_save_order(const CommandLine& line) {
   return order;
 }
 
-int run_checkpoint(const CommandLine& line) {
-  const auto order = read_save_order(line);
-  if (!order) return end_with(kExitWrongUsage, order.error().text);
-  const Ending ending = carry_out(*order);
-  if (line.has("json"))
-    fmt::print("{}\n", ending.document.dump());
-  else if (ending.code == kExitDone)
-    fmt::print("{}\n", printable(ending.text));
-  if (ending.code != kExitDone && !line.has("json"))
-    fmt::print(stderr, "starling checkpoint: {}\n", printable(ending.text));
-  return ending.code;
+Outcome<int> run_checkpoint(const CommandLine& line) {
+  TRY(const SaveOrder order, read_save_order(line));
+  auto ending = save(order);
+  if (line.has("json")) {
+    fmt::print("{}\n",
+               ending ? ending->document.dump() : json{{"error", ending.error().text}}.dump());
+    return ending ? kExitDone : ending.error().code;
+  }
+  if (!ending) return complaint(ending.error().code, "{}", printable(ending.error().text));
+  fmt::print("{}\n", printable(ending->text));
+  return kExitDone;
 }
 
 constexpr auto kCheckpointOptions =

@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "daemon/cli/ask/diagnosis.h"
+#include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/process/host_names.h"
@@ -25,7 +25,6 @@
 #include "daemon/process/port_probe.h"
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_message.h"
-#include "daemon/setup/token_file.h"
 
 namespace starling::daemon {
 namespace {
@@ -33,7 +32,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::steady_clock;
 
-constexpr char kNodeUrl[] = "http://127.0.0.1:7680";
 constexpr std::chrono::seconds kLookPatience{2};
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
 // Members whose ports are tried: neighbours first.
@@ -236,35 +234,24 @@ int conclude(std::span<const Finding> findings, bool is_reached, bool as_json) {
   return count_of(findings, Severity::fail) > 0 ? kExitFailed : kExitDone;
 }
 
-int examine_peer(const std::string& address, bool as_json) {
+Outcome<int> examine_peer(const std::string& address, bool as_json) {
   const auto at = parse_endpoint(address);
   if (!at || at->port == 0)
-    return wrong_usage(
-        fmt::format("\"{}\": expected HOST:PORT, the control address of a peer; "
-                    "--api URL names a node to ask",
-                    printable(address)));
+    return fail(
+        "\"{}\": expected HOST:PORT, the control address of a peer; --api URL names a node to ask",
+        printable(address));
   const SeenPeer seen = look_at_peer(*at);
   const bool is_reached = seen.control <= PortState::other;
   return conclude(diagnose(seen), is_reached, as_json);
 }
 
-int examine_node(const CommandLine& line) {
-  const auto at = parse_url(line.value("api").value_or(kNodeUrl));
-  if (!at) return wrong_usage(at.error().text);
-  std::string token;
-  if (const auto path = line.value("token-file")) {
-    auto read = read_token_file(*path);
-    if (!read) return wrong_usage(read.error().text);
-    token = *std::move(read);
-  }
-  const SeenNode seen = Looks(*at, token).take();
+Outcome<int> run_doctor(const CommandLine& line) {
+  if (line.has("api") && !line.positional.empty())
+    return fail("expected --api URL, or one HOST:PORT, or neither");
+  if (!line.positional.empty()) return examine_peer(line.positional[0], line.has("json"));
+  TRY(const NodeAccess access, read_node_access(line));
+  const SeenNode seen = Looks(access.node, access.token).take();
   return conclude(diagnose(seen), seen.health.status != 0, line.has("json"));
-}
-
-int run_doctor(const CommandLine& line) {
-  if (line.positional.empty()) return examine_node(line);
-  if (line.has("api")) return wrong_usage("expected --api URL, or one HOST:PORT, or neither");
-  return examine_peer(line.positional[0], line.has("json"));
 }
 
 constexpr auto kDoctorOptions = join(kAsking, kPrintingJson);

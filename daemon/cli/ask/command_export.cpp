@@ -17,7 +17,7 @@
 #include "daemon/cli/ask/export_text.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/whole_file.h"
 
@@ -25,8 +25,6 @@ namespace starling::daemon {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::chrono::seconds kNodePatience{5};
 
 enum class ExportFormat { csv, jsonl, tensorboard };
 
@@ -73,36 +71,12 @@ Result<Export> read_wanted(const CommandLine& line) {
 
 // ---- nodes and what they answer
 
-struct Failure {
-  int code = kExitFailed;
-  std::string text;
-};
-template <class T>
-using Answered = tl::expected<T, Failure>;
-
-Answered<json> document_of(const NodeAccess& access, std::string_view target) {
-  const auto reply = http_request(access.node, "GET", target, "", kNodePatience, access.token);
-  if (!reply)
-    return tl::unexpected(
-        Failure{kExitUnreachable, reply.error().text + "; expected a running node there"});
-  const std::string url = "http://" + to_string(access.node);
-  if (reply->status >= 300)
-    return tl::unexpected(
-        Failure{kExitFailed, fmt::format("{} refuses: {}", url, refusal_of(*reply))});
-  json document = json::parse(reply->body, nullptr, false);
-  if (document.is_discarded())
-    return tl::unexpected(Failure{
-        kExitFailed,
-        fmt::format("{}{}: the answer is not JSON; expected a node of starling", url, target)});
-  return document;
-}
-
 double wall_clock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
-Answered<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
+Outcome<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
   TRY(const json status, document_of(access, "/v1/status"));
   const double now = wall_clock();
   json series, events;
@@ -114,21 +88,8 @@ Answered<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
     TRY(events, document_of(access, "/v1/events?follow=0"));
   }
   auto node = read_export(status, series, events, now);
-  if (!node)
-    return tl::unexpected(Failure{
-        kExitFailed, fmt::format("http://{}: {}", to_string(access.node), node.error().text)});
+  if (!node) return tl::unexpected(complaint_of(access, node.error()));
   return *std::move(node);
-}
-
-Answered<std::vector<LivingMember>> members_beside(const NodeAccess& access,
-                                                   const std::string& own_name) {
-  TRY(const json document, document_of(access, "/v1/members"));
-  auto members = living_members(document);
-  if (!members)
-    return tl::unexpected(Failure{
-        kExitFailed, fmt::format("http://{}: {}", to_string(access.node), members.error().text)});
-  std::erase_if(*members, [&](const LivingMember& member) { return member.name == own_name; });
-  return *std::move(members);
 }
 
 struct Gathered {
@@ -136,40 +97,30 @@ struct Gathered {
   int code = kExitDone;
 };
 
-int complain_of(const Failure& failure) {
-  return end_with(failure.code, "export: " + printable(failure.text));
-}
-
-Gathered gather(const Export& wanted) {
-  auto first = ask_node(wanted.access, wanted);
-  if (!first) return {.nodes = {}, .code = complain_of(first.error())};
+Outcome<Gathered> gather(const Export& wanted) {
   Gathered gathered;
-  gathered.nodes.push_back(*std::move(first));
+  const auto complain_of = [&](const Complaint& complaint) {
+    gathered.code = complain("export", complaint);
+  };
+  TRY(NodeExport first, ask_node(wanted.access, wanted));
+  const std::string own_name = first.name;
+  gathered.nodes.push_back(std::move(first));
   if (!wanted.of_all) return gathered;
-  const auto members = members_beside(wanted.access, gathered.nodes.front().name);
-  if (!members) gathered.code = complain_of(members.error());
+  const auto members = members_of(wanted.access);
+  if (!members) complain_of(members.error());
   for (const LivingMember& member : members.value_or(std::vector<LivingMember>())) {
-    if (!member.http) {
-      gathered.code = end_with(kExitUnreachable, "export: " + printable(without_http(member.name)));
-      continue;
-    }
-    auto node = ask_node({*member.http, wanted.access.token}, wanted);
+    if (member.name == own_name) continue;
+    auto node = member.http ? ask_node({*member.http, wanted.access.token}, wanted)
+                            : tl::unexpected(without_http(member.name));
     if (node)
       gathered.nodes.push_back(*std::move(node));
     else
-      gathered.code = complain_of(node.error());
+      complain_of(node.error());
   }
   return gathered;
 }
 
 // ---- what is written
-
-Result<void> write_text(const std::string& text, const std::optional<std::string>& path) {
-  if (path) return replace_file(*path, text);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) != 0) return fail("standard output is closed");
-  return {};
-}
 
 // A name that came over the network as the name of a folder, and no other path.
 std::string folder_name(const std::string& name) {
@@ -216,25 +167,22 @@ Result<void> write_runs(std::span<const NodeExport> nodes, const std::string& ou
   return {};
 }
 
-Result<void> write_export(const Export& wanted, std::span<const NodeExport> nodes) {
-  switch (wanted.format) {
-    case ExportFormat::tensorboard:
-      return write_runs(nodes, *wanted.output);
-    case ExportFormat::jsonl:
-      return write_text(export_jsonl(nodes), wanted.output);
-    case ExportFormat::csv:
-      break;
+Outcome<void> write_export(const Export& wanted, std::span<const NodeExport> nodes) {
+  if (wanted.format == ExportFormat::tensorboard) {
+    const auto written = write_runs(nodes, *wanted.output);
+    if (!written) return complaint(kExitFailed, "--output: {}", printable(written.error().text));
+    return {};
   }
-  return write_text(wanted.with_events ? events_csv(nodes) : convergence_csv(nodes), wanted.output);
+  return write_output(wanted.format == ExportFormat::jsonl ? export_jsonl(nodes)
+                      : wanted.with_events                 ? events_csv(nodes)
+                                                           : convergence_csv(nodes),
+                      wanted.output);
 }
 
-int run_export(const CommandLine& line) {
-  const auto wanted = read_wanted(line);
-  if (!wanted) return wrong_usage("export: " + wanted.error().text);
-  const Gathered gathered = gather(*wanted);
-  if (gathered.nodes.empty()) return gathered.code;
-  if (const auto written = write_export(*wanted, gathered.nodes); !written)
-    return end_with(kExitFailed, "export: --output: " + printable(written.error().text));
+Outcome<int> run_export(const CommandLine& line) {
+  TRY(const Export wanted, read_wanted(line));
+  TRY(const Gathered gathered, gather(wanted));
+  TRY_DO(write_export(wanted, gathered.nodes));
   return gathered.code;
 }
 

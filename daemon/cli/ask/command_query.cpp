@@ -17,17 +17,15 @@
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/ask/present.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
-#include "daemon/rest/http_client.h"
 
 namespace starling::daemon {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kPatience{5};
 constexpr timespec kWatchInterval = {.tv_sec = 1, .tv_nsec = 0};
 
 struct Resource {
@@ -83,11 +81,6 @@ Result<Query> read_query(const Resource& resource, const CommandLine& line) {
 
 // ---- what comes back
 
-int complain(std::string_view command, int code, std::string_view problem) {
-  fmt::print(stderr, "starling {}: {}\n", command, printable(problem));
-  return code;
-}
-
 Result<std::string> text_of(const Query& query, const HttpReply& reply) {
   const bool is_json = query.verbatim && query.target.find("format=dot") == std::string::npos;
   if (is_json && json::parse(reply.body, nullptr, false).is_discarded())
@@ -110,25 +103,13 @@ void move_on(Query& query, const HttpReply& reply) {
         fmt::format("/v1/events?follow=0&since={}", last["sequence"].get<std::uint64_t>());
 }
 
-Result<HttpReply> ask(const Query& query, std::string_view target) {
-  return http_request(query.access.node, query.method, target, query.body, kPatience,
-                      query.access.token);
-}
-
-// A further document for what --watch draws; null where there is none.
-json document_of(const Query& query, const std::string& target) {
-  const auto reply = ask(query, target);
-  if (!reply || reply->status != 200) return nullptr;
-  json document = json::parse(reply->body, nullptr, false);
-  return document.is_discarded() ? json(nullptr) : document;
-}
-
 // Where the text goes: a screen, or standard output as it is.
 class Output {
  public:
   explicit Output(const Query& query)
-      : query_(&query),
-        live_([&query](const std::string& target) { return document_of(query, target); }) {}
+      : query_(&query), live_([&query](const std::string& target) {
+          return document_of(query.access, target).value_or(json(nullptr));
+        }) {}
 
   // Events are lines that follow each other.
   bool draws() const { return query_->watch && query_->command != "events" && screen_.is_live(); }
@@ -170,77 +151,57 @@ void tell_unreachable(const HttpReply& reply) {
   std::string names;
   for (const LivingMember& member : members.value_or(std::vector<LivingMember>()))
     if (!member.http) names += (names.empty() ? "" : ", ") + member.name;
-  if (!names.empty()) complain("members", kExitDone, without_http(names));
+  if (!names.empty()) complain("members", without_http(names));
 }
 
-int ask_once(Query& query, Output& output) {
-  const auto reply = ask(query, query.target);
-  if (!reply)
-    return complain(query.command, kExitUnreachable,
-                    fmt::format("{}; expected a running node there: start one with starling run, "
-                                "or name another with --api URL",
-                                reply.error().text));
-  if (query.watch && is_starting(*reply)) return kExitDone;
-  if (reply->status >= 300)
-    return complain(
-        query.command, kExitFailed,
-        fmt::format("http://{} refuses: {}", to_string(query.access.node), refusal_of(*reply)));
-  if (const auto shown = output.show(*reply); !shown)
-    return complain(query.command, kExitFailed,
-                    fmt::format("http://{}: {}", to_string(query.access.node), shown.error().text));
-  if (query.command == "events") move_on(query, *reply);
-  if (query.command == "members" && !query.watch) tell_unreachable(*reply);
-  return kExitDone;
-}
-
-Result<std::vector<LivingMember>> members_of(const Query& query) {
-  TRY(const HttpReply reply,
-      http_request(query.access.node, "GET", "/v1/members", {}, kPatience, query.access.token));
-  if (reply.status != 200)
-    return fail("http://{} refuses to list its members: {}", to_string(query.access.node),
-                refusal_of(reply));
-  return living_members(json::parse(reply.body, nullptr, false));
+Outcome<void> ask_once(Query& query, Output& output) {
+  TRY(const HttpReply reply, ask(query.access, query.method, query.target, query.body));
+  if (query.watch && is_starting(reply)) return {};
+  if (reply.status >= 300) return tl::unexpected(refusal_of(query.access, reply));
+  if (const auto shown = output.show(reply); !shown)
+    return tl::unexpected(complaint_of(query.access, shown.error()));
+  if (query.command == "events") move_on(query, reply);
+  if (query.command == "members" && !query.watch) tell_unreachable(reply);
+  return {};
 }
 
 // Every member, the node asked among them. The worst exit code of all.
-int ask_all(const Query& query) {
-  const auto members = members_of(query);
-  if (!members) return complain(query.command, kExitUnreachable, members.error().text);
+Outcome<int> ask_all(const Query& query) {
+  TRY(const std::vector<LivingMember> members, members_of(query.access));
   int worst = kExitDone;
-  for (const LivingMember& member : *members) {
-    if (!member.http) {
-      worst = std::max(worst, complain(query.command, kExitUnreachable, without_http(member.name)));
-      continue;
-    }
+  for (const LivingMember& member : members) {
     Query one = query;
-    one.access.node = *member.http;
+    one.access.node = member.http.value_or(one.access.node);
     Output output(one);
-    worst = std::max(worst, ask_once(one, output));
+    const auto asked =
+        member.http ? ask_once(one, output) : tl::unexpected(without_http(member.name));
+    if (!asked) worst = std::max(worst, complain(query.command, asked.error()));
   }
   return worst;
 }
 
 // Until Ctrl-C, which is waited for rather than handled, so that nothing is cut short.
-int watch(Query& query, Output& output) {
+Outcome<int> watch(Query& query, Output& output) {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
   sigaddset(&stop, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   for (;;) {
-    if (const int code = ask_once(query, output); code != kExitDone) return code;
+    TRY_DO(ask_once(query, output));
     if (sigtimedwait(&stop, nullptr, &kWatchInterval) > 0) return kExitDone;
   }
 }
 
-int run_query(const CommandLine& line) {
+Outcome<int> run_query(const CommandLine& line) {
   const auto resource = std::ranges::find(kResources, line.command, &Resource::command);
   ENSURE(resource != kResources.end(), "a command that asks a node");
-  auto query = read_query(*resource, line);
-  if (!query) return complain(line.command, kExitWrongUsage, query.error().text);
-  if (query->all) return ask_all(*query);
-  Output output(*query);
-  return query->watch ? watch(*query, output) : ask_once(*query, output);
+  TRY(Query query, read_query(*resource, line));
+  if (query.all) return ask_all(query);
+  Output output(query);
+  if (query.watch) return watch(query, output);
+  TRY_DO(ask_once(query, output));
+  return kExitDone;
 }
 
 // ---- what each takes

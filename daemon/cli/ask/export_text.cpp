@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/text.h"
 #include "daemon/cli/ask/event_file.h"
-#include "daemon/cli/terminal/csv_field.h"
 #include "daemon/rest/status_json.h"
 
 namespace starling::daemon {

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <chrono>
 
+#include "daemon/cli/terminal/table.h"
 #include "daemon/setup/token_file.h"
 
 namespace starling::daemon {
 namespace {
 
 constexpr const char* kDefaultUrl = "http://127.0.0.1:7680";
+constexpr std::chrono::seconds kPatience{5};
 
 // Empty where it is no text.
 std::string text_in(const nlohmann::json& object, const char* name) {
@@ -42,19 +44,51 @@ Result<std::vector<LivingMember>> living_members(const nlohmann::json& document)
   return members;
 }
 
-std::string without_http(const std::string& names) {
-  return fmt::format(
-      "{}: no address for HTTP from other machines; give each a listen.http beyond loopback and an "
-      "http.token-file (docs/several-machines.md)",
-      names);
+Outcome<std::vector<LivingMember>> members_of(const NodeAccess& access) {
+  TRY(const nlohmann::json document, document_of(access, "/v1/members"));
+  auto members = living_members(document);
+  if (!members) return tl::unexpected(complaint_of(access, members.error()));
+  return *std::move(members);
 }
 
-std::string refusal_of(const HttpReply& reply) {
+Complaint without_http(const std::string& names) {
+  return {kExitUnreachable,
+          fmt::format("{}: no address for HTTP from other machines; give each a listen.http beyond "
+                      "loopback and an http.token-file (docs/several-machines.md)",
+                      printable(names))};
+}
+
+Outcome<HttpReply> ask(const NodeAccess& access, std::string_view method, std::string_view target,
+                       std::string_view body) {
+  auto reply = http_request(access.node, method, target, body, kPatience, access.token);
+  if (reply) return *std::move(reply);
+  return complaint(kExitUnreachable,
+                   "{}; expected a running node there: start one with starling run, or name "
+                   "another with --api URL",
+                   reply.error().text);
+}
+
+Complaint complaint_of(const NodeAccess& access, const Error& error) {
+  return {kExitFailed, fmt::format("http://{}: {}", to_string(access.node), printable(error.text))};
+}
+
+Complaint refusal_of(const NodeAccess& access, const HttpReply& reply) {
   const auto document = nlohmann::json::parse(reply.body, nullptr, false);
   const nlohmann::json::json_pointer path("/error/message");
-  if (document.is_object() && document.contains(path) && document[path].is_string())
-    return document[path].get<std::string>();
-  return fmt::format("HTTP status {}", reply.status);
+  const bool has_reason =
+      document.is_object() && document.contains(path) && document[path].is_string();
+  return {kExitFailed, fmt::format("http://{} refuses: {}", to_string(access.node),
+                                   has_reason ? printable(document[path].get<std::string>())
+                                              : fmt::format("HTTP status {}", reply.status))};
+}
+
+Outcome<nlohmann::json> document_of(const NodeAccess& access, std::string_view target) {
+  TRY(const HttpReply reply, ask(access, "GET", target));
+  if (reply.status >= 300) return tl::unexpected(refusal_of(access, reply));
+  nlohmann::json document = nlohmann::json::parse(reply.body, nullptr, false);
+  if (!document.is_discarded()) return document;
+  return complaint(kExitFailed, "http://{}{}: the answer is not JSON; expected a node of starling",
+                   to_string(access.node), target);
 }
 
 }  // namespace starling::daemon

@@ -1,7 +1,7 @@
-// NodeAccess: which node a command asks, and with which token.
+// NodeAccess: which node a command asks, with which token, and what it answers.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +21,16 @@ struct NodeAccess {
 // Of --api and --token-file; without --api the default of `listen.http`.
 Result<NodeAccess> read_node_access(const CommandLine& line);
 
+// Whatever the node answers; the error says that no node is there.
+Outcome<HttpReply> ask(const NodeAccess& access, std::string_view method, std::string_view target,
+                       std::string_view body = "");
+// What is wrong with what the node sent. What came over the network can be printed.
+Complaint complaint_of(const NodeAccess& access, const Error& error);
+// Of an answer that is none of success: the message of {"error":{…}}, or the status alone.
+Complaint refusal_of(const NodeAccess& access, const HttpReply& reply);
+// What GET answers.
+Outcome<nlohmann::json> document_of(const NodeAccess& access, std::string_view target);
+
 // A member that is alive, or suspect, and where it answers; nothing where it tells no address that
 // other machines could ask.
 struct LivingMember {
@@ -30,10 +40,9 @@ struct LivingMember {
 
 // Of the document of /v1/members, the node asked among them.
 Result<std::vector<LivingMember>> living_members(const nlohmann::json& document);
+// The node is asked for the document.
+Outcome<std::vector<LivingMember>> members_of(const NodeAccess& access);
 // Why nobody here can ask these nodes.
-std::string without_http(const std::string& names);
-
-// Why the node refused: the message of {"error":{…}}, or the status alone.
-std::string refusal_of(const HttpReply& reply);
+Complaint without_http(const std::string& names);
 
 }  // namespace starling::daemon

@@ -1,7 +1,6 @@
 #include "daemon/cli/offline/commands.h"
 
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
@@ -25,11 +24,10 @@ void print_settings(const Settings& settings) {
   }
 }
 
-int run_config(const CommandLine& line) {
+Outcome<int> run_config(const CommandLine& line) {
   std::vector<std::string> mistakes;
   const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  if (const auto config = read_config(settings, std::move(mistakes)); !config)
-    return wrong_usage(config.error().text);
+  TRY_DO(read_config(settings, std::move(mistakes)));
   if (line.has("json"))
     fmt::print("{}\n", config_json(settings));
   else

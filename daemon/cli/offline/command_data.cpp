@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/cli/help/options.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -158,11 +157,10 @@ ordered json_of(const Look& look) {
   return document;
 }
 
-int run_data(const CommandLine& line) {
-  const auto found = look(line);
-  if (!found) return wrong_usage("data: " + found.error().text);
-  fmt::print("{}", line.has("json") ? to_text(json_of(*found)) + "\n" : text_of(*found));
-  return found->decision.refusals.empty() ? kExitDone : kExitWrongUsage;
+Outcome<int> run_data(const CommandLine& line) {
+  TRY(const Look found, look(line));
+  fmt::print("{}", line.has("json") ? to_text(json_of(found)) + "\n" : text_of(found));
+  return found.decision.refusals.empty() ? kExitDone : kExitWrongUsage;
 }
 
 constexpr auto kDataOptions = join({{"config,c", "FILE", "configuration, INI"},

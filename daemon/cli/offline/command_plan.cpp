@@ -10,7 +10,6 @@
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/link_plan.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -190,13 +189,9 @@ std::string to_lines(const topology::Plan& plan, const Question& question) {
   return text;
 }
 
-int run_plan(const CommandLine& line) {
-  const auto text = plan_text(line);
-  if (!text) {
-    fmt::print(stderr, "starling plan: {}\n", text.error().text);
-    return kExitWrongUsage;
-  }
-  fmt::print("{}", *text);
+Outcome<int> run_plan(const CommandLine& line) {
+  TRY(const std::string text, plan_text(line));
+  fmt::print("{}", text);
   return kExitDone;
 }
 

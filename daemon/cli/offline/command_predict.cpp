@@ -4,12 +4,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/offline/scores_text.h"
-#include "daemon/cli/terminal/csv_field.h"
-#include "daemon/cli/terminal/exit_code.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/process/model_file.h"
-#include "daemon/process/whole_file.h"
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/config.h"
@@ -65,17 +64,6 @@ std::string predictions_csv(const Job& job) {
   return text;
 }
 
-int give(const std::string& text, const std::optional<std::string>& path) {
-  if (!path) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? kExitDone
-                                    : end_with(kExitFailed, "standard output is closed");
-  }
-  if (const auto written = replace_file(*path, text); !written)
-    return end_with(kExitFailed, "--output: " + written.error().text);
-  return kExitDone;
-}
-
 std::string predictions_text(const Job& job, bool as_json) {
   return as_json ? to_text(predictions_json(job.predictor, job.predictions)) + "\n"
                  : predictions_csv(job);
@@ -89,18 +77,18 @@ std::string evaluation_text(const Job& job, bool as_json) {
   return as_json ? to_text(scores_json(scores)) + "\n" : scores_text(scores);
 }
 
-// Gives the exit code.
-int show(const CommandLine& line, bool with_target, std::string (*text)(const Job&, bool)) {
-  const auto job = look(line, with_target);
-  if (!job) return wrong_usage(fmt::format("{}: {}", line.command, job.error().text));
-  for (const std::string& note : job->predictions.notes) fmt::print(stderr, "starling: {}\n", note);
-  return give(text(*job, line.has("json")), line.value("output"));
+Outcome<int> show(const CommandLine& line, bool with_target,
+                  std::string (*text)(const Job&, bool)) {
+  TRY(const Job job, look(line, with_target));
+  for (const std::string& note : job.predictions.notes) fmt::print(stderr, "starling: {}\n", note);
+  TRY_DO(write_output(text(job, line.has("json")), line.value("output")));
+  return kExitDone;
 }
 
-int run_predict(const CommandLine& line) {
+Outcome<int> run_predict(const CommandLine& line) {
   return show(line, false, predictions_text);
 }
-int run_evaluate(const CommandLine& line) {
+Outcome<int> run_evaluate(const CommandLine& line) {
   return show(line, true, evaluation_text);
 }
 

@@ -43,10 +43,10 @@ constinit const ProgramCommand kSimulate = {
        starling simulate --scenario FILE [--shrink] [--timeline] ...)",
     .description =
         R"(Runs N nodes in one process and in virtual time, over a network that can delay, lose and
-repeat messages. The same seed gives the same run, bit for bit. Without a goal (stop.*, sim.seconds) it
-ends after 100 rounds. With --chaos or --scenario faults happen to network and nodes; then all must
-agree and their models come together, and laws are checked at every step. Standard error says how
-far a long run has come.)",
+repeat messages. The same seed gives the same run, bit for bit. Without a goal (stop.*,
+sim.seconds) it ends after 100 rounds. With --chaos or --scenario faults happen to network and
+nodes; then all must agree and their models come together, and laws are checked at every step.
+Standard error says how far a long run has come.)",
     .options = kSimulateOptions,
     .notes = R"(Examples:
 

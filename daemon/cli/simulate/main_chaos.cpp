@@ -9,7 +9,6 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "daemon/cli/simulate/main_verdict.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "sim/soak.h"
 

@@ -14,7 +14,6 @@
 #include "daemon/cli/simulate/main_sweep.h"
 #include "daemon/cli/simulate/seed_range.h"
 #include "daemon/cli/terminal/display.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/process/log.h"
 #include "daemon/rest/summary_json.h"
@@ -147,27 +146,23 @@ void give_time(Setup& setup) {
 }
 
 // A row for each combination, as it ends. Gives the exit code.
-int simulate_combinations(const CommandLine& line) {
+Outcome<int> simulate_combinations(const CommandLine& line) {
   for (const char* other : {"scenario", "shrink", "timeline", "json"})
-    if (line.has(other))
-      return wrong_usage(fmt::format("--every-combination prints a table: leave out --{}", other));
-  const auto combinations = combinations_of(line);
-  if (!combinations) return wrong_usage(combinations.error().text);
+    if (line.has(other)) return fail("--every-combination prints a table: leave out --{}", other);
+  TRY(const std::vector<Combination> combinations, combinations_of(line));
   std::size_t failed = 0;
-  for (const Combination& combination : *combinations) {
+  for (const Combination& combination : combinations) {
     CommandLine own = line;
     own.keys.insert(own.keys.end(), combination.begin(), combination.end());
-    auto setup = make_setup(own, nullptr);
-    if (!setup) return wrong_usage(setup.error().text);
-    give_time(*setup);
-    const auto tally = tally_chaos(own, setup->options, setup->chaos_trainers);
-    if (!tally) return wrong_usage(tally.error().text);
-    failed += tally->failures > 0;
-    fmt::print("{:<56} {:>4} seeds {:>3} fail  {}\n", row_name(combination), tally->seeds,
-               tally->failures, tally->first_failure);
+    TRY(Setup setup, make_setup(own, nullptr));
+    give_time(setup);
+    TRY(const Tally tally, tally_chaos(own, setup.options, setup.chaos_trainers));
+    failed += tally.failures > 0;
+    fmt::print("{:<56} {:>4} seeds {:>3} fail  {}\n", row_name(combination), tally.seeds,
+               tally.failures, tally.first_failure);
     std::fflush(stdout);
   }
-  fmt::print("{} combinations, {} fail\n", combinations->size(), failed);
+  fmt::print("{} combinations, {} fail\n", combinations.size(), failed);
   return failed > 0 ? kExitFailed : kExitDone;
 }
 
@@ -210,20 +205,17 @@ int simulate_once(const Setup& setup, bool as_json) {
 
 }  // namespace
 
-int simulate(const CommandLine& line) {
+Outcome<int> simulate(const CommandLine& line) {
   if (line.has("every-combination")) return simulate_combinations(line);
-  const auto scenario = read_scenario(line);
-  if (!scenario) return wrong_usage(scenario.error().text);
-  const auto setup = make_setup(line, scenario->get());
-  if (!setup) return wrong_usage(setup.error().text);
+  TRY(const std::shared_ptr<const sim::Scenario> scenario, read_scenario(line));
+  TRY(const Setup setup, make_setup(line, scenario.get()));
   if (is_chaos(line))
-    return simulate_chaos(line, setup->options, setup->chaos_trainers, setup->seeds,
-                          scenario->get());
+    return simulate_chaos(line, setup.options, setup.chaos_trainers, setup.seeds, scenario.get());
   if (line.has("timeline") || line.has("shrink"))
-    return wrong_usage("--timeline and --shrink belong to --chaos or --scenario");
-  if (!line.has("json")) introduce(*setup);
-  if (!line.has("seeds")) return simulate_once(*setup, line.has("json"));
-  return simulate_seeds(line, setup->options, setup->trainers, setup->seeds);
+    return fail("--timeline and --shrink belong to --chaos or --scenario");
+  if (!line.has("json")) introduce(setup);
+  if (!line.has("seeds")) return simulate_once(setup, line.has("json"));
+  return simulate_seeds(line, setup.options, setup.trainers, setup.seeds);
 }
 
 }  // namespace starling::daemon

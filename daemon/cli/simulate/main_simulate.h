@@ -6,6 +6,6 @@
 namespace starling::daemon {
 
 // Gives the exit code.
-int simulate(const CommandLine& line);
+Outcome<int> simulate(const CommandLine& line);
 
 }  // namespace starling::daemon

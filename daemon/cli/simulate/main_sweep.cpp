@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/summary_json.h"

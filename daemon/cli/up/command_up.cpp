@@ -13,9 +13,9 @@
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/display.h"
-#include "daemon/cli/terminal/exit_code.h"
 #include "daemon/cli/terminal/fleet_view.h"
 #include "daemon/cli/terminal/frame.h"
+#include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
@@ -25,7 +25,6 @@
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
-#include "daemon/process/whole_file.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
@@ -392,10 +391,10 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
 }
 
 // Gives the exit code, `code` unless the model is lost.
-int keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet, int code) {
+Outcome<int> keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet,
+                        int code) {
   if (fleet.model().empty()) return code;
-  if (const auto written = replace_file(path, fleet.model()); !written)
-    return end_with(kExitFailed, "--output: " + written.error().text);
+  TRY_DO(write_output(fleet.model(), path));
   const std::string use =
       predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
   if (!quiet) say("Model in {}{}", path, use);
@@ -415,11 +414,11 @@ void introduce(const Plan& plan) {
 }
 
 // Starts the nodes, watches them and ends them. Gives the exit code.
-int run_fleet(const CommandLine& line, const Plan& plan) {
+Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
   const bool as_json = line.has("json");
   const auto started = steady_clock::now();
   auto fleet = Fleet::start(plan.fleet);
-  if (!fleet) return end_with(kExitFailed, fleet.error().text);
+  if (!fleet) return complaint(kExitFailed, "{}", fleet.error().text);
   if (!as_json && !interrupted)
     say("Watch any of them: {}\nCtrl-C stops.", how_to_ask(*fleet)), fmt::print("\n");
   std::fflush(stdout);
@@ -434,20 +433,19 @@ int run_fleet(const CommandLine& line, const Plan& plan) {
   return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
 }
 
-int run_up(const CommandLine& given) {
+Outcome<int> run_up(const CommandLine& given) {
   handle_stop_signals(on_stop);
   CommandLine line = given;
   if (const auto from = line.value("from")) line.keys.emplace_back("model.from", *from);
   name_trainer(line);
-  if (const auto folder = line.value("resume"))
-    if (const auto recalled = recall_fleet(*folder, line); !recalled)
-      return wrong_usage(recalled.error().text);
-  const auto plan = make_plan(line);
-  if (!plan) return wrong_usage(plan.error().text);
-  if (!line.has("json")) introduce(*plan);
+  if (const auto folder = line.value("resume")) {
+    TRY_DO(recall_fleet(*folder, line));
+  }
+  TRY(const Plan plan, make_plan(line));
+  if (!line.has("json")) introduce(plan);
   is_started = 1;
   std::signal(SIGPIPE, [](int) { interrupted = 1; });
-  return run_fleet(line, *plan);
+  return run_fleet(line, plan);
 }
 
 constexpr auto kUpOptions = join(
