@@ -21,10 +21,10 @@
 
 namespace starling {
 
-// ---- The values that a key may take. A form reads a value, saying what is wrong with the text,
-// and prints it; two values of one meaning print alike. Where all values have names, it lists them.
+// ---- The values that a key may take. A form reads a value, reports what is wrong with the text,
+// and prints the value; equal values print alike. If all values have names, it lists them.
 
-// A number; seconds for a Duration; where it is optional, an empty text for none.
+// A number; seconds for a Duration. An empty text means none, if the number is optional.
 struct Real {
   double low, high;
 
@@ -71,8 +71,8 @@ struct OneOf {
   std::vector<std::string> choices() const { return {names.begin(), names.end()}; }
 };
 
-// A row of a table, by its name or, where its `alias` is not empty, by that; where the table has an
-// `auto`, that is null. A row is printed by its name.
+// A row of a table, read by its name or its `alias`, printed by its name. `auto`, if allowed, is
+// null.
 template <class Row>
 struct OneRow {
   std::span<const Row> rows;
@@ -136,7 +136,7 @@ struct Text {
   }
 };
 
-// What only functions of its own can read and print: text -> Result<T>, and T -> text.
+// A value with functions of its own: text -> Result<T>, and T -> text.
 template <class Parse, class Print>
 struct Written {
   Parse parse;
@@ -171,7 +171,7 @@ class Bindings {
   using Print = std::function<std::optional<std::string>(const Options&)>;
 
   // `member` is a pointer to a member, or a function from options to a reference into them. The
-  // default is what the struct begins with, unless initially() says otherwise.
+  // default is the struct's initial value, unless initially() sets it.
   template <class Member, class Form>
   Bindings& bind(std::string name, Member member, Form form, Scope scope, std::string help) {
     using T = std::remove_cvref_t<std::invoke_result_t<Member, Options&>>;
@@ -189,7 +189,7 @@ class Bindings {
         },
         [=](const Options& options) { return form.print(std::invoke(member, options)); });
   }
-  // For a key that no form reads; one that is agreed needs `print`.
+  // For a key that no form reads. An agreed key needs `print`.
   Bindings& add(Key key, Read read, Print print = nullptr) {
     ENSURE(print || key.scope == Scope::own, "an agreed key is compared by its text");
     bindings_.push_back({std::move(key), std::move(read), std::move(print)});
@@ -200,14 +200,14 @@ class Bindings {
     bindings_.back().key.initial = std::move(text);
     return *this;
   }
-  // The names of all values of the last key, which no form knows.
+  // The names of all values of the last key, which has no form.
   template <class Names>
   Bindings& among(const Names& names) {
     bindings_.back().key.choices.assign(std::begin(names), std::end(names));
     return *this;
   }
-  // What of the last key nodes must agree on, where that is not the whole value; nothing where the
-  // other options make any value do.
+  // `print` gives the part of the last key's value that nodes must agree on; an empty text if the
+  // other options make the key irrelevant.
   Bindings& agrees_on(Print print) {
     bindings_.back().print = std::move(print);
     return *this;
@@ -219,7 +219,7 @@ class Bindings {
   void read(Reader& reader, Options& options) const {
     for (const Binding& binding : bindings_) binding.read(reader, options);
   }
-  // The agreed keys and what these options have there.
+  // The agreed keys and their values.
   std::vector<Term> agreed(const Options& options) const {
     std::vector<Term> terms;
     for (const Binding& binding : bindings_) {

@@ -1,5 +1,5 @@
-// ENSURE: an assumption about our own code, verified in release builds too. What comes from
-// outside (peers, files, users) is never ENSUREd: it is refused with a Result.
+// ENSURE: an assumption about our own code, verified in release builds too. Input from outside
+// (peers, files, users) is never ENSUREd: a Result refuses it.
 #pragma once
 
 #include <source_location>

@@ -47,7 +47,7 @@ void describe(const CommandOption& option, po::options_description& description)
     description.add_options()(name.c_str(), po::value<std::vector<std::string>>(), "");
 }
 
-// Moves the keys out of the arguments: their names are the schema's business.
+// Moves the keys out of the arguments: the schema checks their names.
 Result<std::vector<std::string>> split_keys(std::span<const std::string> arguments,
                                             CommandLine& line) {
   std::vector<std::string> rest;

@@ -1,5 +1,5 @@
 // ProgramCommand: what a command of the program takes and does, from which its help, its manual
-// page and its completion follow. CommandLine: what follows a command, as it was written.
+// page and its completion follow. CommandLine: the arguments of a command, as written.
 #pragma once
 
 #include <fmt/format.h>
@@ -88,8 +88,8 @@ struct CommandLine {
   std::optional<std::string> value(std::string_view name) const;
 };
 
-// Splits what follows the command; complains about what the command does not take. With --help
-// nothing else is looked at but options.
+// Splits the arguments and refuses those that the command does not take. With --help only options
+// are checked.
 Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
                                        const ProgramCommand& command);
 

@@ -9,7 +9,7 @@
 
 namespace starling {
 
-// Of a payload the hash of its bytes in one piece.
+// Does not depend on how the payload is cut into pieces.
 std::uint64_t content_hash(const Payload& payload);
 std::uint64_t content_hash(std::span<const std::byte> bytes);
 

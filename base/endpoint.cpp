@@ -37,7 +37,7 @@ bool is_v4(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
-// The one spelling of an address of IPv6; a zone behind '%' stays as it is.
+// The canonical spelling of an IPv6 address; a zone after '%' stays as it is.
 std::optional<std::string> spelled_v6(std::string_view host) {
   const std::size_t zone = std::min(host.find('%'), host.size());
   const bool has_odd_zone =
@@ -51,13 +51,13 @@ std::optional<std::string> spelled_v6(std::string_view host) {
   return text.data() + std::string(host.substr(zone));
 }
 
-// What is between the brackets; nothing if there are none.
+// The text between the brackets; nothing if there are none.
 std::optional<std::string_view> in_brackets(std::string_view host) {
   if (host.size() < 3 || host.front() != '[' || host.back() != ']') return std::nullopt;
   return host.substr(1, host.size() - 2);
 }
 
-// The host as it is kept. `is_v6` says how its text stood.
+// The host in its canonical spelling. `is_v6`: it must be an IPv6 address.
 Result<std::string> checked(std::string_view host, bool is_v6) {
   if (is_v6) {
     if (auto spelled = spelled_v6(host)) return *std::move(spelled);

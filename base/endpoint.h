@@ -18,16 +18,14 @@ struct Endpoint {
 
 inline constexpr std::size_t kHostBytesLimit = 255;
 
-// An address of IPv6 gets the one spelling that RFC 5952 gives it, so that equal ones are equal
-// texts.
+// An IPv6 address gets its canonical spelling (RFC 5952), so that equal addresses are equal texts.
 Result<Endpoint> parse_endpoint(std::string_view text);
 // Whether parse_endpoint could have given an endpoint of this host.
 bool is_host(std::string_view host);
-// A host without a port. An address of IPv6 may stand in brackets, and gets its one spelling.
-// Nothing if the text is none.
+// A host without a port. An IPv6 address may have brackets, and gets its canonical spelling.
 Result<std::string> parse_host(std::string_view text);
 std::string to_string(const Endpoint& endpoint);
-// Whether the host is an address, and no name that has to be looked up.
+// Whether the host is an address, not a name to look up.
 bool is_numeric(const Endpoint& endpoint);
 bool is_loopback(const Endpoint& endpoint);
 // Whether the host stands for all addresses of a machine: 0.0.0.0 or ::.

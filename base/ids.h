@@ -1,5 +1,5 @@
-// Who is who: a node is known by the hash of its name, so the same name is the same node wherever
-// and whenever it starts.
+// A node's id is the hash of its name: the same name is the same node, wherever and whenever it
+// starts.
 #pragma once
 
 #include <compare>

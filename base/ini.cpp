@@ -14,7 +14,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Where the file has that text for a line, from 1 on; blanks around it and comments do not count.
+// The number, from 1, of the line with that text; ignores blanks around it and comments.
 std::size_t line_of(const std::string& file, std::string_view text) {
   std::istringstream stream(file);
   std::string line;
@@ -25,8 +25,8 @@ std::size_t line_of(const std::string& file, std::string_view text) {
   return 0;
 }
 
-// Comments of other dialects, which would become part of a value, and values that a comment would
-// cut.
+// Finds comments of other dialects, which would become part of a value, and values that a comment
+// would cut.
 void find_strange_comments(const std::string& name, const std::string& text,
                            std::vector<std::string>& mistakes) {
   std::istringstream stream(text);

@@ -11,8 +11,8 @@ struct IniEntry {
   std::vector<std::string> values;
 };
 
-// The keys in the order in which they first stand in the text. What is no INI is said in
-// `mistakes`, with the name of the file and the line; then nothing is returned.
+// The keys in the order of their first appearance. If the text is not INI, says why in `mistakes`,
+// with file and line, and returns nothing.
 std::vector<IniEntry> parse_ini(const std::string& name, const std::string& text,
                                 std::vector<std::string>& mistakes);
 

@@ -1,4 +1,4 @@
-// Limits that more than one layer keeps.
+// Limits of more than one layer.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class Payload {
 
   Payload(const Payload&) = default;
   Payload& operator=(const Payload&) = default;
-  // What was moved away is empty.
+  // A moved-from payload is empty.
   Payload(Payload&& other) noexcept
       : pieces_(std::exchange(other.pieces_, {})), size_(std::exchange(other.size_, 0)) {}
   Payload& operator=(Payload&& other) noexcept {

@@ -1,6 +1,6 @@
 // Planted bugs: mistakes that the simulator must find, so that the laws that the checkers watch are
 // known to bite. PLANTED(name) asks a switch that only tests/planted sets, in builds with
-// STARLING_PLANTED; in every other build it is false when the program is compiled.
+// STARLING_PLANTED; in every other build it is a compile-time false.
 //
 // To plant another: add its name to the list; put `if (PLANTED(name))` where the mistake is made,
 // in a .cpp file and never in a header. The test takes the names from the list.
@@ -20,20 +20,20 @@ inline constexpr std::array<std::string_view, 19> kBugs = {
     "round_goes_back",      // training: a finished job counts for the round before it, now and then
     "weight_twice",         // mixer: the first term enters with twice its weight
     "term_lost",            // trainer: the last term of a mix is left out
-    "neighbor_miscounted",  // aggregate: somebody who is gone still counts
-    "incarnation_forgotten",  // world: a start knows nothing of the lives before
+    "neighbor_miscounted",  // aggregate: a neighbour that is gone still counts
+    "incarnation_forgotten",  // world: a restart knows nothing of earlier lives
     "refutation_lost",        // membership: a node that is accused does not object
     "phase_untold",           // membership: others do not learn that a node has its model
-    "dead_counted",           // membership: who is dead stays a neighbour
-    "edge_one_sided",         // sessions: what an edge still owes is forgotten where it closes
-    "pair_mixed_twice",       // edge ledger: a pair is given twice
-    "weight_one_sided",       // edge ledger: only one's own share counts for the weight
-    "asks_too_early",         // sessions: what is under way is taken for lost
+    "dead_counted",           // membership: a dead member stays a neighbour
+    "edge_one_sided",         // sessions: a closing edge forgets the pairs that it still owes
+    "pair_mixed_twice",       // edge ledger: a pair is mixed twice
+    "weight_one_sided",       // edge ledger: the weight ignores the peer's share
+    "asks_too_early",         // sessions: a vector under way is taken for lost
     "never_waits_again",      // exchange: no round waits again for a neighbour that was late once
-    "believes_any_round",     // exchange: a neighbour may say whatever round it likes
+    "believes_any_round",     // exchange: any round that a neighbour claims is believed
     "share_too_large",        // schedules: a node's own part is left out of the shares of a round
-    "never_late",         // schedules: a round waits without end for a neighbour that is not heard
-    "keeps_broken_edge",  // sessions: an edge whose ends count differently goes on
+    "never_late",             // schedules: a round waits without end for a silent neighbour
+    "keeps_broken_edge",      // sessions: an edge whose ends count differently goes on
 };
 
 // The place of a bug in the list. A name that is not in the list does not compile.

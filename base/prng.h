@@ -60,7 +60,7 @@ class Prng {
   }
 
   std::uint64_t state() const { return state_; }
-  // To go on from what was saved.
+  // For saving and restoring.
   std::uint64_t& state() { return state_; }
 
  private:

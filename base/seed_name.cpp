@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::string_view kDnsPrefix = "dns:";
 constexpr std::string_view kSeedForms = "expected dns:NAME:PORT or dns:_SERVICE._tcp.NAME";
-// Of RFC 1035, where a name is written without the last dot.
+// Of RFC 1035, for a name without the last dot.
 constexpr std::size_t kDnsNameBytesLimit = 253, kDnsLabelBytesLimit = 63;
 
-// Labels of letters, digits, - and _, apart by dots; a dot may stand behind the last.
+// Labels of letters, digits, - and _, separated by dots; a dot may follow the last.
 bool is_dns_name(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
   if (name.size() > kDnsNameBytesLimit || !is_host(name) || is_numeric({std::string(name), 0}))

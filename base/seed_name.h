@@ -17,7 +17,7 @@ namespace starling {
 struct SeedName {
   enum class Kind { address, hosts, service };
 
-  // A seed of one address converts, for most are.
+  // Implicit, because most seeds are one address.
   SeedName(Endpoint one) : at(std::move(one)) {}
   SeedName(std::string host, std::uint16_t port, Kind what = Kind::address)
       : at{std::move(host), port}, kind(what) {}

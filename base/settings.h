@@ -18,7 +18,7 @@
 
 namespace starling {
 
-// Whether a node's value is its own affair, or nodes that train together must have the same.
+// Whether each node may have its own value, or nodes that train together must have the same.
 enum class Scope { own, agreed };
 // "own", "agreed".
 std::string_view name(Scope scope);
@@ -40,7 +40,7 @@ class Schema {
   // REQUIRES a name with a section that is not taken yet.
   void add(Key key);
   const Key* find(std::string_view name) const;
-  // In the order of their adding: section by section.
+  // In the order of addition: section by section.
   const std::vector<Key>& keys() const { return keys_; }
 
  private:
@@ -61,7 +61,7 @@ struct SettingSources {
   };
 
   std::optional<File> file{};
-  std::vector<Pair> variables{};  // of the environment, those that are no settings too
+  std::vector<Pair> variables{};  // of the whole environment
   std::vector<Pair> keys{};       // of the command line: section.key and value
 };
 
@@ -77,7 +77,7 @@ class Settings {
   const Schema& schema() const { return *schema_; }
   void set(std::string_view name, std::string value, std::string origin);
 
-  // Each reads one source over what is there. Unknown keys are mistakes, one line each.
+  // Each reads one source over the present values. Unknown keys are mistakes, one line each.
   void read_file(const SettingSources::File& file, std::vector<std::string>& mistakes);
   void read_environment(std::span<const SettingSources::Pair> variables,
                         std::vector<std::string>& mistakes);
@@ -91,21 +91,20 @@ class Settings {
   std::map<std::string, Setting, std::less<>> values_;
 };
 
-// What is wrong with the variables that look like keys, and are none.
+// One mistake for each variable that looks like a key but is none.
 std::vector<std::string> unknown_variables(const Schema& schema,
                                            std::span<const SettingSources::Pair> variables);
 
-// The effective settings. What cannot be read is left out and said in `mistakes`, for a Reader that
-// finds what else is wrong.
+// The effective settings. `mistakes` gets what cannot be read, to be passed to a Reader.
 Settings gather_settings(const Schema& schema, const SettingSources& sources,
                          std::vector<std::string>& mistakes);
-// The same, for those who have nothing to add: the error holds every mistake, one a line.
+// The same, with the mistakes as the error, one a line.
 Result<Settings> load_settings(const Schema& schema, const SettingSources& sources);
 
 // Turns texts into checked values and collects what is wrong with them.
 class Reader {
  public:
-  // `mistakes` are those made before, in gathering the settings.
+  // `mistakes`: from gather_settings().
   explicit Reader(const Settings& settings, std::vector<std::string> mistakes = {})
       : settings_(&settings), mistakes_(std::move(mistakes)) {}
 

@@ -7,8 +7,7 @@
 namespace starling {
 namespace {
 
-// Without a sign that from_chars does not know. Of two signs none is taken, so that +-1 is no
-// number.
+// Drops a plus, which from_chars does not know; not before another sign, so that +-1 is no number.
 std::string_view without_plus(std::string_view text) {
   return text.substr(text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
 }

@@ -20,8 +20,8 @@ std::vector<std::string> split(std::string_view text, char separator);
 // end of a line.
 std::string csv_field(const std::string& text);
 
-// Conversions of the whole text, blanks around it aside: nothing when a character is left over or
-// the number is not finite.
+// Convert the whole text, blanks around it aside: nothing if a character is left over or the number
+// is not finite.
 std::optional<double> parse_number(std::string_view text);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
@@ -40,8 +40,8 @@ std::string_view name_of(std::initializer_list<std::string_view> names, E which)
   return std::data(names)[static_cast<std::size_t>(which)];
 }
 
-// The name that is nearest to what was written, by letters inserted, removed, replaced or swapped
-// with the next; empty where none is near: a third of the letters may be wrong, three at most.
+// The name nearest to `written`, by letters inserted, removed, replaced or swapped with the next;
+// empty if none is near: at most a third of the letters, and three, may be wrong.
 std::string nearest(std::string_view written, const std::vector<std::string>& names);
 
 }  // namespace starling

@@ -1,6 +1,5 @@
-// Thinned: one point of every round up to a limit, and beyond it one of every two, four, … rounds,
-// so that a series stays bounded however long a run takes. A round that was evaluated is not
-// thinned away for one that was not.
+// Thinned: keeps a point for every round up to a limit, beyond it one for every two, four, …
+// rounds, so that a series stays bounded. A point without evaluation never replaces one with it.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +18,8 @@ class Thinned {
   // Round 0 and ten thousand more.
   static constexpr std::size_t kPointsLimit = 10'001;
 
-  // Calls write(point) for the points of that round that are kept: none, one or two. A point that
-  // is new has only its round.
+  // Calls write(point) for the points of that round that are kept: none, one or two. A new point
+  // has only its round.
   template <class Write>
   void add(std::uint64_t round, bool is_evaluated, Write write) {
     if (!newest_ || round > newest_->round) newest_ = of_round(round);
@@ -28,7 +27,7 @@ class Thinned {
     if (Point* const kept = kept_of(round, is_evaluated)) write(*kept);
   }
 
-  // The points of round `from` and of later ones, oldest first; the newest is always among them.
+  // The points from round `from` on, oldest first; the newest is always among them.
   std::vector<Point> points(std::uint64_t from = 0) const {
     std::vector<Point> points(std::ranges::lower_bound(points_, from, {}, &Point::round),
                               points_.end());
@@ -48,7 +47,7 @@ class Thinned {
   }
   std::uint64_t place_of(std::uint64_t round) const { return (round + stride_ - 1) / stride_; }
 
-  // The point of that round; null where its place keeps the point of another round.
+  // The point of that round; null if its place keeps another round's point.
   Point* kept_of(std::uint64_t round, bool is_evaluated) {
     const auto place = [this](const Point& point) { return place_of(point.round); };
     while (true) {
@@ -75,7 +74,7 @@ class Thinned {
     points_ = std::move(kept);
   }
 
-  std::uint64_t stride_ = 1;   // keeps one of so many rounds
+  std::uint64_t stride_ = 1;   // keeps one round in every stride_
   std::vector<Point> points_;  // ascending, one at a place
   std::optional<Point> newest_;
 };

@@ -33,7 +33,7 @@ bool is_printable_ascii(std::string_view text) {
   return others == 0;
 }
 
-// Of so many bytes; a smaller one has a shorter spelling.
+// The least point of so many bytes; a smaller one has a shorter encoding.
 constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// UTF-8: the characters of a text from outside, and those that steer whatever shows it.
+// UTF-8: the characters of a text from outside, and those that would control its display.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ bool is_utf8(std::string_view text);
 // Control and format characters (Unicode's Cc, Cf, Zl and Zp): they move a cursor, break a line,
 // turn the direction of writing, or cannot be seen.
 bool is_steering(char32_t point);
-// Whether the text holds none of them. Bytes that are no UTF-8 do not count.
+// Whether the text holds none of them. Bytes that are not UTF-8 are ignored.
 bool is_plain(std::string_view text);
 
 }  // namespace starling
