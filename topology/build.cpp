@@ -33,7 +33,7 @@ int ring_degree(const Options& options) {
   return options.kind == Kind::automatic ? kAutomaticDegree : options.degree;
 }
 
-// Makes the graph of shapes that only depend on the number of nodes.
+// For shapes that depend on the number of nodes alone.
 template <auto rule, auto graph_by = undirected_by>
 Result<Graph> shaped(const Options&, Sites sites) {
   return graph_by(count(sites), rule);
@@ -79,7 +79,7 @@ Result<Neighbors> near_random(const Options& options, Sites sites, int vertex) {
 Result<Neighbors> near_erdos_renyi(const Options& options, Sites sites, int vertex) {
   return both_ways(near_in_erdos_renyi(ids_of(sites), vertex, options.probability, options.seed));
 }
-// By the edges that name it.
+// From the listed edges that name the vertex.
 Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
   const std::string& name = sites[vertex].name;
   std::set<std::string_view> named;
@@ -92,7 +92,7 @@ Result<Neighbors> near_listed(const Options& options, Sites sites, int vertex) {
     if (named.contains(sites[k].name)) near.push_back(k);
   return both_ways(std::move(near));
 }
-// For kinds without a rule of one vertex.
+// For kinds that need the whole graph.
 template <auto make>
 Result<Neighbors> near_of_all(const Options& options, Sites sites, int vertex) {
   TRY(const Graph graph, make(options, sites));

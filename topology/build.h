@@ -1,5 +1,5 @@
-// build: from the members to the graph. Everyone who knows the same members, in the natural order
-// of their names, computes the same graph without asking anybody.
+// build: the graph of the members, in the natural order of their names. Nodes that know the same
+// members compute the same graph without a message.
 #pragma once
 
 #include <span>
@@ -18,14 +18,13 @@ struct Site {
   std::string name;
 };
 
-// What auto stands for with n nodes; any other kind stands for itself.
+// The kind that auto selects for n nodes; any other kind itself.
 Kind resolve(Kind kind, std::size_t n);
 
-// The graph of the members that are there now; vertex k is the k-th site. Members come and go, so a
-// number that does not fit the kind is no error: the graph is the nearest that is connected, as its
-// function in shapes.h or drawn.h says. Kind file is as connected as the edges whose two ends are
-// there. The only error is a degree that the kind cannot have.
-// REQUIRES different ids.
+// The graph of the present members; vertex k is the k-th site. Members come and go, so a number
+// that does not fit the kind is no error: the result is the nearest connected graph (see shapes.h
+// and drawn.h). Kind file keeps the listed edges whose two ends are present. The only error is a
+// degree that the kind cannot have. REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
 
 // Whom one vertex exchanges with; ascending, without the vertex itself or duplicates.
@@ -44,7 +43,7 @@ Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites,
 
 // For a planned number of nodes, before anything starts: refuses kinds that n does not fit.
 Result<void> validate(const Options& options, std::size_t n);
-// The same, and the edge list must be connected and name every site and nobody else.
+// The same, and the edge list must be connected and name exactly these sites.
 Result<void> validate(const Options& options, std::span<const Site> sites);
 
 }  // namespace starling::topology

@@ -10,7 +10,7 @@
 namespace starling::topology {
 namespace {
 
-// What is drawn, so that two draws about the same ids are independent.
+// The object of a draw, so that two draws about the same ids are independent.
 enum class Purpose : std::uint64_t { ring = 1, edge, rewire, target, swap };
 
 std::uint64_t salt(std::uint64_t seed, Purpose purpose, int index = 0) {
@@ -43,8 +43,8 @@ void add_hashed_ring(std::span<const NodeId> ids, std::uint64_t salt, Edges& edg
 void add_beside(std::span<const NodeId> ids, int vertex, std::uint64_t salt,
                 std::vector<int>& near) {
   const std::uint64_t own = hash(ids[vertex], salt);
-  // How far ahead of the vertex's hash another is, around the end: the least is next, the largest
-  // before.
+  // The way up from the vertex's hash to another's, modulo 2^64: the least leads to the next, the
+  // largest to the one before.
   const auto ahead = [&](int other) { return hash(ids[other], salt) - own; };
   int next = -1, before = -1;
   for (int other = 0; other < static_cast<int>(ids.size()); ++other) {
@@ -60,9 +60,8 @@ bool is_joined(NodeId a, NodeId b, double probability, std::uint64_t coin) {
   return unit(hash(low, high, coin)) < probability;
 }
 
-// The vertex other than i whose hash with i is least: a joiner is it with probability 1/n, and
-// changes nothing otherwise.
-int anybody_but(int i, std::span<const NodeId> ids, std::uint64_t salt) {
+// The vertex other than i whose hash with i is least. A join changes it with probability 1/n.
+int random_other(int i, std::span<const NodeId> ids, std::uint64_t salt) {
   int best = i == 0 ? 1 : 0;
   for (int j = best + 1; j < static_cast<int>(ids.size()); ++j)
     if (j != i && hash(ids[i], ids[j], salt) < hash(ids[i], ids[best], salt)) best = j;
@@ -101,7 +100,7 @@ class Swapper {
     first = std::minmax(a, d), second = std::minmax(c, b);
   }
   bool are_joined(int a, int b) const { return std::ranges::count(near_[a], b) > 0; }
-  // Of the neighbours of a.
+  // Among the neighbours of a.
   void replace(int a, int old_one, int new_one) {
     std::ranges::replace(near_[a], old_one, new_one);
   }
@@ -109,7 +108,7 @@ class Swapper {
   int n_;
   Prng prng_;
   Edges edges_;
-  std::vector<std::vector<int>> near_;  // neighbours: a few each, so that looking is quick
+  std::vector<std::vector<int>> near_;  // neighbours; few, so linear search is quick
 };
 
 // The regular graph everything starts from: hops 1 .. degree/2, and n/2 when the degree is odd.
@@ -170,7 +169,7 @@ Graph small_world(std::span<const NodeId> ids, int degree, double probability, s
     const std::uint64_t draw = salt(seed, Purpose::target, hop);
     for (int i = 0; i < n; ++i) {
       const bool far = hop > 1 && unit(hash(ids[i], coin)) < probability;
-      edges.emplace_back(i, far ? anybody_but(i, ids, draw) : (i + hop) % n);
+      edges.emplace_back(i, far ? random_other(i, ids, draw) : (i + hop) % n);
     }
   }
   return undirected(n, edges);

@@ -17,8 +17,8 @@ struct DegreeRange {
 };
 
 struct Graph {
-  std::vector<std::vector<int>> out;  // out[i]: those who hear i
-  std::vector<std::vector<int>> in;   // in[i]: those whom i hears
+  std::vector<std::vector<int>> out;  // out[i]: i sends to these
+  std::vector<std::vector<int>> in;   // in[i]: i receives from these
 
   int size() const { return static_cast<int>(in.size()); }
   bool is_directed() const { return out != in; }

@@ -9,7 +9,7 @@
 namespace starling::topology {
 namespace {
 
-// Of the numbers of one round, so that no two rounds draw from the same.
+// Each round draws from a range of numbers of its own, a multiple of this long.
 constexpr std::uint64_t kStrideUnit = 64;
 
 std::vector<int> drawn_order(std::size_t n, std::uint64_t seed, std::uint64_t t) {

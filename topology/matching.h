@@ -1,5 +1,5 @@
-// matching: pairs of neighbours, drawn anew for every round. Everyone who knows the same graph
-// draws the same pairs without asking anybody.
+// matching: pairs of neighbours, drawn anew for every round. Nodes that know the same graph draw
+// the same pairs without a message.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace starling::topology {
 
-// The t-th random matching of an undirected graph: the partner of each vertex, -1 for those without
-// one. The vertices are put in an order p by Fisher and Yates: from 0 .. n-1, for k = n-1 down to
-// 1, p_k changes places with p_j,
+// The t-th random matching of an undirected graph: the partner of each vertex, -1 for none. The
+// vertices are put in an order p by Fisher and Yates: from 0 .. n-1, for k = n-1 down to 1, p_k
+// changes places with p_j,
 //   j = mix64((seed << 32) + t s + k) mod (k + 1) ,   s = 64 ceil(n / 64) .
 // Then each vertex in that order that is still free takes its first neighbour in the order that is
-// free too. So no edge is left between two without a partner, and on the complete graph the pairs
+// free too. So no edge joins two vertices without a partner, and on the complete graph the pairs
 // are (p_0, p_1), (p_2, p_3), ... O(n + edges).
 std::vector<int> matching(const Graph& graph, std::uint64_t seed, std::uint64_t t);
 

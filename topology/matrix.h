@@ -1,5 +1,5 @@
-// The mixing matrix in full, for those who do linear algebra on it. Apart from weights.h, so that
-// whoever only asks for a weight does not compile Eigen.
+// The full mixing matrix, for linear algebra. Apart from weights.h, whose users then do not compile
+// Eigen.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,7 +8,7 @@
 
 namespace starling::topology {
 
-// n x n Metropolis weights: row i is what i takes, column j is what j gives.
+// n x n Metropolis weights: row i has the weights of what i receives.
 Eigen::MatrixXd mixing_matrix(const Graph& graph);
 
 }  // namespace starling::topology

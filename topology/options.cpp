@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 14> kNames = {
     "random-regular", "erdos-renyi", "small-world", "file"};
 static_assert(kNames.size() == static_cast<std::size_t>(Kind::file) + 1);
 
-// What the file says; its path is each node's own.
+// The file's edges; its path may differ by node.
 std::string print_edges(const Options& options) {
   NamedEdges edges = options.edges;
   if (edges.empty()) return {};

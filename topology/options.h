@@ -1,4 +1,4 @@
-// What a user says about the graph of the cluster: the keys topology.*.
+// The settings of the cluster's graph: the keys topology.*.
 #pragma once
 
 #include <cstdint>
@@ -40,22 +40,22 @@ struct Options {
   double probability = 0.1;  // erdos-renyi: of an edge; small-world: of a rewiring
   std::string file = {};     // path of the edge list of kind file
   std::uint64_t seed = 1;
-  NamedEdges edges = {};  // what the file says; whoever may read files fills it with parse_edges
+  NamedEdges edges = {};  // of the file; the caller of read_options() fills it
 };
 
 // As a user writes it: ring, random-regular, auto.
 std::string_view to_string(Kind kind);
 
 void describe(Schema& schema);
-// The agreed keys and these values of them; of the file, what it says.
+// The agreed keys and their values; of the file, its edges.
 std::vector<Term> agreed(const Options& options);
 // Collects what is wrong with the values in the reader. Leaves `edges` empty.
 Options read_options(Reader& reader);
 
-// What is wrong with the degree whatever the number of nodes; empty when nothing is.
+// Why the degree is invalid for any number of nodes; empty if it is not.
 std::string_view degree_problem(const Options& options);
 
-// One edge a line, two names apart by blanks; `#` starts a comment. The path is for the errors.
+// One edge a line, two names separated by blanks; `#` starts a comment. The path is for errors.
 Result<NamedEdges> parse_edges(std::string_view text, std::string_view path);
 
 }  // namespace starling::topology

@@ -13,7 +13,7 @@ int root_of(int n) {
   return root;
 }
 
-// The vertices that hops lead to, both ways.
+// The vertices at these hops, both ways.
 std::vector<int> around(int n, int vertex, std::initializer_list<int> hops) {
   std::vector<int> near;
   for (const int hop : hops) {

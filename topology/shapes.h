@@ -9,10 +9,10 @@
 
 namespace starling::topology {
 
-// Says of one of n vertices whom it sends to; it may name a vertex twice, and the vertex itself.
+// The vertices that `vertex` of n sends to; may contain duplicates and the vertex itself.
 using Rule = std::vector<int> (*)(int n, int vertex);
 
-// The graph in which every vertex sends as the rule says, and, undirected, hears the same.
+// The graph in which every vertex sends as the rule says; undirected, with the reverse edges.
 Graph directed_by(int n, Rule rule);
 Graph undirected_by(int n, Rule rule);
 // Vertex k is joined with k + hop (mod n) for every hop.
@@ -35,11 +35,11 @@ std::optional<Rectangle> near_square(int n);
 // rows x columns, both wrapped around; for an n that is not near-square the circulant graph with
 // hops {1, floor(sqrt n)}, which is a torus with a twist.
 std::vector<int> near_in_torus(int n, int vertex);
-// Rows of ceil(sqrt n) vertices, the last one as long as the vertices last.
+// Rows of ceil(sqrt n) vertices; the last row may be shorter.
 std::vector<int> near_in_grid(int n, int vertex);
-// Vertices whose numbers differ in one bit. For an n that is no power of two the part of the next
-// larger cube on the numbers below n (Katseff: Incomplete hypercubes, 1988): clearing bits leads
-// everyone to vertex 0, so it is connected, and the degree is at most ceil(log2 n).
+// Vertices whose numbers differ in one bit. If n is no power of two, the subgraph of the next
+// larger cube on the numbers below n (Katseff: Incomplete hypercubes, 1988): clearing bits leads to
+// vertex 0, so it is connected, and the degree is at most ceil(log2 n).
 std::vector<int> near_in_hypercube(int n, int vertex);
 // Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n). Whom the vertex sends to, and whom it
 // hears.

@@ -28,8 +28,8 @@ VectorXd centred_start(int n) {
   return x;
 }
 
-// x -> ((1 - share) I + share W - J) x, edge by edge. W keeps the mean, so that Jx may be taken off
-// before or after; after, rounding cannot bring it back.
+// x -> ((1 - share) I + share W - J) x, edge by edge. W keeps the mean, so that Jx may be
+// subtracted before or after; after, rounding cannot bring it back.
 class Deflated {
  public:
   explicit Deflated(const Graph& graph, double share = 1)
@@ -50,8 +50,8 @@ class Deflated {
   double share_;
 };
 
-// Of a Schur form, which is triangular but for blocks of two rows on the diagonal. Each block has
-// two conjugate eigenvalues.
+// Of a Schur form, which is triangular except for blocks of two rows on the diagonal. Each block
+// has two conjugate eigenvalues.
 double blocks_modulus(const Eigen::MatrixXd& schur) {
   double largest = 0;
   for (Eigen::Index k = 0; k < schur.rows(); ++k) {
@@ -73,8 +73,8 @@ double tridiagonal_modulus(const VectorXd& diagonal, const VectorXd& beside) {
   return solver.eigenvalues().cwiseAbs().maxCoeff();
 }
 
-// Reduced and solved in two steps: what does both prepares eigenvectors too, and takes twice as
-// long to compile.
+// Reduces and solves in two steps: Eigen's solver for both also computes eigenvectors, and takes
+// twice as long to compile.
 double dense_modulus(const Graph& graph, double share) {
   const int n = graph.size();
   Eigen::MatrixXd deflated = (share * mixing_matrix(graph)).array() - 1.0 / n;
@@ -135,7 +135,7 @@ double second_modulus(const Graph& graph, double share) {
   const double modulus = graph.size() <= kDenseNodesLimit ? dense_modulus(graph, share)
                          : graph.is_directed()            ? power_modulus(graph, share)
                                                           : lanczos_modulus(graph, share);
-  // What remains of a zero after rounding.
+  // Rounding leaves so much of a zero.
   return modulus < 1e-9 ? 0 : std::min(modulus, 1.0);
 }
 

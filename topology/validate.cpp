@@ -48,7 +48,7 @@ Result<void> validate_degree(const Options& options, std::size_t n) {
   return {};
 }
 
-// The nodes an edge list names, with any ids.
+// The nodes in an edge list, with arbitrary ids.
 std::vector<Site> named_sites(const NamedEdges& edges) {
   std::map<std::string_view, NodeId> names;
   for (const auto& [a, b] : edges) {
