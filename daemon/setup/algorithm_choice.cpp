@@ -40,7 +40,7 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
   const bool is_pairwise = node.schedule->is_pairwise;
   // The less, the better.
   const auto merit = [&](const AlgorithmRow& row) {
-    return std::tuple(!bears(row, node, optimizer), is_wide && !row.choice.bears_delay,
+    return std::tuple(!allows(row, node, optimizer), is_wide && !row.choice.tolerates_delay,
                       row.choice.rank);
   };
   const AlgorithmRow* best = nullptr;

@@ -8,7 +8,7 @@ namespace {
 using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
 using optim::LocalOptimizerKind;
 
-bool bears_mixed_rounds(const AlgorithmRow& algorithm) {
+bool allows_mixed_rounds(const AlgorithmRow& algorithm) {
   return algorithm.mixed_rounds_instead.empty();
 }
 
@@ -35,7 +35,7 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
   if (!algorithm.needs.is_pairwise && is_pairwise)
     refuse(fmt::format("{} averages with all neighbours at once; use rounds, or algorithm {}",
                        algorithm.name, algorithm.counterpart));
-  if (!bears_mixed_rounds(algorithm) && node.schedule->is_loose)
+  if (!allows_mixed_rounds(algorithm) && node.schedule->is_loose)
     refuse(
         fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
                     "use rounds, or algorithm {}",
@@ -45,7 +45,7 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
         fmt::format("{} hides the network behind the gradient, and {} does not wait for it; "
                     "use rounds, or algorithm dpsgd",
                     algorithm.name, node.schedule->name));
-  if (!bears_mixed_rounds(algorithm) && node.quorum < 1)
+  if (!allows_mixed_rounds(algorithm) && node.quorum < 1)
     reader.mistake(
         "exchange.quorum",
         fmt::format("{} diverges where vectors of different rounds are averaged, as with those "
@@ -116,11 +116,11 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
 
 }  // namespace
 
-bool bears(const AlgorithmRow& algorithm, const gossip::Options& node,
-           LocalOptimizerKind optimizer) {
+bool allows(const AlgorithmRow& algorithm, const gossip::Options& node,
+            LocalOptimizerKind optimizer) {
   const bool is_pairwise = node.schedule->is_pairwise;
   return allows(algorithm.optimizers, optimizer) && algorithm.needs.is_pairwise == is_pairwise &&
-         (bears_mixed_rounds(algorithm) || !mixes_rounds(node));
+         (allows_mixed_rounds(algorithm) || !mixes_rounds(node));
 }
 
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader) {

@@ -11,8 +11,8 @@ namespace starling::daemon {
 // REQUIRES that training.algorithm is chosen.
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader);
 
-// Whether its row bears this schedule, quorum and local optimizer: what `auto` asks.
-bool bears(const optim::AlgorithmRow& algorithm, const gossip::Options& node,
-           optim::LocalOptimizerKind optimizer);
+// Whether its row allows this schedule, quorum and local optimizer; for `auto`.
+bool allows(const optim::AlgorithmRow& algorithm, const gossip::Options& node,
+            optim::LocalOptimizerKind optimizer);
 
 }  // namespace starling::daemon

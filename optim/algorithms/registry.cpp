@@ -26,11 +26,11 @@ std::unique_ptr<Algorithm<S>> make_as(std::span<const S> x, std::shared_ptr<Buff
 template <template <class> class A>
 constexpr AlgorithmMaker kMake = {make_as<A, float>, make_as<A, double>};
 
-// Where the steps of all nodes add up to nothing, their gradients do only if a step is linear in
-// its gradient. That of adam is not.
+// In the limit the steps of all nodes add up to zero. Their gradients do so only if a step is
+// linear in its gradient, and a step of adam is not.
 constexpr OptimizerRule kLinear = {.allowed = Allowed::linear, .instead = "gt"};
 
-// What came over the edges is counted as it was averaged, and the outer step moves on from there.
+// The flows describe the averages, but the outer step moves x away from these.
 constexpr std::string_view kDiverges =
     "counts what came over its edges, and diverges where an outer step goes further than that";
 
@@ -77,14 +77,14 @@ constexpr AlgorithmRow kRows[] = {
      .choice = {.rank = 3},
      .make = kMake<GradientTracking>},
     {.name = "extra",
-     .help = "exact however data differ, averages before the step; bears smaller steps than ed",
+     .help = "exact however data differ, averages before the step; needs smaller steps than ed",
      .needs = {.delivery = Delivery::exactly_once},
      .counterpart = "pairwise-ed",
      .optimizers = kLinear,
      .loop = LoopDuty::correct_step,
      .mixed_rounds_instead = "gt or admm",
      .outer_refusal = kDiverges,
-     .varying_steps_refusal = "bears few local steps and diverges with more",
+     .varying_steps_refusal = "allows few local steps and diverges with more",
      .make = kMake<Extra>},
     {.name = "noloco",
      .help = "an outer step by the average of few; for schedule matching, biased as dpsgd",
@@ -124,7 +124,7 @@ constexpr AlgorithmRow kRows[] = {
      .loop = LoopDuty::serve_gradients,
      .outer_refusal = "solves a problem of its own in each round",
      .varying_steps_refusal = "solves a problem of its own in each round",
-     .choice = {.rank = 2, .bears_delay = true},
+     .choice = {.rank = 2, .tolerates_delay = true},
      .make = kMake<Admm>},
 };
 

@@ -10,15 +10,15 @@
 namespace starling::optim {
 namespace {
 
-// How much longer a step, or larger a loss, may be than what was found good. Larger costs fewer
-// evaluations and lets a node that diverges go further before it is seen.
+// How much longer a step, or larger a loss, may be than any found good. Larger: fewer evaluations.
+// Smaller: divergence is noticed earlier.
 constexpr double kStride = 2;
-// How far the loss may rise above that of the initial model. Smaller would refuse rates that are
-// daring but work; of a quadratic loss, ten is about three times the distance to the optimum.
+// How far the loss may rise above that of the initial model. Smaller would refuse high rates that
+// work; for a quadratic loss, ten is about three times the distance to the optimum.
 constexpr double kBlowUp = 10;
-// Where the initial model happens to have no loss, a rise to ten times this much is no blow-up.
+// If the initial model happens to have no loss, a rise to ten times this is no blow-up.
 constexpr double kLeastReference = 0.1;
-// Enough to tell a tenfold rise from chance, few enough to cost less than a gradient.
+// Enough to distinguish a tenfold rise from chance, few enough to cost less than a gradient.
 constexpr std::size_t kSamples = 64;
 
 }  // namespace
@@ -33,11 +33,11 @@ Result<void> Guard<S>::check(const Step& step) {
     return fail("the model would grow beyond all numbers");
   if (!std::exchange(knows_first_, true)) refer_to(step.x);
   const double after = loss_at(moved);
-  if (!bears(after)) refer_to_initial_model();
-  if (!bears(after)) {
+  if (!allows(after)) refer_to_initial_model();
+  if (!allows(after)) {
     const double before = loss_at(step.x);
     const bool leads_back = std::isfinite(after) && !(after > before);
-    // From far away good steps are long, but none needs to be longer than the way itself.
+    // Far from the optimum good steps are long, but none needs to be longer than ||x||.
     const double longest =
         std::max(kStride * good_length_, std::sqrt(squared_norm(std::span<const S>(step.x))));
     if (leads_back && step.length <= longest) return {};
@@ -56,7 +56,7 @@ double Guard<S>::loss_at(std::span<const S> x) {
 }
 
 template <class S>
-bool Guard<S>::bears(double loss) const {
+bool Guard<S>::allows(double loss) const {
   return std::isfinite(loss) && loss <= kBlowUp * std::max(reference_, kLeastReference);
 }
 
@@ -65,7 +65,7 @@ void Guard<S>::refer_to(std::span<const S> x) {
   if (const double loss = loss_at(x); std::isfinite(loss)) reference_ = std::max(reference_, loss);
 }
 
-// Late, for to draw the initial model takes a newcomer long.
+// As late as possible, because drawing the initial model takes long.
 template <class S>
 void Guard<S>::refer_to_initial_model() {
   if (std::exchange(knows_initial_, true)) return;

@@ -1,15 +1,14 @@
-// Guard: refuses the local steps of a node that diverges, before anybody is offered what comes of
-// them. A step u from x is refused when x + u is not finite, or so far away that its square is not,
-// or when
+// Guard: refuses the local steps of a node that diverges, before their result is offered. A step u
+// from x is refused when x + u or its square is not finite, or when
 //   F(x + u) > 10 max(F(x_0), F(x_1), 0.1) ,
-// F being the loss on a few held-out samples, x_0 the initial model and x_1 that of the first step,
-// for a newcomer's is good already. Whoever is beyond that, by slow steps or by its neighbours, may
-// still lead back, by steps that lower F and are not longer than usual or than ||x||. From far
-// away good steps are long: a network that is wrecked as a whole comes back by them.
+// where F is the loss on a few held-out samples, x_0 the initial model and x_1 the model at the
+// first step, which of a newcomer is good already. A node already above the limit may still take
+// steps that lower F and are no longer than usual, or than ||x||: so a network that has diverged as
+// a whole can recover.
 //
-// F costs about half as much as a gradient, so it is asked for suspicious steps only: those twice
-// as long as every one that was found good, and those from where the training loss is twice what it
-// was at any of these. A sound run has a few in its first rounds.
+// F costs about half as much as a gradient, so only suspicious steps are checked: those twice as
+// long as any found good, and those from a training loss twice that of any found good. A sound run
+// has a few in its first rounds.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +33,9 @@ class Guard {
     double length = 0;  // ||factor u||
     double loss = 0;    // of the batch, at x
   };
-  // The error says what would come of it.
+  // The error says what the step would do.
   Result<void> check(const Step& step);
-  // The node starts from somebody else's parameters: its next step is suspicious again.
+  // The node starts from other parameters: its next step is suspicious again.
   void reset() { good_length_ = good_loss_ = 0; }
   State<S> state() {
     return {.own = {{"length", &good_length_},
@@ -49,7 +48,7 @@ class Guard {
  private:
   double loss_at(std::span<const S> x);
   // Whether the loss is finite and below the limit.
-  bool bears(double loss) const;
+  bool allows(double loss) const;
   void refer_to(std::span<const S> x);
   void refer_to_initial_model();
 

@@ -198,7 +198,7 @@ std::vector<double> optimum() {
 bool is_legal(const AlgorithmRow& row, LocalOptimizerKind kind) {
   gossip::Options node;
   if (row.needs.is_pairwise) node.schedule = gossip::schedule_named("pairwise");
-  return bears(row, node, kind);
+  return allows(row, node, kind);
 }
 
 }  // namespace
