@@ -1,8 +1,8 @@
-// ADMM, relaxed and split by edge, which needs no clock (Bastianello, Carli, Schenato, Todescato,
+// ADMM, relaxed and split by edge, which is asynchronous (Bastianello, Carli, Schenato, Todescato,
 // Asynchronous distributed optimization over lossy networks via relaxed ADMM, 2021). With d edges:
 //   x = argmin F(x) - <sum_j z_ij, x> + (rho d / 2) ||x||^2 ,
 // exactly where the objective has a closed form, else by tau steps x -= eta (gradient of all that),
-// eta = 1 / (1 / gamma + rho d). Each neighbour is told a q_ij of its own; see duals.h.
+// eta = 1 / (1 / gamma + rho d). Each neighbour is sent its own q_ij; see duals.h.
 #pragma once
 
 #include <algorithm>
@@ -40,9 +40,9 @@ class Admm final : public Algorithm<S> {
                             .is_exact = true},
                            {.end = x_});
   }
-  Offer offer() override { return {.of_edge = duals_.tell(x_, *format_, *pool_)}; }
+  Offer offer() override { return {.of_edge = duals_.offer(x_, *format_, *pool_)}; }
   MixResult absorb(std::span<const MixTerm> terms) override {
-    return {.rejections = duals_.hear(terms, *format_)};
+    return {.rejections = duals_.absorb(terms, *format_)};
   }
 
   State<S> state() override { return {.edges = {{"dual", &duals_.by_edge()}}}; }

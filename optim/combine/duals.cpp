@@ -26,9 +26,9 @@ void Duals<S>::add_to(std::span<S> v, S factor) const {
 }
 
 template <class S>
-std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::tell(std::span<const S> x,
-                                                              const Format& format,
-                                                              BufferPool& pool) const {
+std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::offer(std::span<const S> x,
+                                                               const Format& format,
+                                                               BufferPool& pool) const {
   std::vector<std::pair<std::uint64_t, Payload>> told;
   std::vector<S> q(size_);
   for (const auto& [edge, z] : z_) {
@@ -39,7 +39,7 @@ std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::tell(std::span<const S>
 }
 
 template <class S>
-std::vector<Rejection> Duals<S>::hear(std::span<const MixTerm> terms, const Format& format) {
+std::vector<Rejection> Duals<S>::absorb(std::span<const MixTerm> terms, const Format& format) {
   std::vector<Rejection> rejections;
   std::vector<S> q(size_);
   for (const MixTerm& term : terms) {
