@@ -2,16 +2,16 @@
 // the node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
-//   adopt     go on from this snapshot of another node instead of one's own state
+//   adopt     go on from this snapshot of another node, not from the own state
 //   resume    go on from the state that this node saved in an earlier life
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
 //             own_j is what was offered, or an earlier vector that theirs_j belongs to
-//   copy      x as it is now, for whoever wants the model that the nodes share
-//   snapshot  the state in which the rounds before this one left the node, for a newcomer
-//   save      the same, all of it, for this node's next life
+//   copy      x as it is now, for readers of the shared model
+//   snapshot  the state after the previous round, for a newcomer
+//   save      the same in full, for this node's next life
 //   evaluate  loss and accuracy of x on held-out data
-//   local     the local step, or steps, of the algorithm on one's own data
-//   offer     encode what the neighbours shall average with, or what each of them is told
+//   local     the local step, or steps, of the algorithm on the own data
+//   offer     encode the vector for all neighbours, or one for each
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ namespace starling::optim {
 
 // How the vectors of an algorithm travel over an edge.
 enum class Delivery {
-  newest,        // any vector of the neighbour will do, again too; some need never arrive
+  newest,        // any vector of the neighbour will do; repeats and losses are allowed
   exactly_once,  // every pair of vectors is averaged once at both ends, or at neither end
-  per_edge,      // each neighbour is told a vector of its own, and takes the newest, once
+  per_edge,      // each neighbour is sent its own vector, and applies the newest, once
 };
 
 // What an algorithm needs of the protocol.
@@ -42,7 +42,7 @@ struct Needs {
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
-  // A model moves by this part of what averaging with W would move it: (1 - share) I + share W.
+  // The part of a full averaging step that a model moves: (1 - share) I + share W.
   double mixing_share = 1;
 };
 
@@ -50,12 +50,12 @@ struct MixTerm {
   NodeId peer;
   double weight = 0;  // w_ij >= 0; of the terms of the last offer the sum is below 1
   Payload theirs;     // a whole vector in the format of the run
-  // What theirs is averaged with, of this round or an earlier one. What was offered last costs
-  // nothing: it is known by its address. Empty where each neighbour is told something else.
+  // The own vector that theirs is averaged with, of this round or an earlier one. The last offer,
+  // known by its address, costs no extra pass. Empty if each neighbour has a vector of its own.
   Payload own = {};
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
-  // Of the two ends of the pair, the larger sum of learning rates over the local steps since the
-  // vector before on that edge. The same number at both ends; 0 without steps.
+  // Sum of the learning rates of the local steps since the previous vector on that edge: the larger
+  // of the two ends' sums, so equal at both ends. 0 without steps.
   double span = 0;
 };
 
@@ -72,12 +72,12 @@ struct SavedState;  // optim/saved_state.h
 // How many local steps a round has.
 struct StepCount {
   std::optional<std::size_t> fixed = 1;  // above 0; nothing: `auto`, the nodes choose
-  double exchange_share = 0.1;  // of its time, that a node may spend on the exchange with `auto`
+  double exchange_share = 0.1;           // of a node's time, for the exchange with `auto`
 };
 
 struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
-  // Of the rounds before, those that nobody did: the learning rate's schedule does not count them.
+  // Earlier rounds that no node did: the learning rate's schedule does not count them.
   std::uint64_t uncounted = 0;
   std::optional<Payload> adopt;
   std::shared_ptr<const SavedState> resume;
@@ -150,10 +150,10 @@ struct Workload {
   std::string survey;              // this node's part of the foundation; empty when none is needed
   std::size_t shard_samples = 0;   // samples this node holds
   std::string shard_description;   // for the status: which samples those are
-  // After founding where a survey was needed: the one that newcomers found the same features on.
+  // After founding on surveys: the survey that gives newcomers the same features.
   std::string foundation;
-  std::vector<std::string> notes;  // what people should know of the foundation
-  // After founding: what a founder that comes late is told in place of the survey; empty: the same.
+  std::vector<std::string> notes;  // for people, about the foundation
+  // After founding: for late founders, in place of `survey`; empty: the same.
   std::string late_survey;
   // After founding: this node begins with the model of another founder, and does not have it yet.
   bool needs_model = false;
@@ -163,17 +163,17 @@ struct Done {
   std::uint64_t round = 0;
   std::optional<Workload> workload;  // after a job that assigned a shard or laid a foundation
   Payload offer;                     // empty when none was asked for
-  // In its place, where each neighbour is told something else: by the life of the edge.
+  // In its place, if each neighbour has a vector of its own: by the life of the edge.
   std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
-  bool is_offer = false;     // one was asked for
-  Payload snapshot;          // the same; see optim/saved_state.h
+  bool is_offer = false;                    // one was asked for
+  Payload snapshot;                         // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for
-  std::vector<double> copy;  // the same
+  std::vector<double> copy;                 // the same
   Stats stats;
   std::optional<Evaluation> evaluation;
   std::vector<Rejection> rejections;
-  // What is wrong with the training, in words for people: why a local step of this job or of one of
-  // the last rounds was refused, or a model or foundation. What was refused left no trace.
+  // For people: why a local step of this job or of the last rounds, a model or a foundation was
+  // refused. A refusal changes nothing.
   std::optional<std::string> problem;
 };
 

@@ -21,7 +21,7 @@ constexpr std::string_view kAllowed =
 struct ShapeRow {
   std::string_view name;
   Shape shape;
-  std::size_t parts;  // the name and the numbers behind it
+  std::size_t parts;  // the name and the numbers after it
 };
 constexpr ShapeRow kShapes[] = {{"constant", Shape::constant, 1},
                                 {"step", Shape::step, 3},

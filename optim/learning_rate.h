@@ -1,4 +1,4 @@
-// Schedule: the factor on the learning rate as a function of the round, which nodes share.
+// Schedule: the factor on the learning rate as a function of the round, the same at all nodes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Schedule {
 
 // "constant", "step:R:f", "cosine:R", "inverse:R", "warmup:R".
 Result<Schedule> parse_schedule(std::string_view text);
-// The same way round, with the shortest numbers.
+// The text for parse_schedule(), with the shortest numbers.
 std::string to_string(const Schedule& schedule);
 
 // The factor in round t, counted from 1.

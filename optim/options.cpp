@@ -28,7 +28,7 @@ std::string print_steps(std::optional<std::size_t> steps) {
   return steps ? fmt::format("{}", *steps) : "auto";
 }
 
-// auto is the precision, which read_options() puts in before.
+// auto is the precision, which read_options() sets first.
 void read_codec(Reader& reader, Options& options) {
   const Format* format = nullptr;
   OneRow<Format>{formats(), true}.read(reader, "exchange.codec", format);

@@ -1,5 +1,5 @@
-// How to train: the settings of section `optim` and the parts of `exchange` and `model` that say
-// in which numbers.
+// How to train: the settings of section `optim` and those of `exchange` and `model` that choose the
+// number format.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ std::vector<LocalOptimizerKind> local_optimizers();
 bool is_linear(LocalOptimizerKind kind);
 bool allows(const OptimizerRule& rule, LocalOptimizerKind kind);
 
-// What a round of local steps and averaging is followed by; see algorithms/outer_step.h.
+// The step after a round of local steps and averaging; see algorithms/outer_step.h.
 enum class OuterKind { none, nesterov, slowmo };
 
 struct Options {
-  // Null: `auto`, for whoever knows the cluster to choose before anything is made of it.
+  // Null: `auto`; the caller must choose before making a trainer.
   const AlgorithmRow* algorithm = algorithm_named("dpsgd");
   LocalOptimizerKind local_optimizer = LocalOptimizerKind::sgd;
   double learning_rate = 0.1;
@@ -38,7 +38,7 @@ struct Options {
   double weight_decay = 0;
   StepCount local_steps;
   OuterKind outer = OuterKind::none;
-  // Nothing: what the kind, or the algorithm that has an outer step of its own, is published with.
+  // Nothing: the published value of the kind, or of an algorithm with its own outer step.
   std::optional<double> outer_learning_rate, outer_momentum;
   double outer_pull = 0.7;                    // gamma of NoLoCo
   double penalty = 0.1;                       // rho of ADMM
@@ -50,10 +50,9 @@ struct Options {
 };
 
 void describe(Schema& schema);
-// The agreed keys and these values of them.
+// The agreed keys and their values.
 std::vector<Term> agreed(const Options& options);
-// `precision` is that of the model; the codec follows it unless it is named. The seed is the
-// caller's to fill in.
+// `precision` is that of the model; the codec follows it unless set. The caller fills in the seed.
 Options read_options(Reader& reader, const Format& precision);
 
 std::string_view name(LocalOptimizerKind kind);

@@ -98,7 +98,7 @@ std::vector<SavedField> copy(const std::vector<Source>& sources,
   return fields;
 }
 
-// Reads fields by their names into places. With `writes` unset it only looks whether they fit.
+// Reads fields by their names into places. With `writes` unset it only checks whether they fit.
 class FieldReader {
  public:
   FieldReader(const std::vector<SavedField>& fields, bool writes) : writes_(writes) {
@@ -214,7 +214,7 @@ std::string line_of(std::string_view name, std::string_view type,
   return fmt::format("{} {} {}\n", type, fmt::join(extents, ","), name);
 }
 
-// What stands before the separator; both are taken away.
+// Takes the text before the separator off `text`, and the separator.
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, end);
@@ -227,7 +227,8 @@ std::optional<std::uint64_t> take_count(std::string_view& text, char separator) 
   return count && *count >= 0 ? std::optional(static_cast<std::uint64_t>(*count)) : std::nullopt;
 }
 
-// Of the line; its bytes begin at `at` of the payload, which is moved to their end.
+// The field that the line describes. Its bytes begin at `at` of the payload; moves `at` to their
+// end.
 Result<SavedField> read_field(std::string_view line, const Payload& payload, std::size_t& at) {
   SavedField field;
   const std::size_t left = payload.size() - at;

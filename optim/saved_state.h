@@ -1,6 +1,6 @@
-// SavedState: everything by which another node, or this one in its next life, goes on as this one
-// would: the parameters, and each part of the trainer's state under its name. A field is what the
-// safetensors format calls a tensor. On the wire, little-endian:
+// SavedState: everything that another node, or this one in its next life, needs to go on as this
+// one would: the parameters, and each part of the trainer's state under its name. A field is what
+// the safetensors format calls a tensor. On the wire, little-endian:
 //   u32 magic "STAT", u32 version, u32 head bytes, then the head, the bytes of each field in order
 // and the opaque part. The head is text: a line with the kind; one with the numbers of parameters,
 // of other fields and of opaque bytes; a line for each field, "F32 3,4 its name"; and the schema.
@@ -54,7 +54,7 @@ Payload encode(const SavedState& saved);
 // Shares the bytes of `payload`. The error says what is wrong: another version, or a size that does
 // not fit. Nothing larger than `payload` is allocated.
 Result<SavedState> decode_saved_state(const Payload& payload);
-// What encode() gives of such a state of any node takes at most so many bytes.
+// The most bytes that encode() gives for such a state of any node.
 template <class S>
 std::size_t encoded_limit(std::string_view schema, std::span<const ParameterBlock> blocks,
                           const State<S>& state);
@@ -70,12 +70,7 @@ Result<std::vector<S>> load_parameters(const SavedState& saved,
 // that is missing or does not fit, or holds a number that is not finite.
 template <class S>
 Result<void> check_state(const SavedState& saved, std::size_t dimension, const State<S>& state);
-// Whether the saved state has all vectors and numbers of `state`, which is of a model of
-// `dimension` parameters, and what is there for the node itself fits too. The error names the field
-// that is missing or does not fit, or holds a number that is not finite.
-template <class S>
-Result<void> check_state(const SavedState& saved, std::size_t dimension, const State<S>& state);
-// Writes over `state`; what was not saved stays as it is. REQUIRES that it fits.
+// Overwrites `state`; fields that were not saved stay. REQUIRES that it fits.
 template <class S>
 void load_state(const SavedState& saved, std::size_t dimension, const State<S>& state);
 

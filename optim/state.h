@@ -1,5 +1,5 @@
-// State: where what a part of the trainer remembers from step to step lies, by name: read to save
-// it, written over to go on from what was saved. Valid until its owner is used otherwise.
+// State: places in a part of the trainer, by name, that hold its memory between steps: read them to
+// save, overwrite them to restore. Valid until the next call of the owner.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct State {
   Payload opaque = {};
   std::size_t opaque_limit = 0;
 
-  // Adds the places of a part; their names begin with that of the part.
+  // Adds the places of a part, with its name as a prefix.
   void add(std::string_view part, const State& other) {
     const auto append = [part](auto& to, const auto& from) {
       for (const auto& [name, place] : from) to.emplace_back(std::string(part) + "." + name, place);

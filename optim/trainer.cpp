@@ -15,17 +15,15 @@
 namespace starling::optim {
 namespace {
 
-// Above so many parameters the sketch is drawn in one round of so many, the same at all nodes: what
-// their models differ by is told from sketches of one round.
+// Above so many parameters the sketch is computed only every kSketchEvery rounds, in the same
+// rounds at all nodes: models are compared by sketches of one round.
 constexpr std::size_t kSketchAlwaysLimit = 200'000;
 constexpr std::uint64_t kSketchEvery = 10;
 
-// For how many rounds a step that was refused counts as a problem, though other steps are taken
-// meanwhile.
+// A refused step is reported as a problem for so many rounds, even if later steps are taken.
 constexpr std::uint64_t kProblemRounds = 10;
 
-// Which parts of a state of one kind fit another one: an algorithm and an optimizer, with a blank
-// between them.
+// Which parts of two kinds of state are equal. A kind is "ALGORITHM OPTIMIZER".
 struct Fit {
   bool algorithm, optimizer;
 };
@@ -89,7 +87,7 @@ class TypedTrainer final : public Trainer {
   }
 
  private:
-  // What a job says of the data.
+  // The parts of a job about the data.
   void take_duties(const Job& job, Done& done) {
     if (job.foundation) lay_foundation(job, done);
     if (job.shard) assign(*job.shard);
@@ -98,7 +96,7 @@ class TypedTrainer final : public Trainer {
     done.workload = workload();
   }
 
-  // What it asks of the model, in the order of job.h.
+  // The parts about the model, in the order of job.h.
   void use_model(const Job& job, Done& done) {
     Laps& laps = done.stats.laps;
     laps.begun = clock_();
@@ -119,7 +117,7 @@ class TypedTrainer final : public Trainer {
     done.stats.mix = (laps.mixed - laps.begun) + (laps.encoded - laps.stepped);
   }
 
-  // What the rounds before this one made of the model, and copies of that.
+  // The parts that end the previous rounds, and copies of the result.
   void take_in(const Job& job, Done& done) {
     if (job.absorb || job.offer) algorithm_->follow(job.edges);
     if (job.absorb) absorb(job, done);
@@ -128,7 +126,7 @@ class TypedTrainer final : public Trainer {
     if (job.save) done.saved = std::make_shared<const SavedState>(save(Heir::self, saving_));
   }
 
-  // Where adamw goes, whose decay is no part of the gradient, has no closed form.
+  // The limit of adamw, whose decay is no part of the gradient, has no closed form.
   std::vector<S> optimum_in_model_numbers() const {
     std::vector<S> x;
     if (options_.local_optimizer == LocalOptimizerKind::adamw && options_.weight_decay > 0)
@@ -153,7 +151,7 @@ class TypedTrainer final : public Trainer {
            job.offer;
   }
 
-  // As late as can be: to draw a million numbers takes a newcomer longer than to fetch them.
+  // As late as possible: drawing a million numbers takes a newcomer longer than fetching them.
   void initialize() {
     if (!std::exchange(is_initialized_, true)) begin_at(initial_model());
   }
@@ -187,7 +185,7 @@ class TypedTrainer final : public Trainer {
       done.problem = saved.error().text;
   }
 
-  // The parameters and the parts of the state that fit, or nothing and why.
+  // Takes the parameters and the parts of the state that fit; or nothing, and reports why.
   void inherit(const SavedState& saved, Heir heir, Done& done) {
     const auto x = parameters_of(saved, heir);
     if (!x) {
@@ -206,7 +204,7 @@ class TypedTrainer final : public Trainer {
           saved.kind, unfit_part(fit), kind()));
   }
 
-  // Where all that it would take fits.
+  // The parameters, if they and the state that would be taken fit.
   Result<std::vector<S>> parameters_of(const SavedState& saved, Heir heir) const {
     if (const std::string schema = data_->describe().schema; saved.schema != schema)
       return fail("it is of another model: {}; this one is {}", saved.schema, schema);
@@ -219,8 +217,8 @@ class TypedTrainer final : public Trainer {
   std::string kind() const {
     return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
   }
-  // What fits a state of that kind. For another node, without what is of this node's edges, the
-  // order of its samples and the lengths of its steps.
+  // The state that fits a state of that kind. For another node, without edges, the order of samples
+  // and the lengths of steps.
   State<S> state(Heir heir, std::string_view kind) const {
     State<S> state;
     const Fit fit = fit_of(kind, this->kind());
@@ -249,7 +247,7 @@ class TypedTrainer final : public Trainer {
     done.rejections = std::move(mixed.rejections);
   }
 
-  // A large model: also where the node goes to rest.
+  // Of a large model: also when the node stops.
   static bool is_described(const Job& job) {
     return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
   }

@@ -19,8 +19,8 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  // What the protocol must know. The first job assigns a shard; where that leaves a survey, the
-  // next one lays the foundation; before that there is no model.
+  // For the protocol. The first job assigns a shard; if the workload then has a survey, the next
+  // job lays the foundation. Before that there is no model.
   virtual Workload workload() const = 0;
   virtual Done run(const Job& job) = 0;
   // The current parameters as doubles, for the simulator's checkers and for tests.
@@ -35,8 +35,7 @@ template <class S>
 std::unique_ptr<Trainer> make_trainer(const Options& options, std::unique_ptr<Learner<S>> learner,
                                       LocalData& data, std::function<Time()> clock);
 
-// The same with a LocalLearner of the objective. `stream` tells nodes apart, so that their batches
-// differ.
+// The same with a LocalLearner of the objective. `stream` differs by node, so that batches do.
 template <class S>
 std::unique_ptr<Trainer> make_trainer(const Options& options,
                                       std::unique_ptr<Objective<S>> objective, std::uint64_t stream,

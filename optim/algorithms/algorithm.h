@@ -2,7 +2,7 @@
 // remembers of each edge. The trainer calls, once a round each:
 //   follow, absorb, local, offer    or, where the algorithm overlaps,    follow, absorb, offer,
 //   local
-// An algorithm starts over from other parameters by being made anew. One thread at a time.
+// To start over from other parameters, make a new algorithm. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace starling::optim {
 
-// What neighbours are sent, in the format of the run: all the same, or each its own.
+// Vectors for neighbours, in the format of the run: the same for all, or one for each.
 struct Offer {
   Payload vector = {};
   std::vector<std::pair<std::uint64_t, Payload>> of_edge = {};  // by the life of the edge
@@ -32,21 +32,21 @@ class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  // x: what the node would predict with. Valid until another function is called.
+  // x: the parameters to predict with. Valid until another function is called.
   virtual std::span<const S> model() const = 0;
-  // The lives of this node's edges from now on. What is remembered of any other edge is forgotten.
+  // Sets the lives of this node's edges. The state of any other edge is dropped.
   virtual void follow(std::span<const std::uint64_t> edges) { static_cast<void>(edges); }
-  // The local steps of one round. Where one was refused, and the report says why, x stays but for
-  // what an exact algorithm owes its neighbours, as without samples. Their number may differ from
-  // round to round and from node to node, unless the algorithm's row says why not.
+  // The local steps of one round. If a step is refused, x changes only by the algorithm's
+  // correction, as on a node without samples; the report says why. The number of steps may differ
+  // by round and by node, unless the algorithm's row refuses that.
   virtual Report local(Learner<S>& learner, std::size_t steps, double learning_rate) = 0;
   virtual Offer offer() = 0;
-  // Takes in what neighbours sent. REQUIRES that there was an offer, and the terms as job.h has
-  // them, each with its `own` where all neighbours are offered the same; those of an edge that is
-  // not followed are passed over where edges are remembered.
+  // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with
+  // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the
+  // terms of other edges.
   virtual MixResult absorb(std::span<const MixTerm> terms) = 0;
-  // What is remembered beside x between absorb() and local(). What belongs to edges is for the node
-  // itself.
+  // The state besides x between absorb() and local(). The state of edges is for the node itself
+  // only.
   virtual State<S> state() { return {}; }
 };
 

@@ -2,9 +2,9 @@
 // algorithms?, 2017), in both orders of the two halves of a round:
 //   dpsgd, adapt then combine:            s = x + u(g(x)) ;  x+ = s + sum_j w_ij (s_j - s)
 //   dpsgd-pipelined, combine then adapt:  x+ = x + sum_j w_ij (x_j - x) + u(g(x))
-// With tau local steps, u is the sum of tau steps taken one after another.
-// Behind the first an outer step may be taken (optim/algorithms/outer_step.h).
-// The pipelined form keeps u beside x, for x is under way meanwhile.
+// With tau local steps, u is the sum of tau steps taken one after another. An outer step may follow
+// the first (optim/algorithms/outer_step.h). The pipelined form keeps u apart from x, which is
+// under way meanwhile.
 #pragma once
 
 #include <algorithm>

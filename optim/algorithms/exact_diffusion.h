@@ -1,17 +1,17 @@
 // Exact diffusion (Yuan et al., Exact diffusion for distributed optimization and learning, 2019),
 // with W~ = (I + W) / 2:
 //   phi = x + u(g(x)) - y ;  x+ = W~ phi ;  y+ = y + phi - x+ ,  y = 0 at first.
-// y is kept in units of the gradient, as what came over the edges:
+// y is kept in units of the gradient, as a sum of flows over the edges:
 //   y_i = -gamma sum_j F_ij ,  F_ij = sum over the pairs averaged on the edge of
 //                                     w_ij (s_j - s_i) / (2 span) ,
-// where span is the sum of the learning rates of the steps since the pair before (flows.h). With
+// where span is the sum of the learning rates of the steps since the previous pair (flows.h). With
 // one step a round span = gamma, and this is the method as published. The F of all nodes add up to
-// nothing whoever comes, goes or crashes; then all x agree and the sum of the gradients vanishes.
-// In these units the learning rate may change, tau local steps subtract y / tau each (LED, local
-// exact diffusion; Alghunaim, Local exact-diffusion for decentralized optimization and learning,
-// 2024), and a node that steps several times between two exchanges counts what
-// it then receives for that many steps (as Scaffnew does; Mishchenko et al., ProxSkip, 2022):
-// subtracting the whole of it in every step diverges from about five steps an exchange on.
+// zero whatever nodes come, go or crash; in the limit all x agree and the sum of the gradients
+// vanishes. In these units the learning rate may change, tau local steps subtract y / tau each
+// (LED, local exact diffusion; Alghunaim, Local exact-diffusion for decentralized optimization and
+// learning, 2024), and a node that steps several times between two exchanges spreads what it
+// receives over that many steps (as Scaffnew does; Mishchenko et al., ProxSkip, 2022): subtracting
+// all of it in every step diverges from about five steps an exchange.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ExactDiffusion final : public Algorithm<S> {
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
-    // Refused, u is zero: one that did not subtract its y would make the others solve for it.
+    // A refused u is zero, but y is still subtracted: otherwise it would bias the other nodes.
     return learner.advance(x,
                            {.count = steps,
                             .learning_rate = learning_rate,

@@ -1,14 +1,13 @@
 // EXTRA (Shi, Ling, Wu, Yin, EXTRA: an exact first-order algorithm for decentralized consensus
 // optimization, 2015), with W~ = (I + W) / 2:
 //   x1 = W x0 - gamma g(x0) ;  x++ = (I + W) x+ - W~ x - gamma (g(x+) - g(x)) .
-// Added up over all rounds, no model or gradient of before is left in it but as what came over the
-// edges,
+// Summed over all rounds, earlier models and gradients remain only as flows over the edges,
 //   x+ = W x + u(g(x)) + gamma sum_j F_ij ,  F_ij = sum over the pairs averaged before on the edge
 //                                                   of w_ij (x_j - x_i) / (2 span) ,
 // in units of the gradient as in exact_diffusion.h, whose remarks hold here too: it is exact under
-// loss, crashes and joins, bears learning rates that change, and tau local steps add gamma F each.
-// Exact diffusion averages behind the step, and half as much, which bears larger steps:
-// gamma < (1 + the least eigenvalue of W) / L here, gamma < 2 / L there.
+// loss, crashes and joins, allows learning rates that change, and tau local steps add gamma F each.
+// Exact diffusion averages after the step, and half as much, which allows larger steps: gamma < (1
+// + the least eigenvalue of W) / L here, gamma < 2 / L there.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,7 @@ class Extra final : public Algorithm<S> {
   std::span<const S> model() const override { return x_.values(); }
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
-    // Refused, a step is zero: one that did not add its F would make the others solve for it.
+    // A refused step is zero, but F is still added: otherwise it would bias the other nodes.
     return learner.advance(x_.values(),
                            {.count = steps,
                             .learning_rate = learning_rate,

@@ -1,13 +1,12 @@
 // Gradient tracking (Di Lorenzo, Scutari, NEXT: in-network nonconvex optimization, 2016), x and y
 // in one message [x + u(y), y]:
 //   x+ = W (x + u(y)) ;  y+ = W y + g(x+) - g(x) ,  y = g(x) at first.
-// y is kept as y_i = g_i + sum_j F_ij, F_ij being what came of y over the edges (flows.h, c = 1),
-// so that the y of all nodes add up to the sum of the gradients whoever comes, goes or crashes. u
-// is the local optimizer's step for y: any of them ends in the optimum.
-// With tau local steps every one of them is for g + sum_j F_ij, and the y that is sent is the mean
-// of those tau vectors (K-GT; Liu, Lin, Koloskova, Stich, Decentralized gradient tracking with
-// local steps, 2023). sum_j F_ij is added to the gradient and not to the step, so that adam sees
-// the gradient of all.
+// y is kept as y_i = g_i + sum_j F_ij, where F_ij is the flow of y over the edge (flows.h, c = 1),
+// so that the y of all nodes add up to the sum of the gradients whatever nodes come, go or crash. u
+// is the local optimizer's step for y: every optimizer leads to the optimum. With tau local steps
+// each is for g + sum_j F_ij, and the y that is sent is the mean of those tau vectors (K-GT; Liu,
+// Lin, Koloskova, Stich, Decentralized gradient tracking with local steps, 2023). sum_j F_ij is
+// added to the gradient and not to the step, so that adam sees the mean gradient.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +29,7 @@ class GradientTracking final : public Algorithm<S> {
   void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
-    // Refused, g or u is zero: one that did not offer its y would make the others solve for it.
+    // A refused g or u is zero, but y is still offered: otherwise it would bias the other nodes.
     return learner.advance(
         x,
         {.count = steps, .learning_rate = learning_rate, .added = flows_.scaled(), .goes_on = true},
@@ -51,7 +50,7 @@ class GradientTracking final : public Algorithm<S> {
   }
 
   std::size_t size_;
-  Average<S> offered_;  // x and y; between absorb() and local() the y half is of no use
+  Average<S> offered_;  // x and y; between absorb() and local() the y half is unused
   Flows<S> flows_;
 };
 

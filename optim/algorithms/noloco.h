@@ -1,11 +1,11 @@
 // NoLoCo (Kolehmainen, Blagoev, Donaghy, Ersoy, Nies, NoLoCo: no-all-reduce low communication
-// training method for large models, 2025): an outer step by the average of a few, which also pulls
-// their models together. With phi the model when the round began, u the sum of its local steps, and
-// phi and u in one message,
+// training method for large models, 2025): an outer step by the average of a few nodes, which also
+// pulls their models together. With phi the model when the round began, u the sum of its local
+// steps, and phi and u in one message,
 //   v = beta v + alpha mix(u) - gamma (phi - mix(phi)) ;  phi+ = phi + v .
-// The method exchanges by pairs, which is the schedule `matching` (mix is then the mean of two),
-// and does on any other graph. On data that differ by node it is biased as D-PSGD is; without the
-// last term of v the models fly apart.
+// The paper exchanges by pairs, as the schedule `matching` does (mix is then the mean of two);
+// other graphs work too. If data differ by node it is biased like D-PSGD. Without the last term of
+// v the models diverge.
 #pragma once
 
 #include <algorithm>

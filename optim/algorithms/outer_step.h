@@ -1,10 +1,10 @@
-// OuterStep: takes what a round of local steps and averaging did to the model for a gradient, and
-// steps by it with a momentum. With phi the model when the round began, x~ what averaging left,
-// Delta = phi - x~, alpha the outer learning rate, beta the outer momentum and gamma the learning
-// rate of the round:
+// OuterStep: treats the change of the model in a round, by local steps and averaging, as a
+// gradient, and steps by it with momentum. With phi the model when the round began, x~ the model
+// after averaging, Delta = phi - x~, alpha the outer learning rate, beta the outer momentum and
+// gamma the learning rate of the round:
 //   nesterov  v = beta v + Delta ;          x = phi - alpha (Delta + beta v)
 //             (Douillard et al., DiLoCo: distributed low-communication training of language models,
-//             2023, where the average is that of all; on other graphs gossip takes its place)
+//             2023, which averages over all nodes; here gossip takes its place)
 //   slowmo    v = beta v + Delta / gamma ;  x = phi - alpha gamma v
 //             (Wang, Tantia, Ballas, Rabbat, SlowMo: improving communication-efficient distributed
 //             SGD with slow momentum, 2020)
@@ -25,7 +25,7 @@ namespace starling::optim {
 template <class S>
 class OuterStep {
  public:
-  // Of `size` numbers; of kind none it does nothing and holds nothing.
+  // For `size` numbers. Kind none does nothing and allocates nothing.
   OuterStep(const Options& options, std::size_t size)
       : kind_(options.outer),
         alpha_(static_cast<S>(options.outer_learning_rate.value_or(is_slow() ? 1.0 : 0.7))),
@@ -39,10 +39,10 @@ class OuterStep {
     std::ranges::copy(x, before_.begin());
     has_begun_ = true;
   }
-  // Its local steps were of that learning rate.
+  // Sets the learning rate of the round's local steps.
   void step(double learning_rate) { gamma_ = static_cast<S>(learning_rate); }
-  // From x~ in x to where the outer step leads. Without a round that has begun x stays, and with
-  // slowmo in one whose learning rate is 0, which is no unit.
+  // Turns x~ in x into the result of the outer step. x stays if no round has begun, or with slowmo
+  // if its learning rate is 0.
   void end(std::span<S> x) {
     if (!std::exchange(has_begun_, false) || (is_slow() && !(gamma_ > 0))) return;
     const S unit = is_slow() ? gamma_ : S{1};

@@ -14,7 +14,7 @@ namespace starling::optim {
 // A copy of `values` for the wire, in a buffer of the pool.
 template <class S>
 Payload encode(const Format& format, std::span<const S> values, BufferPool& pool);
-// The vector for the wire: its own bytes where the wire shows S as it lies.
+// The vector for the wire: its own bytes if the format is S as in memory.
 template <class S>
 Payload encode(const Format& format, SharedVector<S>& values, BufferPool& pool);
 
@@ -22,8 +22,7 @@ Payload encode(const Format& format, SharedVector<S>& values, BufferPool& pool);
 template <class S>
 void decode(const Format& format, const Payload& payload, std::size_t first, std::span<S> out);
 
-// Reads an encoded vector front to back in steps, without copying where the wire shows S as it
-// lies.
+// Reads an encoded vector front to back in steps, without copying if the format is S as in memory.
 template <class S>
 class VectorReader {
  public:

@@ -13,8 +13,8 @@ namespace starling::optim {
 
 template <class S>
 struct FormatKernels {
-  // values.size() numbers of S to and from the wire, which may lie misaligned. Both null where the
-  // wire shows S as it lies in memory.
+  // values.size() numbers of S to and from the wire, which may lie misaligned. Both null if the
+  // format is S as in memory.
   void (*encode)(std::span<const S> values, std::byte* wire) = nullptr;
   void (*decode)(const std::byte* wire, std::span<S> values) = nullptr;
 
@@ -29,8 +29,7 @@ struct Format {
   FormatKernels<double> in_double;
 };
 
-// In the order in which people see them. A row lives as long as the program and is told from
-// another by its address.
+// In the order in which people see them. Rows are static; compare them by address.
 std::span<const Format> formats();
 // REQUIRES that there is one: our code names it, not the user.
 const Format* format_named(std::string_view name);

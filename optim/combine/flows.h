@@ -30,8 +30,8 @@ class Flows {
   // Each of `size` numbers.
   explicit Flows(std::size_t size) : size_(size) {}
 
-  // These are the edges from now on; a new one starts at zero. Sums are taken in their order, so
-  // that they round alike whatever the edges' ids are.
+  // Sets the edges; a new one starts at zero. Sums follow their order, so that rounding does not
+  // depend on the ids of edges.
   void keep(std::span<const std::uint64_t> edges) {
     std::erase_if(flows_, [&](const auto& item) {
       return std::ranges::find(edges, item.first) == edges.end();
@@ -40,7 +40,7 @@ class Flows {
       if (std::vector<S>& flow = flows_[edge]; flow.empty()) flow.resize(size_);
     order_.assign(edges.begin(), edges.end());
   }
-  // Where they lie, for State.
+  // For State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return flows_; }
   // factor F_ij, one for each edge. Valid until another function is called.
   std::span<const Scaled<S>> scaled(S factor = 1) {

@@ -19,13 +19,13 @@ static_assert(kMixTile <= kTile);
 // Results of at least this size are stored past the caches, which would not keep them anyway.
 constexpr std::size_t kLargeBytes = 4 << 20;
 
-// A term, and what theirs is averaged with: null where that is what was sent last.
+// A term, and the vector that theirs is averaged with; null: the one sent last.
 struct Pair {
   const MixTerm* term;
   const Payload* earlier;
 };
 
-// Whether both show the same bytes, and not only equal ones.
+// Whether both share the same bytes, not only equal ones.
 bool is_same(const Payload& a, const Payload& b) {
   return std::ranges::equal(a.pieces(), b.pieces(), [](const auto& one, const auto& other) {
     return one.bytes.data() == other.bytes.data() && one.bytes.size() == other.bytes.size();
@@ -99,7 +99,7 @@ std::size_t drop_not_finite(std::vector<Pair>& pairs, const std::vector<double>&
   return kept.size() - pairs.size();
 }
 
-// Whether every number that neighbours got is finite.
+// Whether every number that was sent is finite.
 template <class S>
 bool is_finite(const Payload& sent, std::size_t size, const Format& format) {
   VectorReader<S> reader(format, sent);
@@ -127,7 +127,7 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
   }
   const Payload* own = x.is_shown_by(sent) ? nullptr : &sent;
   std::vector<double> squared;
-  // Again, and rarely, without those who sent numbers that are not finite.
+  // Mixes again, in rare cases, without the neighbours whose numbers are not finite.
   bool is_mixed = false;
   while (!sound.empty() && !is_mixed)
     is_mixed = x.replace([&](std::span<const S> from, std::span<S> to) {

@@ -20,10 +20,10 @@ struct MixResult {
 };
 
 // `x` holds s on entry. `sent` is s as the neighbours got it: subtracting what was sent, and not
-// the exact value, is what conserves the mean under rounding. Every term has its `own`; one that
-// is `sent`, by its address, costs no second pass. A pair with a vector of the wrong size or with a
+// the exact value, is what conserves the mean under rounding. Every term has its `own`; one that is
+// `sent`, by its address, costs no second pass. A pair with a vector of the wrong size or with a
 // number that is not finite is left out, at both of its ends, so that its weight stays with self;
-// the reason tells where the vector is this node's own.
+// the reason says whether the vector is this node's own.
 template <class S>
 MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> terms,
               const Format& format);

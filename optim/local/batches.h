@@ -1,5 +1,5 @@
-// Batches: the order in which a node goes over its samples: pass by pass, each shuffled anew, and
-// cut into batches of one size. What is left of a pass is left out.
+// Batches: the order of a node's samples in training: pass by pass, each shuffled anew and cut into
+// batches of one size. A remainder is dropped.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Batches {
   std::span<const std::uint32_t> next(std::size_t samples);
   // The samples changed: the next batch begins a pass.
   void reshuffle() { order_.clear(); }
-  // Of any vectors' numbers. One whose order is of another number of samples begins a pass.
+  // Works for vectors of any number type. A restored order of another number of samples is dropped.
   template <class S>
   State<S> state() {
     return {.own = {{"random", &prng_.state()}, {"position", &position_}},

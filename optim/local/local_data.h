@@ -1,6 +1,5 @@
-// LocalData: a node's duties towards the others that come of holding data: what must agree before
-// the first step, and which samples are whose. The trainer is the only caller. One thread at a
-// time.
+// LocalData: what nodes must agree on about data: features before the first step, and which node
+// has which samples. The trainer is the only caller. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,7 @@ struct DataSummary {
   std::string shard;        // which those are, for people
   // A text that differs whenever averaging two models would be meaningless: kind, sizes, features.
   std::string schema;
-  // What people should know of the foundation: where this node's data differ from it, a sentence
-  // each.
+  // For people: where this node's data differ from the foundation, a sentence each.
   std::vector<std::string> notes = {};
   // As in Workload.
   std::string late_survey = {};
@@ -40,9 +38,9 @@ class LocalData {
     static_cast<void>(surveys);
     return {};
   }
-  // A survey on which alone a newcomer founds the same features. REQUIRES a foundation.
+  // A survey that alone gives a newcomer the same features. REQUIRES a foundation.
   virtual std::string foundation() const { return {}; }
-  // Says which samples are this node's from now on. May be called at any time.
+  // Sets which samples are this node's. May be called at any time.
   virtual void assign(const Shard& shard) = 0;
   virtual DataSummary describe() const = 0;
   // The known minimiser of the mean of all F_i, for all shards as they are now; empty when unknown.

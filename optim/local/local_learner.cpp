@@ -82,7 +82,7 @@ Report LocalLearner<S>::advance(std::span<const S> x, const LocalSteps<S>& steps
   for (std::size_t k = 0; k < steps.count; ++k) {
     const bool is_sound = gradient(x, steps, u_);
     if (!is_sound && !steps.goes_on) break;
-    // Behind the gradient, for it is what the report speaks of.
+    // After the gradient, which the report describes.
     if (k == 0 && steps.is_exact && minimize(steps, to.end)) return report_;
     const bool is_taken = turn(x, steps, to.direction, is_sound);
     if (!is_taken && !steps.goes_on) break;
@@ -164,7 +164,7 @@ bool LocalLearner<S>::turn(std::span<const S> x, const LocalSteps<S>& steps, std
   if (checked) return true;
   report_.refusal = checked.error().text;
   std::ranges::fill(u_, S{0});
-  optimizer().reset();  // its momentum may be what led astray
+  optimizer().reset();  // its momentum may be the cause
   return false;
 }
 

@@ -1,5 +1,5 @@
 // LocalLearner: learns by gradients of an Objective in this process. It draws the batches, turns
-// gradients into steps by the local optimizer, and refuses by the guard those that would do harm.
+// gradients into steps by the local optimizer, and lets the guard refuse harmful ones.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace starling::optim {
 template <class S>
 class LocalLearner final : public Learner<S>, public LocalData {
  public:
-  // `stream` tells nodes apart, so that batches differ.
+  // `stream` differs by node, so that batches do.
   LocalLearner(const Options& options, std::unique_ptr<Objective<S>> objective,
                std::uint64_t stream);
 
@@ -29,13 +29,13 @@ class LocalLearner final : public Learner<S>, public LocalData {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     objective_->initialize(x, seed);
   }
-  // The gradient has the weight decay in it, but with adamw the step has. Nothing is allocated but
-  // in the first call, and where the guard looks at a step.
+  // The weight decay is in the gradient; with adamw, in the step. Allocates only in the first call
+  // and when the guard checks a step.
   Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) override;
   Evaluation evaluate(std::span<const S> x, std::size_t limit) override {
     return objective_->evaluate(x, limit);
   }
-  // That of the local optimizer, and for the node itself those of the guard and the batches.
+  // Of the local optimizer, and for the node itself also of the guard and the batches.
   State<S> state(Heir heir) override;
   void restart(const Payload& opaque, Heir heir) override;
 
@@ -49,19 +49,19 @@ class LocalLearner final : public Learner<S>, public LocalData {
 
  private:
   LocalOptimizer<S>& optimizer();
-  // g_k into g; zero, and false, where a number of it is not finite.
+  // Writes g_k into g. Zero, and false, if a number of it is not finite.
   bool gradient(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g);
   void add_terms(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> g) const;
   bool minimize(const LocalSteps<S>& steps, std::span<S> x);
-  // From g_k to d_k, whose part of the mean is added to `direction`, and to u_k; zero, and false,
-  // where the guard refuses it.
+  // Turns g_k into d_k, adds its part of the mean to `direction`, and computes u_k. Zero, and
+  // false, if the guard refuses u_k.
   bool turn(std::span<const S> x, const LocalSteps<S>& steps, std::span<S> direction,
             bool is_sound);
-  // The local optimizer's, in u_, for the d_k that is there.
+  // Replaces d_k in u_ by the local optimizer's step.
   void take_step(std::span<const S> x, S learning_rate);
   bool decays_in_step() const { return options_.local_optimizer == LocalOptimizerKind::adamw; }
   void correct(const LocalSteps<S>& steps);
-  // Where the step leads from `x`.
+  // Returns x_{k+1}.
   std::span<const S> move(std::span<const S> x, bool is_last, const Moves<S>& to);
 
   Options options_;
@@ -73,7 +73,7 @@ class LocalLearner final : public Learner<S>, public LocalData {
   Report report_;     // of the steps so far
   std::vector<S> u_;  // u_k is factor_ times this
   S factor_ = 1;
-  std::vector<S> between_;  // x_k, where nobody wants the end
+  std::vector<S> between_;  // x_k, if the caller does not want the end
   std::vector<S> c_;        // of minimize()
 };
 

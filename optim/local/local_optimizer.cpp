@@ -75,7 +75,7 @@ class Adam final : public LocalOptimizer<S> {
     v_.setZero();
     power1_ = power2_ = 1;
   }
-  // The powers stand for the number of steps, and are exact where a power of that would not be.
+  // Saves the powers, not the number of steps: recomputed powers would round differently.
   State<S> state() override {
     return {.vectors = {{"m", numbers(m_)}, {"v", numbers(v_)}},
             .numbers = {{"power1", &power1_}, {"power2", &power2_}}};

@@ -22,9 +22,9 @@ class LocalOptimizer {
   virtual ~LocalOptimizer() = default;
   // Overwrites g with u for the learning rate `gamma`.
   virtual void step(std::span<S> g, S gamma) = 0;
-  // Forgets its state, as for a node that starts from somebody else's parameters alone.
+  // Forgets its state.
   virtual void reset() = 0;
-  // One whose state is written over goes on, bit for bit, as the one that it was read from.
+  // An optimizer with the restored state goes on, bit for bit, as the one that was saved.
   virtual State<S> state() { return {}; }
 };
 

@@ -1,6 +1,5 @@
-// Objective: the local function F_i of a node, by its gradients, with the data that it is of. The
-// local learner owns one and is the only caller; nothing here is thread safe, and one call uses one
-// thread.
+// Objective: the local function F_i of a node, its gradients and its data. The local learner owns
+// one and is the only caller; nothing here is thread safe, and one call uses one thread.
 #pragma once
 
 #include <cstddef>

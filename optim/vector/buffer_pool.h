@@ -1,5 +1,5 @@
-// BufferPool: large buffers that are used again, because fresh pages cost more than the copy.
-// A buffer goes back to its pool when the last Payload that shows it is gone, on any thread.
+// BufferPool: large buffers that are used again, because fresh pages cost more than the copy. A
+// buffer returns to its pool when its last Payload is destroyed, on any thread.
 #pragma once
 
 #include <cstddef>

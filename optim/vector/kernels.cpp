@@ -16,13 +16,12 @@
 namespace starling::optim {
 namespace {
 
-// Partial sums are kept in lanes, so that the order of summation does not depend on the
-// instruction set and the compiler may still use it whole.
+// Partial sums are kept in lanes, so that the order of summation does not depend on the instruction
+// set and the compiler can still use all of it.
 constexpr std::size_t kLanes = 32;
 
-// Asks for the cache lines of one step of the lanes, a tile ahead: the hardware looks ahead within
-// a page only, and a tile of four bytes a number is a page. Nothing is read, so it may lie past the
-// end.
+// Prefetches the cache lines of one step of the lanes, a page ahead: the hardware prefetches within
+// a page only. The address may lie past the end.
 constexpr std::size_t kAheadBytes = 4096;
 constexpr std::size_t kCacheLine = 64;
 
@@ -53,7 +52,7 @@ template <class S>
 #endif
 }
 
-// `kCount` neighbours at once: every stream of memory is under way at the same time.
+// `kCount` neighbours at once: all streams of memory run at the same time.
 template <std::size_t kCount, class S>
 [[gnu::always_inline]] inline void pull_all(const PullSources<S>& from, std::size_t first, S* out,
                                             bool is_streamed, double* squared) {

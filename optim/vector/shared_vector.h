@@ -1,6 +1,6 @@
-// SharedVector: the numbers of a vector that can be sent as they lie, without a copy. Once shared
-// its bytes no longer change: the next edit or replacement happens in another buffer of the pool,
-// and the old one lives until the last neighbour has it. One thread at a time.
+// SharedVector: a vector whose numbers can be sent without a copy. Shared bytes do not change: the
+// next edit or replacement happens in another buffer of the pool, and the old one lives until the
+// last neighbour has it. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace starling::optim {
 template <class S>
 class SharedVector {
  public:
-  // REQUIRES a pool that serves vectors of this size only, or forgoes their reuse.
+  // The pool reuses buffers only if it serves vectors of one size.
   SharedVector(std::span<const S> values, std::shared_ptr<BufferPool> pool)
       : pool_(std::move(pool)), size_(values.size()), bytes_(fresh()) {
     std::ranges::copy(values, numbers(bytes_));
@@ -46,7 +46,7 @@ class SharedVector {
     return is_kept;
   }
 
-  // The bytes as they lie, from now on immutable.
+  // The bytes, immutable from now on.
   Payload share() {
     is_shared_ = true;
     return BufferPool::seal(bytes_, size_ * sizeof(S));
