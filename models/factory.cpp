@@ -19,18 +19,18 @@ bool is_table(const Dataset& train) {
   return std::holds_alternative<TableFeatures>(train.features);
 }
 
-// The first is what auto stands for.
+// auto selects the first.
 std::vector<ModelKind> fitting_kinds(const Dataset& train) {
   if (train.classes == 0) return {ModelKind::linear, ModelKind::mlp};
   std::vector<ModelKind> kinds{ModelKind::softmax, ModelKind::mlp};
   if (!is_sparse(train) && !is_table(train)) std::ranges::reverse(kinds);
-  // How many classes all nodes together have is known only once a table is founded.
+  // The number of classes of all nodes together is known only after the founding of a table.
   if (train.classes == 2 || is_table(train))
     kinds.insert(is_sparse(train) ? kinds.begin() : kinds.end(), ModelKind::logistic);
   return kinds;
 }
 
-// The model that training starts from must be of the same data, and of the kind that is asked for.
+// The initial model must fit the data and be of the requested kind.
 Result<void> check_start(const ModelOptions& model, ModelKind kind, const Dataset& train) {
   const ModelCard& card = model.start->card;
   if (card.kind != kind)

@@ -17,15 +17,15 @@ namespace starling::models {
 inline constexpr std::size_t kDenseColumnsLimit =
     65'536;  // of sparse rows made dense block by block
 
-// What auto stands for on that data, or the kind asked for if it fits the data.
+// The kind that auto selects for that data, or the requested kind if it fits the data.
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train);
 
-// What auto stands for as far as the options tell, without the data; otherwise auto.
+// The kind that auto selects, if the options alone determine it; otherwise auto.
 ModelKind expected_kind(const ModelOptions& model, const DataOptions& options);
 
-// The options with the kind resolved, and the hidden layers of the model that training starts from;
-// an error says why that model does not fit the data.
+// The options with the kind resolved, and the hidden layers of the initial model; the error says
+// why that model does not fit the data.
 Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
                              const Dataset& train);
 
@@ -35,8 +35,8 @@ Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& 
                                                             const DataOptions& options,
                                                             std::shared_ptr<const Data> data);
 
-// Of the model that a node trains with these options on these data, once it is founded on these
-// surveys; without any for what is no table. The error is that of the founding.
+// The card of a model with these options on these data, founded on these surveys; no surveys unless
+// the data are a table. The error is that of the founding.
 Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& options,
                             const Dataset& train, std::span<const std::string> surveys);
 

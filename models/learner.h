@@ -1,4 +1,4 @@
-// Learner: everything that decides what a node trains and how, from settings to a trainer.
+// Learner: everything that defines what a node trains and how, from settings to a trainer.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct LearnerOptions {
   optim::Options optim;
 };
 
-// Sections model, data and optim; the seed is the caller's to fill in.
+// Sections model, data and optim; the caller fills in the seed.
 void describe_learner(Schema& schema);
 LearnerOptions read_learner_options(Reader& reader);
-// The agreed keys and these values of them; model.kind = auto is what it stands for, where that can
-// be told before the data are read. REQUIRES an algorithm that is chosen.
+// The agreed keys and their values; model.kind = auto is resolved if the options alone determine
+// it. REQUIRES a chosen algorithm.
 std::vector<Term> agreed(const LearnerOptions& options);
 
-// The trainer of one node; nodes may share the data. `name` tells nodes apart, so that their
-// batches differ. An error says which model does not fit the data.
+// The trainer of one node; nodes may share the data. `name` differs by node, so that batches do.
+// The error says which model does not fit the data.
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,
                                                      std::shared_ptr<const Data> data,
                                                      std::string_view name,

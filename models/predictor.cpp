@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kBlockRows = 256;
 
-// What columns of words hold that no founder saw.
+// Describes words that no founder saw.
 std::vector<std::string> unknown_words(const Dataset& set, const FeatureMap& map) {
   std::vector<std::string> notes;
   const auto& table = std::get<TableFeatures>(set.features);
@@ -91,7 +91,7 @@ void Predictor::decide(const double* outputs, std::size_t rows, Predictions& pre
   }
   for (std::size_t r = 0; r < rows; ++r, outputs += count) {
     std::vector<double> z(outputs, outputs + count);
-    // One output is that of class 1 beside 0 for class 0.
+    // A single output is that of class 1; that of class 0 is 0.
     if (count == 1) z.insert(z.begin(), 0.0);
     const auto likeliest = std::ranges::max_element(z);
     const double largest = *likeliest;

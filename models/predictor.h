@@ -1,4 +1,4 @@
-// Predictor: what a trained model says of rows that it has not seen.
+// Predictor: the predictions of a trained model for new rows.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ struct Predictions {
   std::vector<double> amounts;           // regression: one a row, in units of the target
   std::vector<double> probabilities;     // classification: row-major, rows x classes
   std::vector<std::uint32_t> likeliest;  // classification: the class of a row, the lowest of equals
-  std::vector<std::string> notes;        // what the rows hold that the model does not know
+  std::vector<std::string> notes;        // values in the rows that the model does not know
 };
 
 class Predictor {
  public:
-  // The error names a model that predicts no tables, or parameters of another number.
+  // Refuses a model that is not of a table, or a wrong number of parameters.
   static Result<Predictor> make(TrainedModel model);
 
   const Survey& table() const { return *model_.card.table; }
   const std::vector<std::string>& classes() const { return table().classes; }
-  // The columns that a table must have; with the target where its truth is wanted.
+  // The columns that a table must have; with the target, for scores.
   TableLayout layout(bool with_target) const;
-  // Of all rows of a table that was read by that layout.
+  // For all rows of a table that was read by that layout.
   Result<Predictions> predict(const Dataset& set) const;
 
  private:

@@ -9,8 +9,8 @@
 namespace starling::models {
 namespace {
 
-// By the ranks of the rows, those with equal numbers sharing the mean of theirs.
-// Mann, Whitney: On a test of whether one of two random variables is stochastically larger, 1947.
+// By the ranks of the rows; equal numbers share their mean rank. Mann, Whitney: On a test of
+// whether one of two random variables is stochastically larger, 1947.
 std::optional<double> area_under_curve(const std::vector<double>& second,
                                        const std::vector<bool>& is_second) {
   std::vector<std::size_t> order(second.size());

@@ -1,4 +1,4 @@
-// Scores: how good predictions are, by the measures that people know.
+// Scores: how good predictions are, by common measures.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct ClassScore {
   std::string name;
   std::size_t rows = 0;  // that are of the class
   std::optional<double>
-      precision;                 // of those predicted to be of it, how many are; none: nobody was
-  std::optional<double> recall;  // of those that are, how many were found; none: nobody is
+      precision;  // of predictions of it, the share that is right; none: no predictions
+  std::optional<double> recall;  // the share of the class's rows that were found; none: no rows
 };
 
 struct Scores {
@@ -26,10 +26,10 @@ struct Scores {
   double accuracy = 0;
   std::vector<ClassScore> classes;
   std::vector<std::vector<std::size_t>> confusion;  // [true class][predicted class]
-  // Of two classes: how often a row of the second is held for likelier of it than a row of the
-  // first; ties count half. None where one of them has no row.
+  // Of two classes: how often a row of the second gets a higher probability of it than a row of the
+  // first; ties count half. None if one class has no row.
   std::optional<double> area_under_curve;
-  // Rows of a class that the model does not know: they count as wrong, and stand in no class above.
+  // Rows of a class that the model does not know: they count as wrong, and in no class above.
   std::size_t unknown = 0;
   std::string first_unknown;  // the class of the first of them
   // Regression, in units of the target.
@@ -37,7 +37,7 @@ struct Scores {
   std::optional<double> r_squared;  // none for a constant target
 };
 
-// Of the rows of `set`, which has its truth; `classes` are the model's, ascending.
+// Of the rows of `set`, which has labels; `classes` are the model's, ascending.
 Scores score_classes(const Dataset& set, const Predictions& predictions,
                      std::span<const std::string> classes);
 Scores score_amounts(const Dataset& set, const Predictions& predictions);

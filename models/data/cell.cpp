@@ -47,7 +47,7 @@ bool take_date(std::string_view& text) {
   return false;
 }
 
-// 12:30, 12:30:05, 12:30:05.25, and a zone behind it.
+// 12:30, 12:30:05, 12:30:05.25, and a zone after it.
 bool take_time(std::string_view& text) {
   if (!take_digits(text, 1, 2) || !take(text, ':') || !take_digits(text, 2, 2)) return false;
   if (take(text, ':') && !take_digits(text, 2, 2)) return false;

@@ -1,4 +1,4 @@
-// cell: what a cell of a table looks like, before anybody knows what its column is.
+// cell: what a cell of a table looks like, before the kind of its column is known.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,7 @@
 
 namespace starling::models {
 
-// Cells by which people and programs say that a value is missing: an empty one and these, in
-// capitals or not.
+// A missing value is an empty cell or one of these, in any case.
 inline constexpr std::string_view kMissingCells[] = {"na", "n/a", "nan", "null", "?", "-"};
 
 bool is_missing(std::string_view cell);
@@ -16,14 +15,14 @@ bool is_missing(std::string_view cell);
 // A finite number, with a sign or without.
 std::optional<double> cell_number(std::string_view cell);
 
-// Numbers that are written for people, which cell_number() does not take.
+// Numbers in formats for people, which cell_number() refuses.
 bool has_thousands_separators(std::string_view cell);  // 1,234 and 1,234,567.8
 bool has_decimal_comma(std::string_view cell);         // 3,14
 
 // A date, a time of day, or both: 2013-01-31, 31/1/2013, 2013-01-31T12:30:00Z, 12:30.
 bool is_timestamp(std::string_view cell);
 
-// A class as all nodes write it: a number in one way, anything else as it is.
+// A class as all nodes write it: a number in one canonical way, anything else unchanged.
 std::string class_name(std::string_view cell);
 
 }  // namespace starling::models

@@ -17,10 +17,10 @@ using Cells = std::vector<std::string>;
 
 struct Count {
   std::size_t rows = 0;
-  std::size_t dropped = 0;  // for a cell that is missing, the target's aside
+  std::size_t dropped = 0;  // for a missing cell, except the target's
 };
 
-// Where the columns of the layout stand in the file, and behind them that of the target.
+// The places in the file of the layout's columns, then that of the target.
 Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string& path,
                                         const TableLayout& layout) {
   std::vector<std::size_t> places;
@@ -49,7 +49,7 @@ bool has_target(const TableLayout& layout, const Cells& cells) {
   return layout.target.empty() || !is_missing(cells.back());
 }
 
-// Whether a row with these cells is used; an error where a missing cell is one.
+// Whether a row with these cells is used; an error if options.missing makes a missing cell one.
 Result<bool> is_used(const DataOptions& options, const TableLayout& layout, const Cells& cells) {
   const std::string_view missing =
       options.missing == Missing::impute ? "" : missing_column(layout, cells);

@@ -1,4 +1,4 @@
-// csv: a table, one column of which is predicted from the others.
+// csv: a table whose target column is predicted from the others.
 #pragma once
 
 #include "base/result.h"
@@ -17,9 +17,9 @@ inline constexpr std::size_t kClassesLimit = 1000;
 // Reads data.path, and data.test-path or a held-out part of data.path.
 Result<Data> read_csv(const DataOptions& options);
 
-// Adds the rows of any file that has the columns of the builder's layout, in whatever order, to
-// `set`, and gives what is to say about the file. Rows without a target are left out, and a cell
-// that is missing is what options.missing makes of it.
+// Adds the rows of any file that has the columns of the builder's layout, in any order, to `set`;
+// returns notes about the file. Rows without a target are left out; options.missing says how to
+// treat a missing cell.
 Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
                                            TableBuilder& builder, Dataset& set);
 

@@ -8,18 +8,17 @@
 namespace starling::models {
 namespace {
 
-// A column with more different words than these, and one in most rows, tells rows apart and nothing
-// else.
+// A column with more different words, a new one in most rows, only identifies rows.
 constexpr std::size_t kWordsUnsuspected = 50;
 constexpr double kMostlyWords = 0.5;
-// Whole numbers with at most so many different values, each in a few rows, are taken for classes.
+// Whole numbers with at most so many values, each in several rows, count as classes.
 constexpr std::size_t kWholeClasses = 20;
 constexpr std::size_t kRowsPerClass = 5;
-// Of the cells of a column that are numbers, and how many different ones, before a word among them
-// is taken for a mistake in the file.
+// The share of numbers in a column, and how many different ones, from which a word among them
+// counts as a mistake in the file.
 constexpr double kMostly = 0.9;
 constexpr std::size_t kFewValues = 20;
-// From so many rows on a column that counts them does so on purpose, whatever its name.
+// A column that counts so many rows does so on purpose, whatever its name.
 constexpr std::size_t kRowsCounted = 10;
 
 class Decider {
@@ -54,7 +53,7 @@ class Decider {
   void refuse(fmt::format_string<Args...> text, Args&&... args) {
     decision_.refusals.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
-  // What leaving the column out would mend.
+  // A problem that leaving the column out would solve.
   template <class... Args>
   void suspect(const ColumnProfile& column, fmt::format_string<Args...> text, Args&&... args) {
     refuse(text, std::forward<Args>(args)...);
@@ -123,14 +122,14 @@ class Decider {
     return fmt::format("{}", fmt::join(ways, ", "));
   }
 
-  // Whether nearly all cells are numbers, of many values: amounts, then, not names.
+  // Whether nearly all cells are numbers of many values: amounts, not names.
   static bool is_amount(const ColumnProfile& column) {
     return static_cast<double>(column.numbers.count) >=
                kMostly * static_cast<double>(column.present()) &&
            column.values.size() > kFewValues;
   }
 
-  // Numbers that are written for people. True when the column was refused for them.
+  // Refuses a column of numbers in formats for people.
   bool refuse_format(const ColumnProfile& column) {
     const auto are_all = [&](const CellCount& cells) {
       return cells.count > 0 && cells.count == column.words.count;
@@ -192,7 +191,7 @@ class Decider {
     if (options_.task == Task::automatic) say_task(column, column.values.size());
   }
 
-  // What data.task says; automatic: words are classes, and so are a few whole numbers.
+  // As data.task says; automatic: words are classes, and so are a few whole numbers.
   bool classifies(const ColumnProfile& column) const {
     if (options_.task != Task::automatic) return options_.task == Task::classification;
     const std::size_t different = column.values.size();
@@ -201,7 +200,7 @@ class Decider {
     return column.words.count > 0 || is_few;
   }
 
-  // Whether words stand where a target is to hold numbers.
+  // Refuses words in a target of numbers.
   bool refuse_target_words(const ColumnProfile& column) {
     if (column.words.count == 0) return false;
     if (options_.task != Task::classification && refuse_format(column)) return true;

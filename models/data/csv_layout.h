@@ -1,4 +1,4 @@
-// csv_layout: what becomes of the columns of a table, from what their cells look like.
+// csv_layout: chooses the use of a table's columns by their cells.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace starling::models {
 
 struct CsvDecision {
   TableLayout layout;
-  // What a reader of the file would not expect, a sentence each.
+  // Surprising decisions, a sentence each.
   std::vector<std::string> notes;
   // Why these data cannot be used as they are, and what to do, a sentence each.
   std::vector<std::string> refusals;

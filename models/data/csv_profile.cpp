@@ -102,7 +102,7 @@ Result<void> CsvTable::read_names(bool has_header) {
   return {};
 }
 
-// What is not could not be written into a model's file, nor found again.
+// Other text could not be written into a model's file and found again.
 Result<void> CsvTable::check_text(const std::vector<std::string>& fields) const {
   for (const std::string& field : fields)
     if (!is_utf8(field))

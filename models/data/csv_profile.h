@@ -15,7 +15,7 @@
 
 namespace starling::models {
 
-// Some of the cells of a column, and the first of them.
+// A number of cells of a column, and the first of them.
 struct CellCount {
   std::size_t count = 0;
   std::string first;
@@ -53,7 +53,7 @@ struct TableProfile {
 // The records below the header, in the order of the file.
 class CsvTable {
  public:
-  // Reads the header, or makes one of numbers. `text` is looked at as long as the table lives.
+  // Reads the header, or makes one of numbers. `text` must outlive the table.
   static Result<CsvTable> open(const DataOptions& options, const std::string& path,
                                std::string_view text);
 

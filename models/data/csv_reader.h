@@ -1,6 +1,6 @@
 // CsvReader: records of fields that a comma, semicolon or tab separates. A field in double quotes
-// may hold separators, line ends and, doubled, quotes. Lines without a character are skipped, and
-// so is the mark of UTF-8 that some programs write first.
+// may hold separators, line ends and, doubled, quotes. Empty lines are skipped, and so is a byte
+// order mark.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace starling::models {
 
 class CsvReader {
  public:
-  // `text` is looked at as long as the reader lives; `path` is for errors.
+  // `text` must outlive the reader; `path` is for errors.
   CsvReader(std::string path, std::string_view text, char separator = ',');
 
   // Puts the next record into `fields`, blanks around plain fields taken off; false at the end.
   Result<bool> next(std::vector<std::string>& fields);
-  // Of the first line of the record that was given last; from 1.
+  // The first line of the last record; from 1.
   std::size_t line() const { return line_; }
   const std::string& path() const { return path_; }
 
@@ -34,8 +34,7 @@ class CsvReader {
   std::size_t next_line_ = 1;
 };
 
-// The one of comma, semicolon and tab that the first line has most of, outside quotes; comma for
-// none.
+// Comma, semicolon or tab: the most frequent in the first line, outside quotes; comma if none.
 char find_separator(std::string_view text);
 
 }  // namespace starling::models

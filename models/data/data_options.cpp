@@ -81,7 +81,7 @@ void read_separator(Reader& reader, DataOptions& options) {
   options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
 }
 
-// What one key alone cannot tell.
+// Checks keys against each other.
 void check_together(const DataOptions& options, Reader& reader) {
   const Source source = options.source;
   const bool reads_files =
@@ -95,13 +95,12 @@ void check_together(const DataOptions& options, Reader& reader) {
                                              options.reference.n, options.reference.n - 1));
 }
 
-// Which piece a node takes by hand is its own affair.
+// Which piece a node takes by hand may differ by node.
 std::string print_shard(const ShardChoice& shard) {
   return shard.kind == ShardChoice::Kind::automatic ? "auto" : "all or I/N";
 }
 
-// For keys by which one data set is dealt out: where each node says what it holds, any value will
-// do.
+// For keys that deal out one data set: irrelevant if each node says what it holds.
 template <class T>
 auto where_dealt(T DataOptions::*member) {
   return [member](const DataOptions& options) -> std::optional<std::string> {

@@ -13,11 +13,11 @@ namespace starling::models {
 
 enum class Source { digits, houses, reference, idx, csv, libsvm };
 
-// How the order of samples is made that is then cut into one piece a node.
+// How samples are ordered before they are cut into one piece a node.
 struct Partition {
   enum class Kind { iid, by_label, dirichlet, contiguous };
   Kind kind = Kind::iid;
-  double alpha = 0;  // of dirichlet: small means that each node sees few classes
+  double alpha = 0;  // of dirichlet; smaller: each node sees fewer classes
 
   bool operator==(const Partition&) const = default;
 };
@@ -42,13 +42,13 @@ struct ReferenceOptions {
   std::uint64_t seed = 1000;
 };
 
-// What is learned of a table's target; automatic: from what the column holds.
+// The kind of a table's target; automatic: by the cells of the column.
 enum class Task { automatic, regression, classification };
 
-// What becomes of a row with a missing cell.
+// How to treat a row with a missing cell.
 enum class Missing { impute, drop, error };
 
-// What the loss that the nodes minimise together is the mean over.
+// The global loss is the mean over these.
 enum class Weight { nodes, samples };
 
 inline constexpr unsigned kHashBitsLimit = 16;
@@ -76,8 +76,8 @@ struct DataOptions {
 
 void describe_data(Schema& schema);
 DataOptions read_data_options(Reader& reader);
-// The agreed keys and these values of them. Where each node says what it holds (data.shard), how
-// one data set is dealt out is nobody else's affair.
+// The agreed keys and their values. If each node says what it holds (data.shard), the keys that
+// deal out one data set need not agree.
 std::vector<Term> agreed(const DataOptions& options);
 
 // As a user writes them: "digits", "dirichlet:0.5".

@@ -28,10 +28,10 @@ struct SparseFeatures {
   std::vector<float> value;
 };
 
-// What a column of a table holds. Of an empty one every cell is missing, so that it may be either.
+// What a column of a table holds. An empty one has only missing cells, so it may be either.
 enum class ColumnKind { empty, numbers, words };
 
-// Columns of numbers and columns of words, raw: what becomes of them is the feature map's business.
+// Columns of numbers and columns of words, raw: the feature map turns them into features.
 struct TableFeatures {
   struct Column {
     std::string name;
@@ -40,7 +40,7 @@ struct TableFeatures {
   };
   std::vector<Column> columns;  // in the order of the file
   std::vector<std::vector<std::string>>
-      words;                         // by slot those in the files, ascending; "": missing
+      words;                         // by slot, the words in the files, ascending; "": missing
   std::size_t number_columns = 0;    // empty ones too
   std::vector<double> numbers;       // row-major, rows x number_columns; NaN: missing
   std::vector<std::uint32_t> codes;  // row-major, rows x words.size(), indices in words
@@ -58,7 +58,7 @@ struct Dataset {
   std::vector<std::string> class_names = {};
 };
 
-// What a source gives: the same on every node for the same options, before it is shared out.
+// The whole data of a source: the same on every node for the same options.
 struct Data {
   Dataset train;
   Dataset test;             // may have no rows: then a node evaluates on its own samples

@@ -43,7 +43,7 @@ Result<std::size_t> GzFile::read(std::span<std::byte> out) {
       done += static_cast<std::size_t>(got);
       continue;
     }
-    // A gzip stream that breaks off is an error in zlib's eyes only after the last byte was read.
+    // zlib reports a truncated gzip stream only after the last byte was read.
     int code = Z_OK;
     const char* reason = gzerror(handle, &code);
     if (code != Z_OK && code != Z_STREAM_END)

@@ -1,4 +1,4 @@
-// GzFile: a file for reading, gzip or plain, whichever it turns out to be.
+// GzFile: a file for reading, gzip or plain, detected when read.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class GzFile {
  public:
   static Result<GzFile> open(const std::string& path);
 
-  // Fills `out` as far as the file goes and gives the number of bytes read.
+  // Fills `out` up to the end of the file; returns the number of bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
   const std::string& path() const { return path_; }
 

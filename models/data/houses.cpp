@@ -10,7 +10,7 @@
 namespace starling::models {
 namespace {
 
-// What a standard deviation of each feature adds to the price, in 100,000.
+// The price of one standard deviation of each feature, in 100,000.
 constexpr std::array<double, 8> kWorth{0.80, -0.45, 0.30, 0.25, -0.20, 0.15, 0.10, -0.05};
 constexpr double kBase = 2.0;
 constexpr double kNoise = 0.3;

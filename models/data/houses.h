@@ -1,5 +1,5 @@
-// houses: regression drawn by the program, with correlated features and noise, whose best linear
-// model is known.
+// houses: random regression data with correlated features and noise, whose best linear model is
+// known.
 #pragma once
 
 #include <cstddef>

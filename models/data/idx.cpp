@@ -16,8 +16,8 @@ struct Idx {
   std::vector<std::uint8_t> values;
 };
 
-// The file of a folder, or behind a prefix, with or without .gz; the plain name in the folder where
-// none exists, for the error to show.
+// The file in a folder or after a prefix, with or without .gz; if none exists, the plain name in
+// the folder, for the error.
 std::string locate(const std::string& path, const char* name) {
   std::error_code error;
   const std::string within = (std::filesystem::path(path) / name).string();
@@ -66,7 +66,7 @@ Result<Idx> read_file(const std::string& path, std::size_t rank) {
   Idx idx{.dimensions = std::move(dimensions), .values = {}};
   const std::size_t rest = std::accumulate(idx.dimensions.begin() + 1, idx.dimensions.end(),
                                            std::size_t{1}, std::multiplies<>());
-  // A piece at a time, so that a header that promises too much costs no memory.
+  // A piece at a time, so that a header with false sizes costs no memory.
   constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
   const std::size_t total = idx.dimensions[0] * rest;
   while (idx.values.size() < total) {

@@ -93,7 +93,7 @@ class Builder {
   SparseFeatures features_;
 };
 
-// Gives every line of the file that is not empty to `take`, whose errors get file and line.
+// Passes every non-empty line of the file to `take`, and adds file and line to its errors.
 Result<void> read_lines(const std::string& path, auto take) {
   TRY(const std::string text, read_text(path));
   std::string_view rest = text;

@@ -1,5 +1,5 @@
-// libsvm: one sample a line, `LABEL INDEX:VALUE INDEX:VALUE ...`, indices from 1, ascending; what
-// is not named is 0. Stays sparse in memory, and unscaled.
+// libsvm: one sample a line, `LABEL INDEX:VALUE INDEX:VALUE ...`, indices from 1, ascending; other
+// values are 0. Stays sparse in memory, and unscaled.
 #pragma once
 
 #include "base/result.h"

@@ -7,8 +7,8 @@
 
 namespace starling::models {
 
-// Draws or reads the whole data set. Files are outside data: what is wrong with one is an error of
-// one line that names the file, the place in it, the value seen and the values allowed.
+// Draws or reads the whole data set. Files are outside data: an error is one line with the file,
+// the place in it, the value seen and the values allowed.
 Result<Data> load(const DataOptions& options);
 
 }  // namespace starling::models

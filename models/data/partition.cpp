@@ -15,8 +15,8 @@
 namespace starling::models {
 namespace {
 
-// Of rendezvous: at least so many, and so many for each member. More share out more evenly, but
-// cost time. A power of two, so that more members seldom make other blocks.
+// Blocks of rendezvous: at least so many, and so many for each member. More are more even but cost
+// time. The number is a power of two, so that a join seldom changes the blocks.
 constexpr std::size_t kBlocks = 1024, kBlocksPerMember = 8;
 
 Rows all_rows(std::size_t count) {
@@ -32,7 +32,7 @@ Rows shuffled_rows(std::size_t count, std::uint64_t seed) {
   return rows;
 }
 
-// Stable, by label or by target; what has neither keeps its order.
+// Stable, by label or by target; without either, in the present order.
 Rows sorted_rows(const Dataset& train) {
   Rows rows = all_rows(train.rows);
   if (train.classes > 0)
@@ -83,7 +83,7 @@ std::vector<double> dirichlet(double alpha, std::size_t parts, Prng& prng) {
   return shares;
 }
 
-// Who got nothing takes a row of whoever has most.
+// Each empty part takes a row of the largest part.
 void fill_empty(std::vector<Rows>& parts) {
   for (Rows& part : parts) {
     Rows& largest = *std::ranges::max_element(parts, {}, &Rows::size);

@@ -11,11 +11,11 @@
 
 namespace starling::models {
 
-// Some rows of a data set; valid until the share is next called.
+// Some rows of a data set; valid until the next call of the share.
 struct Selection {
   const Dataset* set = nullptr;
   std::span<const std::uint32_t> rows;
-  double usable = 1;  // the share of the rows to choose from that were not left out
+  double usable = 1;  // the share of the candidate rows that were not left out
 };
 
 class Share {
@@ -24,7 +24,7 @@ class Share {
   Share(std::shared_ptr<const Data> data, DataOptions options)
       : data_(std::move(data)), options_(std::move(options)) {}
 
-  // Gives what every node holds, for those who need to know it.
+  // Sets this node's rows; returns those of every node.
   Assignment assign(const optim::Shard& shard);
 
   // Leaves out the rows whose class is marked, from now on, in training and in evaluation.
@@ -37,8 +37,8 @@ class Share {
 
   // From a batch, indices of own samples, to rows; an empty batch means all samples.
   Selection batch(std::span<const std::uint32_t> batch);
-  // `limit` rows of the held-out set spread evenly, all for 0; of the own samples where nothing is
-  // held out, and of all samples for a node without any.
+  // `limit` rows of the held-out set spread evenly, all for 0; of the own samples if nothing is
+  // held out, and of all samples for a node without own ones.
   Selection evaluation(std::size_t limit);
 
  private:

@@ -96,7 +96,7 @@ const ColumnSurvey* Survey::find(std::string_view name) const {
 
 namespace {
 
-// What the rows hold, by the slots of the table.
+// The statistics of the rows, by the slots of the table.
 struct Seen {
   std::vector<Moments> numbers;
   std::vector<std::vector<bool>> words;

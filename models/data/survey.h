@@ -1,6 +1,6 @@
-// Survey: the statistics of a table's samples, which the founders exchange so that all of them make
-// the same features of the same cells without anyone seeing another's rows. The surveys of all
-// founders, merged, are what a model's features mean.
+// Survey: the statistics of a table's samples, which the founders exchange so that all make the
+// same features of the same cells without seeing each other's rows. The merged surveys of all
+// founders define a model's features.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace starling::models {
 struct ColumnSurvey {
   std::string name;
   ColumnKind kind = ColumnKind::empty;
-  Moments moments;                 // of numbers, missing ones aside
-  std::vector<std::string> words;  // those seen, ascending, "" for a missing one; none when hashed
+  Moments moments;                 // of numbers, without missing ones
+  std::vector<std::string> words;  // ascending, "" for a missing one; none when hashed
 };
 
 struct Survey {
@@ -30,7 +30,7 @@ struct Survey {
   std::vector<std::string> classes;  // of the target, ascending, for classification
   double rows = 0;
   unsigned hash_bits = 0;  // see DataOptions
-  // Of a model that exists: it is what features mean, whatever other surveys say.
+  // From an existing model: overrides all other surveys.
   bool is_fixed = false;
 
   const ColumnSurvey* find(std::string_view name) const;
@@ -39,19 +39,19 @@ struct Survey {
 // Of one survey, and of all merged; in the text form.
 inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 
-// Of those rows of a data set with TableFeatures.
+// Of these rows of a data set with TableFeatures.
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits);
 
 // The same on every node for the same surveys in the same order. The error names the column or the
-// target in which two of them disagree, with what each of them says.
+// target in which two surveys differ, and both values.
 Result<Survey> merge(std::span<const Survey> surveys);
 
 // A text of netstrings, LENGTH:BYTES one after the other, with numbers in decimal that read back
-// exactly. decode_survey() takes outside data: what is not a survey, or too large, is an error.
+// exactly. decode_survey() takes outside data: anything else, or too large, is an error.
 std::string encode(const Survey& survey);
 Result<Survey> decode_survey(std::string_view text);
 
-// An error that says what takes the room, if the survey is larger than may be sent.
+// Refuses a survey too large to send; the error says which part takes the room.
 Result<void> check_size(const Survey& survey);
 
 }  // namespace starling::models

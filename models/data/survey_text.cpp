@@ -74,7 +74,7 @@ class Taker {
     return words;
   }
 
-  // Of which none stands twice.
+  // Strictly ascending texts.
   Result<std::vector<std::string>> ascending(std::size_t limit) {
     TRY(auto found, words(limit));
     if (!std::ranges::is_sorted(found, std::ranges::less_equal()))

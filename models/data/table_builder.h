@@ -1,4 +1,4 @@
-// TableBuilder: from cells to a data set, or to two that share their words and classes.
+// TableBuilder: builds a data set from cells, or two that share their words and classes.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class TableBuilder {
   explicit TableBuilder(TableLayout layout);
 
   const TableLayout& layout() const { return layout_; }
-  // Adds a row to `set`: the cells of the layout's columns, in their order, and that of the target
-  // behind them if there is one. A missing number becomes NaN, a missing word an empty one. The
-  // error names the column and the cell; `set` then must not be used. REQUIRES a target that is not
+  // Adds a row to `set`: the cells of the layout's columns, in their order, then that of the target
+  // if there is one. A missing number becomes NaN, a missing word an empty one. After an error,
+  // which names the column and the cell, `set` must not be used. REQUIRES a target that is not
   // missing.
   Result<void> add(std::span<const std::string> cells, Dataset& set);
   // Names the columns and the classes of a data set; once for each, after the last row of all.

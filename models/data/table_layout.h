@@ -1,5 +1,5 @@
 // TableLayout: which columns a table has and what each holds, so that any file with these columns
-// can be read, in whatever order it has them.
+// can be read, in any order.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct TableLayout {
     ColumnKind kind = ColumnKind::numbers;
   };
   std::vector<Column> columns;  // features
-  std::string target;           // empty: there is none, or none is asked for
+  std::string target;           // empty: none, or none wanted
   bool classifies = false;      // the target is a class
 };
 

@@ -1,10 +1,10 @@
-// FeatureMap: from a row as it was read to the numbers a model sees. For a table these are, for the
+// FeatureMap: turns a row as read into the inputs of a model. For a table these are, for the
 // columns in the order of the merged survey,
 //   (number - mean) / deviation           of a column of numbers; 0 for a missing one
 //   1 at the row's own word, 0 elsewhere  of a column of words; all 0 for a word that no founder
 //   saw
-// where words are hashed a column of words has 2^bits features, and the word is at its hash.
-// Amounts to predict are scaled like numbers. For every other data set they are the row's own
+// If words are hashed, a column of words has 2^bits features, and the word is at its hash. Amounts
+// to predict are scaled like numbers. For every other data set the inputs are the row's own
 // numbers.
 #pragma once
 
@@ -24,22 +24,22 @@ class FeatureMap {
  public:
   // Width 0 for a table until it is founded, the data set's columns otherwise.
   explicit FeatureMap(const Dataset& set);
-  // Of the rows of `set`, a table, by the survey of a model; the error names a column that the
-  // table lacks, or holds otherwise.
+  // For the rows of `set`, a table, by the survey of a model; the error names a column that is
+  // missing in the table or of another kind.
   static Result<FeatureMap> found(const Dataset& set, const Survey& survey);
 
   std::size_t width() const { return width_; }
-  // What one unit of a scaled target is in units of the target, and what 0 is.
+  // One unit of a scaled target in units of the target, and the target at 0.
   double target_unit() const { return target_unit_; }
   double target_mean() const { return target_mean_; }
-  // By the table's own label: that of the model, -1 for a class that the model does not know. Empty
-  // where they are the same.
+  // The model's label by the table's own; -1 for a class that the model does not know. Empty if
+  // they are equal.
   const std::vector<std::int32_t>& classes() const { return classes_; }
-  // Of everything that decides what a feature means.
+  // Hash of everything that defines the features.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
-  // Writes rows.size() x width() numbers, row-major. REQUIRES a founded map, and the data set that
-  // it was founded for or another with the same words.
+  // Writes rows.size() x width() numbers, row-major. REQUIRES a founded map, and a data set with
+  // the same words as the one it was founded for.
   template <class S>
   void gather(const Dataset& set, std::span<const std::uint32_t> rows, S* out) const;
   // Writes rows.size() targets.
@@ -60,7 +60,7 @@ class FeatureMap {
   template <class S>
   void gather_table(const TableFeatures& table, std::span<const std::uint32_t> rows, S* out) const;
   Result<void> adopt(const ColumnSurvey& column, unsigned hash_bits, const TableFeatures& table);
-  // Of a word of the column that begins at the feature width_.
+  // The feature of a word, in the column that begins at feature width_.
   std::uint32_t place_of(const ColumnSurvey& column, unsigned hash_bits,
                          const std::string& word) const;
   void adopt_target(const Dataset& set, const Survey& survey);

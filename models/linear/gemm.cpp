@@ -7,13 +7,13 @@
 
 #include "base/check.h"
 
-// Of libgomp, which oneDNN brings along. The declaration spares us <omp.h> and with it -fopenmp.
+// Of libgomp, which oneDNN links. Declared here to avoid <omp.h>, which needs -fopenmp.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace starling::models {
 namespace {
 
-// The limit belongs to the calling thread, and with a limit of one OpenMP starts no pool.
+// The limit is per calling thread; with a limit of one OpenMP starts no pool.
 void stay_on_this_thread() {
   thread_local const bool limited = [] {
     omp_set_num_threads(1);

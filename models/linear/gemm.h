@@ -21,8 +21,7 @@ struct Product {
 void gemm(const Product& product, const float* a, const float* b, float* c);
 void gemm(const Product& product, const double* a, const double* b, double* c);
 
-// oneDNN makes its code when the first product is asked for, which takes some 40 ms of CPU. To be
-// called where nobody waits yet.
+// Makes oneDNN generate its code now, which takes some 40 ms of CPU, not at the first product.
 void prepare_gemm();
 
 }  // namespace starling::models

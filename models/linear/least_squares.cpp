@@ -25,7 +25,7 @@ std::vector<double> least_squares(const Dataset& set, std::span<const Rows> part
                                   const LeastSquaresOptions& options) {
   const std::size_t size = set.columns + (options.bias ? 1 : 0);
   NormalEquations all(size);
-  double nodes = 0;  // with samples; their objectives are added up, not averaged
+  double nodes = 0;  // number of nodes with samples; their objectives are summed, not averaged
   for (const Rows& rows : parts) {
     if (rows.empty()) continue;
     all += equations_of(set, rows, options);

@@ -1,4 +1,4 @@
-// Loss: what a model's outputs cost, and the derivative by the outputs.
+// Loss: the loss of a model's outputs, and its derivative by the outputs.
 //   squared         (z - y)^2 / 2                 one output, y a target
 //   logistic        log(1 + exp(-s z))            one output, s = -1 for class 0, +1 for class 1
 //   cross_entropy   log(sum_c exp(z_c)) - z_y     one output a class, y a label
@@ -26,7 +26,7 @@ struct Score {
   }
 };
 
-// What is right for each row of a block: labels or, for squared, targets.
+// The truth for each row of a block: labels or, for squared, targets.
 template <class S>
 struct Truth {
   const std::int32_t* labels = nullptr;
@@ -37,7 +37,7 @@ struct Truth {
 template <class S>
 Score take_loss(Loss loss, Extent extent, Truth<S> truth, S scale, S* outputs);
 
-// The sum of many log(1 + e), e in [0, 1], for the price of one logarithm in a few hundred.
+// The sum of many log(1 + e), e in [0, 1], with one logarithm for a few hundred of them.
 class LogSum {
  public:
   void add(double e) {

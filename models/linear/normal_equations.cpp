@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kLeastPivot = 1e-13;  // of the largest; below, the equations are singular
 
-// What LDLT estimates of the condition leaves out pivots that are zero.
+// LDLT's estimate of the condition ignores pivots that are zero.
 bool is_regular(const Eigen::LDLT<Eigen::MatrixXd>& factors) {
   if (factors.info() != Eigen::Success) return false;
   const auto pivots = factors.vectorD().array();

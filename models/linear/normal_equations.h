@@ -22,8 +22,8 @@ class NormalEquations {
   void finish(double l2, std::size_t penalized);
   // F becomes the sum of both. REQUIRES two that are finished, or one that is empty.
   NormalEquations& operator+=(const NormalEquations& other);
-  // x = argmin F(x) + <c, x> + (mu / 2) ||x||^2. False, with x as it was, where it is not unique.
-  // What is needed for this mu is kept for the next time.
+  // x = argmin F(x) + <c, x> + (mu / 2) ||x||^2. False, with x unchanged, if it is not unique.
+  // Keeps the factors for this mu.
   bool minimize(const Eigen::VectorXd& c, double mu, Eigen::VectorXd& x);
 
  private:

@@ -13,7 +13,7 @@ const SparseFeatures& features_of(const Dataset& set) {
   return std::get<SparseFeatures>(set.features);
 }
 
-// gradient = l2 w for the weights and 0 for the bias; gives l2 / 2 |w|^2.
+// gradient = l2 w for the weights and 0 for the bias; returns l2 / 2 |w|^2.
 template <class S>
 double start_gradient(std::span<const S> x, double l2, std::span<S> gradient) {
   std::ranges::fill(gradient, S{0});

@@ -30,7 +30,7 @@ class SparseLogistic final : public optim::Objective<S> {
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
 
  private:
-  // Puts w.x + b of every row into outputs_ and its label beside it.
+  // Writes w.x + b of every row into outputs_, and its label.
   void predict(std::span<const S> x, const Selection& selection);
   Score take_score(std::size_t rows, S scale);
 

@@ -1,8 +1,8 @@
 // WeightedObjective: makes the mean over the nodes a mean over the samples of all nodes,
 //   F_i' = w_i F_i,  w_i = m_i / m,  so that  (1/n) sum_i F_i' = sum_i m_i F_i / sum_i m_i
-// where node i holds m_i samples, and m is the mean of m_j over the n founders j, which their
-// surveys tell. Terms that all nodes share, such as l2, keep their weight. Any exact algorithm
-// stays exact.
+// where node i holds m_i samples, and m is the mean of m_j over the n founders j, from their
+// surveys. Terms that all nodes share, such as l2, keep their weight. Any exact algorithm stays
+// exact.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class WeightedObjective final : public optim::Objective<S> {
  public:
   explicit WeightedObjective(std::unique_ptr<optim::Objective<S>> inner);
 
-  // The number of samples and a colon, before the survey of the inner objective; of a foundation
+  // The number of samples and a colon, before the survey of the inner objective; in a foundation,
   // the mean number.
   std::string survey() const override;
   Result<void> found(std::span<const std::string> surveys) override;
@@ -32,8 +32,8 @@ class WeightedObjective final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t seed) const override {
     inner_->initialize(x, seed);
   }
-  // The gradient is of F_i'; the loss is F_i, as evaluate() gives it: that of this node's samples,
-  // by which people judge it and the guard its steps.
+  // The gradient is of F_i'; the loss is F_i, as in evaluate(): people and the guard judge a node
+  // by its own samples.
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
   bool minimize(std::span<const S> c, double mu, std::span<S> x) override;
@@ -51,7 +51,7 @@ class WeightedObjective final : public optim::Objective<S> {
 extern template class WeightedObjective<float>;
 extern template class WeightedObjective<double>;
 
-// The surveys of the inner objectives, for whoever looks into a foundation.
+// The surveys of the inner objectives, without the numbers of samples.
 Result<std::vector<std::string>> without_weights(std::span<const std::string> surveys);
 
 }  // namespace starling::models

@@ -1,4 +1,4 @@
-// ModelCard: everything that a model's numbers mean, so that whoever has both can predict.
+// ModelCard: the meaning of a model's parameters; both together can predict.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct ModelCard {
   NetworkShape shape;
   Source source = Source::csv;
   std::size_t classes = 0;      // 0 for regression
-  std::optional<Survey> table;  // of a table: what its features, target and classes are
+  std::optional<Survey> table;  // of a table: its features, target and classes
 };
 
 // A model that exists: its parameters are shape's, in the order of Network.
@@ -41,7 +41,7 @@ std::size_t dimension(const NetworkShape& shape);
 // "layer0.weight", "layer0.bias", "layer1.weight", …
 std::vector<optim::ParameterBlock> tensors(const NetworkShape& shape);
 
-// The surveys of all founders, as they came, made one.
+// Merges the surveys of all founders, in text form.
 Result<Survey> merge_texts(std::span<const std::string> surveys);
 
 }  // namespace starling::models

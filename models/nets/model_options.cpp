@@ -33,7 +33,7 @@ void read_hidden(Reader& reader, ModelOptions& options) {
                                kHiddenLayersLimit, kHiddenUnitsLimit));
 }
 
-// What the file holds; its path is each node's own.
+// The file's contents; its path may differ by node.
 std::string print_start(const ModelOptions& options) {
   if (!options.start) return {};
   const std::vector<double>& x = options.start->parameters;

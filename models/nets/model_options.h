@@ -13,7 +13,7 @@ namespace starling::models {
 
 inline constexpr std::size_t kParametersLimit = std::size_t{1} << 30;
 
-// `external`: a trainer of the user's own beside the daemon, which this layer knows nothing of.
+// `external`: the user's own trainer beside the daemon, unknown to this layer.
 enum class ModelKind { automatic, linear, logistic, softmax, mlp, external };
 enum class Precision { f32, f64 };
 
@@ -28,12 +28,12 @@ struct ModelOptions {
   double weight_decay = 0;
   Precision precision = Precision::f32;
   std::string from = {};  // the file of a model to start from; empty: none
-  std::shared_ptr<const TrainedModel> start = nullptr;  // what it holds
+  std::shared_ptr<const TrainedModel> start = nullptr;  // its contents
 };
 
 void describe_model(Schema& schema);
 ModelOptions read_model_options(Reader& reader);
-// The agreed keys and these values of them; of the model to start from, what it holds.
+// The agreed keys and their values; of the initial model, its contents.
 std::vector<Term> agreed(const ModelOptions& options);
 
 // As a user writes it: "auto", "mlp".

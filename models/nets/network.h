@@ -24,7 +24,7 @@ struct NetworkShape {
   bool bias = true;
 };
 
-// Rows of inputs, row-major, with what is right for them.
+// Rows of inputs, row-major, with their labels or targets.
 template <class S>
 struct Block {
   std::size_t rows = 0;
@@ -39,9 +39,9 @@ class Network {
 
   const NetworkShape& shape() const { return shape_; }
   std::size_t dimension() const { return dimension_; }
-  // Zero without a hidden layer, where every start leads to the same place. Otherwise weights are
-  // normal of variance 2 / inputs (He, Zhang, Ren, Sun: Delving deep into rectifiers, 2015), 1 /
-  // inputs for the last layer, and biases zero.
+  // Zero without a hidden layer, where every start has the same limit. Otherwise weights are normal
+  // of variance 2 / inputs (He, Zhang, Ren, Sun: Delving deep into rectifiers, 2015), 1 / inputs
+  // for the last layer, and biases zero.
   void initialize(std::span<S> x, std::uint64_t seed) const;
 
   // Of the block's inputs, rows x outputs, row-major, before any loss; valid until the next call.

@@ -28,7 +28,7 @@ T* grown(std::vector<T>& buffer, std::size_t size) {
   return buffer.data();
 }
 
-// What only the survey of all founders tells.
+// Checks that need the survey of all founders.
 Result<void> check_founded(const ModelOptions& model, const Survey& survey, std::size_t width) {
   const std::size_t classes = survey.classes.size();
   if (survey.classifies && classes < 2)
@@ -42,7 +42,7 @@ Result<void> check_founded(const ModelOptions& model, const Survey& survey, std:
   return check_size(model, width, classes);
 }
 
-// What one node's rows have that the model has not, or the other way round.
+// The differences between one node's rows and the model.
 std::vector<std::string> founding_notes(const Dataset& train, const Survey& survey,
                                         const FeatureMap& map) {
   std::vector<std::string> notes;

@@ -29,8 +29,7 @@ class NetworkObjective final : public optim::Objective<S> {
   void assign(const optim::Shard& shard) override;
 
   optim::DataSummary describe() const override;
-  // Of linear models on data drawn by the program, over what all members hold now, in the numbers
-  // of S.
+  // Of linear models on generated data, over the present shares of all members, as numbers of S.
   std::span<const double> optimum() const override { return optimum_; }
 
   std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
@@ -61,7 +60,7 @@ class NetworkObjective final : public optim::Objective<S> {
   std::optional<Network<S>> network_;          // once the features are known
   std::vector<optim::ParameterBlock> blocks_;  // of the network
   std::vector<double> optimum_;
-  std::optional<NormalEquations> equations_;  // of the samples of now; when asked for
+  std::optional<NormalEquations> equations_;  // of the current samples; on demand
   std::vector<S> inputs_;                     // buffers of one block
   std::vector<S> targets_;
   std::vector<std::int32_t> labels_;
