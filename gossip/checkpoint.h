@@ -1,5 +1,5 @@
-// Checkpoint: what a node keeps of its training for its next life. The numbers are a handle; the
-// driver writes all of it where it lasts.
+// Checkpoint: what a node keeps of its training for its next life. The parameters are a handle; the
+// driver writes everything to disk.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace starling::gossip {
 struct KeptEdge {
   NodeId peer;
   std::uint64_t edge = 0;  // its edge id, by which the trainer's state knows it
-  // Two ends whose claims are equal have averaged the same pairs since the edge opened. What an
-  // exact algorithm remembers of the edge goes on at both ends then, and ends at both otherwise.
+  // Two ends whose claims are equal have averaged the same pairs since the edge opened. Then an
+  // exact algorithm keeps its state of the edge at both ends; otherwise both ends drop it.
   std::uint64_t claim = 0;
 };
 
@@ -31,7 +31,7 @@ struct KeptExchange {
 };
 
 struct Checkpoint {
-  std::uint64_t round = 0;      // the last one that is whole
+  std::uint64_t round = 0;      // the last completed one
   std::uint64_t uncounted = 0;  // of the rounds up to then; see RoundCounter
   std::size_t members = 1;      // that trained together, this node too
   std::string foundation;       // the survey to found on; empty when none is needed
@@ -41,23 +41,23 @@ struct Checkpoint {
   double trained_s = 0;  // in all lives
 };
 
-// When a node saves. Both 0: only when it is told to.
+// When to save. If both are 0: only on command, at a pause and at the end.
 struct CheckpointPlan {
   std::uint64_t rounds = 0;  // after every round whose number is a multiple
-  Duration every{};          // so long after the last time
-  bool is_kept = false;      // there is a place to save to: also at the end, and in a pause
+  Duration every{};          // after the last save
+  bool is_kept = false;      // there is a place to save to
 };
 
-// Of the saving, for people.
+// For people.
 struct CheckpointStatus {
   bool is_kept = false;                // as in the plan
   std::optional<std::uint64_t> round;  // of the newest checkpoint of this life
   std::uint64_t generation = 0;        // its number on the disk
-  Time saved_at{};                     // when it was whole
+  Time saved_at{};                     // when it was complete
   Duration took{};                     // from the copy until then
   std::uint64_t bytes = 0;             // on the disk
   bool is_writing = false;
-  std::string problem;                       // why the last try failed; empty: it did not
+  std::string problem;                       // why the last try failed; empty: it succeeded
   std::optional<std::uint64_t> fleet_round;  // at which all nodes save, or saved, together
 };
 

@@ -1,4 +1,4 @@
-// Quantity, Sample, FleetStatus: what a node knows of the whole fleet, by gossip alone.
+// Quantity, Sample, FleetStatus: a node's estimates of the whole fleet, by gossip alone.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace starling::gossip {
 
-// What is told of all nodes by its mean and its extremes.
+// The fleet's mean and extremes of these are estimated.
 enum class Quantity : std::size_t {
   loss,          // training loss of the last local step
   accuracy,      // of the last evaluation, a fraction
@@ -22,14 +22,14 @@ inline constexpr std::size_t kQuantities = 6;
 template <class T>
 using PerQuantity = std::array<T, kQuantities>;
 
-// What one node adds to the estimates. A quantity that the node does not have is left out.
+// What one node adds to the estimates. Empty: the node does not have the quantity.
 struct Sample {
   PerQuantity<std::optional<double>> values{};
   bool is_degraded = false;
 };
 
-// A quantity over all nodes that have it. `error` is what the mean may still be off, by how much
-// the neighbours' estimates differ from this node's.
+// A quantity over all nodes that have it. `error` is the possible error of the mean: how far the
+// neighbours' estimates differ from this node's.
 struct Spread {
   double mean = 0, error = 0;
   std::optional<double> least = {}, most = {};  // as they were extremes_age ago
@@ -43,7 +43,7 @@ struct FleetStatus {
   double distance_error = 0;
   double model_share = 0;     // of the nodes that the estimates reach; 1 once they settle
   double degraded_share = 0;  // of the nodes that train
-  // The part by which the mean loss has changed in the last minute; 0: by no more than its noise.
+  // The relative change of the mean loss in the last minute; 0: no more than its noise.
   std::optional<double> loss_change;
   Duration extremes_age{};  // since the extremes were taken
 };

@@ -52,7 +52,7 @@ struct LeaveCommand {};
 // its place and its edges, answers newcomers, and the rounds of its neighbours do not wait for it.
 struct PauseCommand {};
 struct ResumeCommand {};
-// Save after the round under way; with `fleet` every node after one round that is still to come.
+// Save after the current round; with `fleet` every node saves after the same coming round.
 struct CheckpointCommand {
   bool fleet = false;
 };
@@ -60,7 +60,7 @@ struct CheckpointCommand {
 struct Saved {
   std::string problem = {};      // why the checkpoint is not on the disk; empty: it is
   std::uint64_t generation = 0;  // its number there
-  std::uint64_t bytes = 0;       // what it takes there
+  std::uint64_t bytes = 0;       // its size there
 };
 using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand,
                            LeaveCommand, PauseCommand, ResumeCommand, CheckpointCommand, Saved>;
@@ -89,8 +89,8 @@ struct LookUp {
 struct Train {
   optim::Job job;
 };
-// The driver writes the checkpoint to its disk, beside all else, and answers with a Saved. There is
-// one at a time.
+// The driver writes the checkpoint to its disk, in the background, and answers with a Saved. There
+// is one at a time.
 struct Save {
   Checkpoint checkpoint;
 };
@@ -134,7 +134,7 @@ struct Event {
     resumed,
     finished,
     saved,
-    data,  // in what this node's data differ from the model
+    data,  // how this node's data differ from the model
     problem
   };
   Kind kind;

@@ -19,9 +19,8 @@
 
 namespace starling::gossip {
 
-// What becomes of a vector that did not come in time. late: it is mixed when it comes, with the
-// other half of its pair. reuse: the last vector heard stands in. self: its weight stays with the
-// node.
+// How to treat a vector that is late for its round. late: mix it when it comes, with the other half
+// of its pair. reuse: mix the peer's last vector again. self: leave its weight with the node.
 enum class Missing { late, reuse, self };
 std::string_view name(Missing missing);
 
@@ -31,16 +30,16 @@ struct Timing {
   Duration answer;     // least time for an answer; measured round trips may ask for more
   Duration suspicion;  // least time of a suspect to answer, among up to ten members; more while it
                        // has few accusers; larger: slower detection, fewer false alarms
-  Duration unreachable;  // the same if helpers get no answer either and the host answers no
-                         // connection; shorter: a network cut of that length is taken for a death
-  Duration refused;      // time of a suspect after its system has refused a connection
-  Duration news;         // between two sendings of news
-  Duration exchange;     // between two exchanges of whole tables with a member
-  Duration retry;        // first pause before a hello, join, survey or terms are sent again
-  Duration doubt_least;  // no neighbour is doubted sooner in a round: the machine's jitter
-  Duration patience_least;    // no round goes on sooner without a live neighbour; covers what TCP
-                              // needs after lost packets, and the time to notice a death; larger: a
-                              // node that hangs holds its neighbours up longer
+  Duration unreachable;     // the same if helpers get no answer either and the host answers no
+                            // connection; shorter: a network cut of that length counts as a death
+  Duration refused;         // time of a suspect after its system has refused a connection
+  Duration news;            // between two sendings of news
+  Duration exchange;        // between two exchanges of whole tables with a member
+  Duration retry;           // first pause before a hello, join, survey or terms are sent again
+  Duration doubt_least;     // least delay before a round doubts a neighbour: jitter of the machine
+  Duration patience_least;  // no round goes on sooner without a live neighbour; covers what TCP
+                            // needs after lost packets, and the time to notice a death; larger: a
+                            // node that hangs holds its neighbours up longer
   Duration patience_initial;  // patience until arrivals have been measured
 };
 Timing timing_of(std::string_view preset);
@@ -59,8 +58,8 @@ inline constexpr std::size_t kSeedNamesLimit = 16;
 struct Options {
   // identity
   std::string name;
-  Endpoint control, bulk, http;   // as other nodes reach them; http of port 0: they do not
-  std::vector<Endpoint> aliases;  // further addresses that lead to `control`, which are no seeds
+  Endpoint control, bulk, http;   // as other nodes reach them; http of port 0: not reachable
+  std::vector<Endpoint> aliases;  // further addresses of `control`, ignored as seeds
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()
   std::string cluster = "starling";

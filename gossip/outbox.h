@@ -18,8 +18,8 @@ class Outbox {
   // Sets where the outputs of one step go. REQUIRES that `out` outlives the step.
   void begin(Outputs& out) { out_ = &out; }
 
-  // Sends a message. One beyond a limit of the protocol is only counted: its receiver would refuse
-  // it.
+  // Sends a message. A message beyond a limit of the protocol is only counted: its receiver would
+  // refuse it.
   void send(const Endpoint& to, Body body, Payload payload = {}, std::size_t from = 0) {
     if (!is_within_limits(body)) {
       ++unsendable_[kind_of(body).name];

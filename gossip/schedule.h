@@ -28,8 +28,7 @@ struct ScheduleRow {
   std::unique_ptr<Scheduler> (*make)(const Options& options);
 };
 
-// In the order in which help lists them. A row lives as long as the program; its address identifies
-// it.
+// In the order in which help lists them. Rows are static; compare them by address.
 std::span<const ScheduleRow> schedules();
 // REQUIRES that the schedule exists: the name comes from our code, not from the user.
 const ScheduleRow* schedule_named(std::string_view name);

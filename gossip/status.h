@@ -43,7 +43,7 @@ std::size_t count_present(std::span<const MemberStatus> members);
 struct HoldUp {
   NodeId id;
   std::string name;
-  std::uint64_t percent = 0;  // of the time of the one that waits longest
+  std::uint64_t percent = 0;  // of the time of the node that waits longest
 };
 
 enum class EdgeState { opening, active, late, refused };
@@ -72,7 +72,7 @@ struct EdgeStatus {
 struct TopologyStatus {
   std::shared_ptr<const topology::Options> options;
   std::shared_ptr<const std::vector<topology::Site>> sites;  // null until it follows the members
-  std::optional<std::size_t> degree;  // peers that this node hears; nothing while it has no place
+  std::optional<std::size_t> degree;  // peers that send to this node; nothing while it has no place
   std::uint64_t epoch = 0;            // grows with every change of the sites
 
   std::vector<std::string> names() const;
@@ -82,18 +82,18 @@ struct TopologyStatus {
 
 struct RunStatus {
   std::uint64_t round = 0;      // rounds completed or jumped over
-  std::uint64_t uncounted = 0;  // of those, jumped over and not done by anybody
+  std::uint64_t uncounted = 0;  // of those, the rounds that no node did
   std::uint64_t steps = 0, samples = 0;
   std::size_t local_steps = 0;     // of the last round; 0: none yet
-  std::string local_steps_reason;  // why so many; empty: a setting says so
+  std::string local_steps_reason;  // why this number; empty: a setting
   double learning_rate = 0, loss = 0;
   std::optional<optim::Evaluation> evaluation;
   std::optional<double> distance_to_optimum;
   std::size_t shard_samples = 0;
   std::string shard_description;
-  std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, as it goes now
+  std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, at the present pace
   bool goal_reached = false;
-  std::string shortfall;               // why it finished short of the goal; empty: it did not
+  std::string shortfall;               // why it finished short of the goal; empty: it reached it
   std::optional<std::string> problem;  // why the last local steps were refused
 };
 
@@ -105,7 +105,7 @@ struct Status {
   CheckpointStatus checkpoint;
   std::optional<double> consensus_distance;  // ||x_i - mean|| / ||mean||
   std::optional<double> neighbor_distance;
-  // What a round of averaging lately left of a disagreement; see MixingMeter.
+  // The factor of a recent round of averaging on disagreement; see MixingMeter.
   std::optional<double> mixing_rate;
   FleetStatus fleet;
   // Closing edges with a pair that one end may have averaged and the other not.

@@ -1,5 +1,5 @@
-// Course: what the training of this node has come to: rounds, steps, losses and times, in this life
-// and in those before, and whether its goal is reached.
+// Course: the progress of this node's training: rounds, steps, losses and times, in this life and
+// earlier ones, and whether its goal is reached.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +20,31 @@ class Course {
  public:
   explicit Course(const Goal& goal) : goal_(goal) {}
 
-  // Begins behind `round`. `before`: goes on counting from that; null: there is no earlier life.
+  // Begins after `round`. `before`: continues its counts; null: no earlier life.
   void begin(Time now, std::uint64_t round, const Checkpoint* before);
-  // Time does not count between the two.
+  // Time between the two does not count.
   void pause(Time now) { paused_at_ = now; }
   void go_on(Time now);
 
   void set_workload(const optim::Workload& workload);
-  // Rounds of those before the next one that nobody did.
+  // Sets how many of the rounds so far no node did.
   void set_uncounted(std::uint64_t rounds) { run_.uncounted = rounds; }
-  // Notes what the trainer did, tells the means of the model, and says where something goes wrong.
+  // Records what the trainer did, passes the model to the means, and reports problems.
   void record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out);
-  // Gives the point of the convergence series.
+  // Outputs a point of the convergence series.
   void report(Outbox& out);
-  // The training ends here.
+  // Ends the training.
   void finish();
 
-  // Whether the round or the time has come that the training ends with, after `round`.
+  // Whether the goal's last round or time is reached, after `round`.
   bool is_over(Time now, std::uint64_t round) const;
   // Whether the evaluation of the last round reaches the goal.
   bool is_goal_reached() const;
-  // Until the last round, at the pace so far; nothing where no round or time ends the training.
+  // Until the end, at the pace so far; nothing if no round or time ends the training.
   std::optional<double> remaining_s(Time now) const;
   // 0 before the first round.
   double rounds_per_s(Time now) const;
-  // What a checkpoint says of it.
+  // Fills in the checkpoint's counts.
   void write(Time now, Checkpoint& checkpoint) const;
 
   const RunStatus& run() const { return run_; }
@@ -53,7 +53,7 @@ class Course {
   Duration mix() const { return mix_; }
 
  private:
-  // Of training, without pauses: in this life, and in all.
+  // Seconds of training, without pauses: in this life, and in all.
   double lived_s(Time now) const { return seconds(paused_at_.value_or(now) - begun_at_ - paused_); }
   double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   // REQUIRES a goal of rounds.
@@ -68,7 +68,7 @@ class Course {
   Time begun_at_{};      // in this one
   std::uint64_t begun_round_ = 0;
   std::optional<Time> paused_at_;
-  Duration paused_{};  // all pauses before
+  Duration paused_{};  // all earlier pauses
 };
 
 }  // namespace starling::gossip

@@ -34,15 +34,15 @@ class Donor {
  private:
   static constexpr Duration kFresh = std::chrono::milliseconds(200);
   static constexpr std::size_t kWaitingLimit = 256;
-  // A newcomer that got nothing asks again after a second at the earliest. Longer: it waits for
-  // longer where its copy was lost. Shorter: a peer can make this node send more copies.
+  // A newcomer that got nothing asks again after a second at the earliest. Longer: it waits longer
+  // if its copy was lost. Shorter: a peer can make this node send more copies.
   static constexpr Duration kAgainAfter = std::chrono::milliseconds(900);
 
   bool may_ask(Time now, NodeId by);
   void give(NodeId to, const Roster& members, Outbox& out) const;
 
   std::vector<NodeId> waiting_;
-  std::map<NodeId, Time> asked_;  // when each was last heard
+  std::map<NodeId, Time> asked_;  // when each last asked
   bool claimed_ = false;
   std::optional<Snapshot> snapshot_;
   Payload payload_;

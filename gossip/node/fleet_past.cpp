@@ -8,12 +8,12 @@
 namespace starling::gossip {
 namespace {
 
-// Larger: the trend turns later. Smaller: the noise of batches turns it.
+// Larger: a change of trend shows later. Smaller: the noise of batches changes the trend.
 constexpr Duration kTrendOver = std::chrono::minutes(1);
 // Of each half of that time.
 constexpr std::size_t kMeansLeast = 2;
-// Standard errors that a change must exceed. Means that follow each other are smoothed, and so tell
-// less than as many independent values would.
+// Standard errors that a change must exceed. Consecutive means are smoothed, so they carry less
+// information than independent values.
 constexpr double kErrors = 4;
 
 struct Half {
@@ -65,7 +65,7 @@ void FleetPast::complete(Time now, const Extremes& extremes, FleetStatus& fleet)
     if (!fleet.spreads[k] || !range) continue;
     fleet.spreads[k]->least = range->least;
     fleet.spreads[k]->most = range->most;
-    // An estimate comes late; the true mean lies between them.
+    // An estimate lags, so the true mean may be outside of the extremes.
     if (const auto mean = mean_at(quantity, extremes.values_of()))
       fleet.spreads[k]->mean_then = std::clamp(*mean, range->least, range->most);
   }

@@ -1,5 +1,5 @@
-// FleetPast: the means over the fleet of the last minutes, one a period: which way the loss goes,
-// and what the means were when something else was taken.
+// FleetPast: the fleet's means of the last minutes, one a period, for the trend of the loss and for
+// the means at an earlier time.
 #pragma once
 
 #include <deque>
@@ -13,15 +13,15 @@ namespace starling::gossip {
 
 class FleetPast {
  public:
-  // REQUIRES times that do not fall.
+  // REQUIRES times that do not decrease.
   void add(Time now, const FleetStatus& fleet);
 
-  // The part by which the mean loss has changed over the last minute; 0 where that is no more than
-  // its noise; nothing before a few means, or of a loss of 0.
+  // The relative change of the mean loss over the last minute; 0 if no more than its noise; nothing
+  // before a few means, or at a loss of 0.
   std::optional<double> loss_change() const;
-  // Adds the change of the loss and the extremes, with the means of their time.
+  // Adds the change of the loss, and the extremes with the means of their time.
   void complete(Time now, const Extremes& extremes, FleetStatus& fleet) const;
-  // What the mean was then, by the oldest means that are no older; nothing before there are such.
+  // The mean at that time: the first entry since then; nothing if there is none.
   std::optional<double> mean_at(Quantity quantity, Time then) const;
 
  private:

@@ -1,5 +1,5 @@
-// FleetWatch: what this node adds to the estimates of the whole fleet, every period: its loss and
-// accuracy, and its rates since the sample before. And what it knows of the fleet by them.
+// FleetWatch: adds this node's sample to the estimates of the fleet every period (loss, accuracy
+// and recent rates), and reads the estimates.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class FleetWatch {
     Duration compute{};
   };
 
-  // Larger: rates follow more slowly. Smaller: rates jump where a round takes longer than so many
+  // Larger: rates follow more slowly. Smaller: rates jump if a round takes longer than so many
   // periods.
   static constexpr std::size_t kSamplesKept = 16;
 

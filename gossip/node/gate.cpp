@@ -16,7 +16,7 @@ bool concerns_namesake(const Body& body) {
 }
 
 // The answer to a Join or a Probe tells a sender of an older incarnation which incarnation to
-// outdo: it started with an older clock, or a false incarnation was claimed in its name. Other
+// exceed: it started with an older clock, or a false incarnation was claimed in its name. Other
 // messages of an older incarnation are late copies. A later incarnation introduces itself by any
 // message but a vector.
 bool introduces(const Body& body, bool is_later) {

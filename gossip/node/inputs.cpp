@@ -10,8 +10,8 @@ template <class B>
 concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
     std::same_as<B, Probe>;
 
-// How long a leaving node waits at most until its pairs are settled. Smaller: their share of the
-// mean may be lost.
+// How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
+// may change.
 constexpr Duration kLeaveLimit = std::chrono::seconds(1);
 // Passes the body of a message to the part that it concerns.
 struct Hearing {

@@ -1,4 +1,4 @@
-// Inputs: which part of a node an input concerns.
+// Inputs: dispatches inputs to the parts of a node.
 #pragma once
 
 #include "gossip/io.h"
@@ -6,7 +6,7 @@
 
 namespace starling::gossip {
 
-// Passes the input to its part, and takes what it likes from it.
+// Passes the input to its part; may move from it.
 void handle(NodeParts& node, Time now, Input& input);
 
 }  // namespace starling::gossip

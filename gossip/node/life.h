@@ -1,6 +1,6 @@
-// Life: the phases of a node from nothing to the end of its training, and the job of its own that
-// the trainer may have while the training rests. A phase holds what exists only in it. Which phase
-// may follow which is a table; a step beyond it is a bug.
+// Life: the phases of a node from its start to the end of its training, and the errands between
+// rounds. A phase holds the data that exist only in it. A table lists the allowed transitions; any
+// other is a bug.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ namespace starling::gossip {
 
 namespace phases {
 
-// Finds the expected members, or learns that no seed answers.
+// Finds the expected members, or finds that no seed answers.
 struct Gathering {};
 // The trainer takes its share of the data. A newcomer asks for a model meanwhile.
 struct Assigning {};
-// Founders exchange the statistics of their data, where the model needs them.
+// Founders exchange the statistics of their data, if the model needs them.
 struct Surveying {
-  std::string refusal = {};  // why no model can be founded on those so far; empty: none was tried
+  std::string refusal = {};  // why no model can be founded on the surveys so far; empty: not tried
 };
 // The trainer lays the foundation.
 struct Founding {
-  std::string refusal = {};  // of the surveys before these
+  std::string refusal = {};  // of the previous surveys
 };
-// Asks a member for its model, or finds that there is none to ask.
+// Asks a member for its model, or finds that no member has one.
 struct Fetching {};
 // The trainer takes the model.
 struct Adopting {
-  int answers = 1;  // of the trainer, until it has taken it; 2: it prepares its data first
+  int answers = 1;  // awaited from the trainer; 2: it prepares its data first
 };
 // The trainer goes on from this node's own checkpoint.
 struct Resuming {};
@@ -58,12 +58,12 @@ using LifePhase =
                  phases::Fetching, phases::Adopting, phases::Resuming, phases::Ready,
                  phases::Computing, phases::Waiting, phases::Paused, phases::Finished>;
 
-// What is said of a phase, in the order of the variant.
+// The properties of a phase, in the order of the variant.
 struct PhaseRow {
   std::string_view name;
-  Phase told;                          // to other members
+  Phase told;                          // as other members see it
   bool may_run_errands = false;        // see Errand
-  std::span<const std::size_t> after;  // the phases that may follow, by their place
+  std::span<const std::size_t> after;  // the indices of phases that may follow
 };
 std::span<const PhaseRow> phase_rows();
 
@@ -71,19 +71,19 @@ std::span<const PhaseRow> phase_rows();
 enum class Errand {
   none,
   copy,    // of the state, for a newcomer or a checkpoint
-  answer,  // to a neighbour that waits for a pair, between two rounds
-  settle,  // averages the last pairs of a node that leaves
+  answer,  // a neighbour that waits for a pair, between two rounds
+  settle,  // averages the last pairs of a leaving node
 };
 
 class Life {
  public:
   explicit Life(Time now) : since_(now) {}
 
-  // Whether the table allows it, and no errand is run.
+  // Whether the table allows it, and no errand runs.
   bool may_enter(const LifePhase& next) const;
-  // REQUIRES that it may.
+  // REQUIRES may_enter(next).
   void enter(Time now, LifePhase next);
-  // The phase where it is that one, to change what it holds; else null.
+  // The data of the phase, if the node is in it; else null.
   template <class P>
   P* in() {
     return std::get_if<P>(&phase_);
@@ -101,12 +101,12 @@ class Life {
   const PhaseRow& row() const { return phase_rows()[phase_.index()]; }
   Time since() const { return since_; }
 
-  // Whether the training rests: no job is under way, and the phase is one for errands.
+  // Whether no job is under way and the phase allows errands.
   bool is_free() const { return row().may_run_errands && errand_ == Errand::none; }
   // REQUIRES is_free().
   void run(Errand errand);
   Errand errand() const { return errand_; }
-  // Its answer has come.
+  // The trainer has answered.
   Errand end_errand() { return std::exchange(errand_, Errand::none); }
 
  private:

@@ -13,13 +13,12 @@ constexpr Duration kFirstChunkPatience = std::chrono::seconds(1);
 constexpr Duration kChunkPatience = std::chrono::seconds(2);
 constexpr std::size_t kDonorAttempts = 8;
 // A model's round is believed up to twice the round of the members' table, plus this many. Larger:
-// a false round lifts the newcomer further. Smaller: a newcomer among rounds of less than the
-// table's delay begins behind them, and learns the round from its neighbours.
+// a false round lifts the newcomer further. Smaller: if rounds are shorter than the table's delay,
+// a newcomer begins some rounds late, and learns the round from its neighbours.
 constexpr std::uint64_t kRoundsUntold = 1000;
 
-// The highest round that a model may have. One record of the members' table may be false as the
-// model's round may be; so where there are several donors, the second highest of their rounds
-// counts.
+// The highest round that a model may have. A single record of the members' table may be false too,
+// so with several donors the second highest of their rounds counts.
 std::uint64_t highest_round(const Roster& members) {
   std::uint64_t highest = 0, second = 0;
   const auto trained = donors(members, 0);
@@ -30,7 +29,7 @@ std::uint64_t highest_round(const Roster& members) {
   return 2 * (trained.size() > 1 ? second : highest) + kRoundsUntold;
 }
 
-// The founders that are ready, and so have the model that all begin with; not this node.
+// The other founders that are ready, and so have the common initial model.
 std::vector<const Member*> beginners(const Roster& members) {
   std::vector<const Member*> beginners = members.ready();
   std::erase_if(beginners, [&](const Member* member) {
@@ -68,7 +67,7 @@ std::vector<const Member*> ModelSearch::candidates(const Roster& members, std::u
   if (candidates.empty() && asks_founders) candidates = beginners(members);
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
-  // A member that gave nothing may not exist; a member that has sent a message does.
+  // A member that has sent a message exists; a silent one may not.
   const auto is_heard = [&](const Member* member) {
     const Roster::Entry* entry = members.entry(member->id);
     return entry && entry->has_spoken;

@@ -1,6 +1,6 @@
-// ModelSearch: whom a node asks for a model that it can go on from, and how long it waits for each.
-// A donor that is silent, stops in the middle or does not fit is given up for another one, and each
-// next donor gets more time, since rounds may be long.
+// ModelSearch: which members a node asks for a model, and how long it waits for each. If a donor is
+// silent, stops in the middle or does not fit, the node asks another, and waits longer for it,
+// because rounds may be long.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ namespace starling::gossip {
 // Members, self included, with this node's values of the agreed keys: they share the data and found
 // the model together.
 std::vector<const Member*> fellows(const Roster& members);
-// The members whose model a newcomer may adopt: those that have trained at least one round. For a
-// node that has a model of its own round `own`, those that train and are beyond that. Members
-// that differ in an agreed key count only if no other member can give a model: so settings can be
-// changed one node after the other, and the model stays.
+// The members whose model a newcomer may adopt: those that have trained at least one round. If the
+// node has a model of round `own`, only members that train beyond that round. Members that differ
+// in an agreed key count only if no other member can give a model, so that settings can be changed
+// one node after the other without losing the model.
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own);
 
 class ModelSearch {
@@ -37,32 +37,32 @@ class ModelSearch {
   bool is_waiting(Time now, const Roster& members) const {
     return donor_ && now < until_ && members.find(*donor_);
   }
-  // The donor has sent nothing in time, or is gone.
+  // Gives up the donor, which has sent nothing in time or is gone.
   void give_up(const Roster& members);
-  // Too many donors in a row gave nothing.
+  // Whether too many donors in a row gave nothing.
   bool is_exhausted() const;
-  // Nobody is asked any more for now; the next search asks as many again.
+  // Ends the search; the next one may ask as many donors again.
   void end();
-  // The donor's model does not fit this node. The same donor does not answer sooner than after a
+  // Gives up the donor because its model does not fit. The same donor answers again only after a
   // pause.
   void reject(Time now, const std::string& problem);
   void accept() { misfit_.clear(); }
   // A chunk of the donor's model came: waits for the rest.
   void hears_chunk(Time at);
 
-  // The round that its model has, if a snapshot of this sender and round may be adopted: a false
-  // round must not make all nodes jump ahead, and a node that begins too low learns the round from
-  // its neighbours.
+  // The round to adopt from a snapshot of this sender and round, if any. It is limited, because a
+  // false round must not make all nodes jump ahead; a node that begins too low learns the round
+  // from its neighbours.
   std::optional<std::uint64_t> round_of(NodeId sender, std::uint64_t round,
                                         const Roster& members) const;
-  // All donors were gone, and one is back before this node began alone.
+  // Whether a donor is back after all were gone, before this node began alone.
   bool may_go_on(const Roster& members, std::uint64_t own) const {
     return failed_donor_ && !gave_up_ && !donors(members, own).empty();
   }
   const std::optional<NodeId>& donor() const { return donor_; }
   // Empty before the first.
   const std::string& donor_name() const { return donor_name_; }
-  // Why the donor's model could not be adopted; empty: it could.
+  // Why the donor's model could not be adopted; empty: no problem.
   const std::string& misfit() const { return misfit_; }
   // When the donor is given up.
   Time until() const { return until_; }
@@ -74,10 +74,10 @@ class ModelSearch {
   Prng prng_;
   Time until_{};
   std::optional<NodeId> donor_;
-  std::optional<NodeId> failed_donor_;  // the donor before; asked again only if there is no other
+  std::optional<NodeId> failed_donor_;  // the previous donor; asked again only if there is no other
   std::string donor_name_, misfit_;
   std::size_t attempts_ = 0;  // donors in a row that gave nothing
-  bool gave_up_ = false;      // the last search ended for want of an answer
+  bool gave_up_ = false;      // the last search ended without an answer
 };
 
 }  // namespace starling::gossip

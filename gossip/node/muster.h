@@ -1,6 +1,6 @@
 // Muster: counts the members that a node expects before it begins, and those of them that are
-// ready. A node goes on waiting as long as some come or become ready; what does not come in time is
-// done without.
+// ready. A node waits as long as members keep coming or becoming ready, and begins without the
+// rest.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@ class Muster {
         known_at_(now),
         counted_at_(now) {}
 
-  // `is_ready`: this node is. `joins`: it does not wait for others to be.
+  // `is_ready`: this node is. `joins`: it need not wait for others to be ready.
   void count(Time now, const Roster& members, bool is_ready, bool joins);
-  // The node goes on without those that did not come, and does not wait for them again.
+  // The node begins without the missing members, and never waits for them again.
   void close() { is_short_ = known_ < expect_; }
   bool is_short() const { return is_short_; }
-  // Whether as many are known as are expected, or the last one came too long ago.
+  // Whether all expected members are known, or the last one came too long ago.
   bool is_known(Time now, std::size_t known) const {
     return known >= expect_ || now - known_at_ >= patience_;
   }
-  // Since when no more members are waited for to be ready; nothing: they still are.
+  // When the wait for ready members ended; nothing: it goes on.
   std::optional<Time> complete_since() const { return complete_since_; }
-  // Warns of expected members that are not here. `gathers`: they are still waited for.
+  // Warns of missing expected members. `gathers`: the node still waits for them.
   std::optional<std::string> warning(Time now, bool gathers) const;
   // "2 of 3 expected"
   std::string tally() const;

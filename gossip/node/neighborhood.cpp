@@ -32,7 +32,7 @@ std::vector<WantedEdge> edges_of(const topology::Neighbors& near,
   return wanted;
 }
 
-// Null where the topology has no place for them.
+// Null if the topology has no place for them.
 std::shared_ptr<const Partners> partners_among(const std::vector<topology::Site>& sites,
                                                const topology::Options& options, std::size_t self) {
   auto graph = topology::build(options, sites);

@@ -1,6 +1,5 @@
 // Neighborhood: the peers that this node wants edges with. They follow from the topology and the
-// ready members that agree, by a rule of one vertex, without the graph of all nodes; partners need
-// that graph.
+// ready members that agree, without the graph of all nodes; only partners need that graph.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +16,17 @@ namespace starling::gossip {
 
 class Neighborhood {
  public:
-  // `has_partners`: a schedule exchanges by partners.
+  // `has_partners`: the schedule exchanges with one partner a round.
   Neighborhood(const topology::Options& options, bool has_partners);
 
-  // Whether the members are not those that were followed last.
+  // Whether the members changed since the last follow().
   bool has_news(const Roster& members) const { return version_ != members.version(); }
-  // With news: whether to follow at once. Departures are; new members after a pause.
+  // Whether to follow the news now: departures at once, new members after a pause.
   bool is_due(Time now, const Roster& members) const {
     return now >= next_ || departures_ != members.departures();
   }
   Time next() const { return next_; }
-  // Follows the members as if all were news, at once.
+  // Makes all members news, due at once.
   void restart(Time now) { version_ = 0, next_ = now; }
   // Follows the current members. Returns false, and keeps the edges, if the topology has no place
   // for them.
@@ -35,7 +34,7 @@ class Neighborhood {
 
   // Ascending by vertex; empty before this node is ready.
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
-  // Null where no schedule exchanges by partners, and before this node is ready.
+  // Null unless the schedule has partners, and before this node is ready.
   const std::shared_ptr<const Partners>& partners() const { return partners_; }
   // Hash of the members from which the topology is computed.
   std::uint64_t view() const { return view_; }

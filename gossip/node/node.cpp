@@ -19,9 +19,9 @@ namespace {
 // prepared.
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
-// How long a leaving node, its pairs settled, waits for its last checkpoint. Longer than a process
-// manager waits before it kills: no use. Smaller: a large model on a slow disk loses what was
-// trained since the last one.
+// How long a leaving node, its pairs settled, waits for its last checkpoint. Larger: process
+// managers kill before. Smaller: a large model on a slow disk loses the training since the last
+// one.
 constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
 
 }  // namespace
@@ -45,7 +45,7 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
   if (pace.chooses()) membership.extremes().wish(std::nullopt);
   if (!resumed) return;
   before = *resumed;
-  before->state = nullptr;  // for the trainer, and large
+  before->state = nullptr;  // the trainer has it, and it is large
 }
 
 Node::Node(const Options& options, Time now, std::shared_ptr<const Checkpoint> before)
@@ -80,8 +80,8 @@ Time Node::deadline() const {
                    exchange, follow, parts.training.deadline()});
 }
 
-// The peers still need the vectors that this node offered, and this node theirs: then the mean of
-// the remaining nodes is not changed by pairs that only one end has averaged.
+// Waits for the last vectors in both directions, so that no pair is averaged at one end only, which
+// would change the mean of the remaining nodes.
 void NodeParts::leave(Time now) {
   gate.tick(now);
   membership.tick(now, outbox);
@@ -147,20 +147,19 @@ void NodeParts::settle(Time now) {
   }
 }
 
-// The startup is ready, for the first time or since it took the model of another node.
+// The startup is ready, for the first time or after it adopted another node's model.
 void NodeParts::become_ready(Time now) {
   if (!std::exchange(was_ready, true)) {
     links.open(startup.workload().schema_hash, startup.workload().schema);
     neighborhood.restart(now);
   }
-  // The model is another's: nothing that this node remembers of its edges belongs to it.
+  // With another node's model, the remembered edges have no meaning.
   if (!before || startup.is_resumed()) return;
   links.forget(now, true);
   before.reset();
 }
 
-// A node that goes on from an earlier life is known by the round of that, so that newcomers ask it
-// for its model.
+// A resumed node reports the round of its earlier life, so that newcomers ask it for its model.
 Identity::Report NodeParts::report() const {
   const RunStatus& run = training.course().run();
   return {.phase = phase(),
@@ -180,8 +179,8 @@ void NodeParts::start_training(Time now) {
   before.reset();
 }
 
-// Far enough ahead for all nodes to hear of it before they are there, and no further than the goal:
-// nodes that finish save their last round.
+// Agrees on a round far enough ahead for all nodes to know of it in time, but not beyond the goal:
+// nodes save their last round anyway.
 void NodeParts::save_all(Time now) {
   constexpr int kSpreads = 20;
   const Course& course = training.course();
@@ -206,8 +205,8 @@ void NodeParts::follow_members(Time now) {
   saver.hear(now, members, training.course().run().round);
   saver.set_fleet(startup.foundation(), members.present().size());
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
-  // Otherwise the peers learn only from the news that this node is ready, and answer no hello
-  // before.
+  // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
+  // then.
   if (!std::exchange(was_introduced, true))
     for (const WantedEdge& edge : neighborhood.wanted())
       if (const Member* peer = members.find(edge.peer))

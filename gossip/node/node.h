@@ -17,7 +17,7 @@ struct NodeParts;
 
 class Node {
  public:
-  // `before`: this node's life before, to go on from; null: it has none.
+  // `before`: this node's earlier life, to resume; null: none.
   Node(const Options& options, Time now, std::shared_ptr<const Checkpoint> before = nullptr);
   ~Node();
 

@@ -1,4 +1,4 @@
-// NodeParts: the parts of a node, and what connects them. Every input goes to one part (inputs.h);
+// NodeParts: the parts of a node and their connections. Every input goes to one part (inputs.h);
 // then settle() lets each part see the others once.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace starling::gossip {
 
-// A node that leaves: what it still waits for, and until when at the latest.
+// A leaving node: what it still waits for, and its deadlines.
 struct Exit {
   enum class Stage { stays, settles, saves, gone };
   Stage stage = Stage::stays;
@@ -74,7 +74,7 @@ struct NodeParts {
   Training training;
   FleetWatch fleet;
   Neighborhood neighborhood;
-  std::optional<Checkpoint> before;  // without the state; nothing once it is no more needed
+  std::optional<Checkpoint> before;  // without the state; empty when no longer needed
   std::uint64_t dealt_view = 0;      // Neighborhood::view() by which the data were assigned
   bool was_ready = false, was_introduced = false;
   std::vector<std::string> data_notes;  // notes that were reported

@@ -9,14 +9,14 @@
 namespace starling::gossip {
 namespace {
 
-// After a failure, the longest time until the next try. Longer: a disk that has room again is
-// noticed later. Shorter: a broken disk costs more copies.
+// The longest pause after a failure. Longer: the node notices later that the disk has room again.
+// Shorter: a broken disk costs more copies.
 constexpr Duration kRetryPause = std::chrono::seconds(10);
-// How far ahead other nodes may agree to save. Larger: a false round holds the next agreement up
-// for longer. Smaller: nodes whose rounds are very short save without this one.
+// How far ahead other nodes may agree to save. Larger: a false round blocks the next agreement for
+// longer. Smaller: a node does not join an agreement of nodes with very short rounds.
 constexpr std::uint64_t kWishLead = 1 << 16;
-// How long an agreed round is waited for. Longer: a false round holds the next agreement up for
-// longer. Shorter: nodes whose rounds take minutes save one by one.
+// How long to wait for an agreed round. Longer: a false round blocks the next agreement for longer.
+// Shorter: nodes whose rounds take minutes do not save together.
 constexpr Duration kWishPatience = std::chrono::minutes(10);
 
 }  // namespace

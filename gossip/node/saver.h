@@ -1,7 +1,6 @@
-// Saver: decides when the node's state is saved, and follows what becomes of it. One checkpoint at
-// a time is under way: the trainer copies the state between two jobs, and the driver's disk writes
-// the copy while training goes on. A disk that is slow, full or broken delays the next checkpoint
-// and nothing else.
+// Saver: decides when to save the node's state, and tracks the result. One checkpoint at a time:
+// the trainer copies the state between two jobs, and the driver writes the copy to disk while
+// training goes on. A slow, full or broken disk delays only the next checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +20,38 @@ class Saver {
     status_.is_kept = plan.is_kept;
   }
 
-  // Somebody asked for a checkpoint. It is taken after the round under way.
+  // Requests a checkpoint after the current round.
   void want() { is_wanted_ = true; }
-  // The nodes agreed to save after this round, or later where that has passed. A lower number than
-  // before changes nothing, and neither does one that was given up.
+  // The nodes agreed to save after this round; if it has passed, as soon as possible. Ignores a
+  // round below the last agreed one, or one that was given up.
   void agree(Time now, std::uint64_t round);
-  // Agrees to the round that other members say, unless it is far above `own`, this node's round,
-  // and the second highest that members are in: one false record must not name a round that is
-  // never reached.
+  // Agrees to the round in other members' records, unless it is far above both `own`, this node's
+  // round, and the second highest round of the members: one false record must not set a round that
+  // is never reached.
   void hear(Time now, const Roster& members, std::uint64_t own);
-  // Gives up what was agreed on and is not reached in kWishPatience.
+  // Gives up an agreed round that is not reached in kWishPatience.
   void tick(Time now, Outbox& out);
 
-  // What checkpoints say of the fleet: the survey that it is founded on, and how many train
-  // together.
+  // Sets what checkpoints record of the fleet: its foundation, and how many nodes train together.
   void set_fleet(const std::string& foundation, std::size_t members) {
     foundation_ = foundation;
     members_ = members;
   }
-  // Whether the job that begins now, after `round`, is to copy the state. `rests`: it is the last
-  // one for now.
+  // Whether the next job, after `round`, must copy the state. `rests`: no job follows until the
+  // node resumes.
   bool is_due(Time now, std::uint64_t round, bool rests) const;
-  // The same of a job of its own, while the training rests after `round`.
+  // The same for a separate job, while the training rests after `round`.
   bool is_due_at_rest(Time now, std::uint64_t round) const;
   // A job copies the state; `checkpoint` is the rest of it.
   void begin(Time now, Checkpoint checkpoint);
-  // The copy is made: it goes to the disk.
+  // Sends the finished copy to the disk.
   void made(std::shared_ptr<const optim::SavedState> state, Outbox& out);
   void saved(Time now, const Saved& result, Outbox& out);
 
   bool is_kept() const { return plan_.is_kept; }
-  // A checkpoint is under way.
+  // Whether a checkpoint is under way.
   bool is_busy() const { return pending_.has_value(); }
-  // Whether the newest checkpoint of this life is that after `round`.
+  // Whether the newest checkpoint of this life is of `round`.
   bool has(std::uint64_t round) const { return status_.round == round; }
   // The round that the nodes agreed on last; 0: none.
   std::uint64_t agreed_round() const { return status_.fleet_round.value_or(0); }
@@ -66,7 +64,7 @@ class Saver {
   std::string foundation_;
   std::size_t members_ = 1;
   bool is_wanted_ = false;
-  bool is_agreed_ = false;  // the agreed round is still to be saved
+  bool is_agreed_ = false;  // the agreed round is not saved yet
   Time agreed_at_{};
   std::uint64_t given_up_ = 0;  // the last round that was agreed on and not reached
   Time begun_at_;               // of the last try, or of this life

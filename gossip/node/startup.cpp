@@ -18,11 +18,10 @@ constexpr Duration kSurveyPatience = std::chrono::seconds(10);
 // After this time founders also pass on the surveys of other founders. Longer: a founder that
 // cannot reach another one gets its survey later. Shorter: more bytes.
 constexpr Duration kRelayAfter = std::chrono::seconds(2);
-constexpr Duration kLook = std::chrono::milliseconds(20);  // pause while only time is waited for
+constexpr Duration kLook = std::chrono::milliseconds(20);  // between looks at the clock
 
-// A node that goes on from an earlier life and waits for members gives them up for those that train
-// without it after this time. Shorter: it may take members that are about to begin with it for
-// such.
+// After this time a resumed node that waits for members joins those that train without it instead.
+// Shorter: these may be members that are just about to begin with it.
 constexpr Duration kOvertakenAfter = std::chrono::seconds(2);
 
 using Foundation = std::vector<std::string>;
@@ -78,7 +77,7 @@ bool Startup::may_begin(Time now, const Roster& members, const Links& links) {
   return linked || now - *muster_.complete_since() >= kLinkPatience;
 }
 
-// Other members train without this node, which waits for some that do not come.
+// Whether other members train already, while this node waits for missing ones.
 bool Startup::is_overtaken(Time now, const Roster& members) const {
   return origin_ == Origin::own && !is_expected() && life_->is_free() &&
          now - life_->since() >= kOvertakenAfter && !donors(members, round_of(before_)).empty();
@@ -186,8 +185,8 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
   if (PLANTED(early_contribution)) enter(now, Ready());
 }
 
-// There is nobody to ask, or nobody answers. A founder that begins with another's model waits for
-// one that has it; where none comes, the founders that are left agree anew.
+// No member can give a model, or none answers. A founder that begins with another's model waits for
+// a member that has it; if none comes, the remaining founders agree anew.
 void Startup::do_without(Time now, const Roster& members, Outbox& out) {
   const bool is_patient = now - life_->since() < kSurveyPatience && fellows(members).size() > 1;
   if (!before_ && workload_.needs_model && !search_.is_exhausted() && is_patient) {
@@ -247,7 +246,7 @@ std::string Startup::resumed(Time now, const optim::Done& done) {
         "the checkpoint of round {} does not fit: {}; checkpoint.resume = no begins afresh", round_,
         *done.problem);
   origin_ = Origin::own;
-  // The state is the trainer's now.
+  // The trainer has the state now.
   auto known = std::make_shared<Checkpoint>(*before_);
   known->state = nullptr;
   before_ = std::move(known);

@@ -1,5 +1,5 @@
 // Startup: leads a node through the phases up to a model that it can average with its neighbours.
-// No training node waits for a startup. What does not come in time is done without.
+// No training node waits for a startup. A startup goes on without members that do not come in time.
 #pragma once
 
 #include <cstdint>
@@ -23,39 +23,37 @@ namespace starling::gossip {
 
 class Startup {
  public:
-  // `options` and `life` outlive this. `before`: this node's life before, to go on from; null:
-  // there is none.
+  // `options` and `life` outlive this. `before`: this node's earlier life, to resume; null: none.
   Startup(const Options& options, Time now, Life& life,
           std::shared_ptr<const Checkpoint> before = nullptr);
 
   void tick(Time now, const Membership& search, Outbox& out);
   // In phase ready: whether the expected members are ready and the edges to them open, or
-  // kLinkPatience has passed, so that the training may begin. Goes back to fetching where a donor
-  // came back. REQUIRES links that follow from these members: links of an older view may be open
-  // while new neighbours are not known yet.
+  // kLinkPatience has passed, so that the training may begin. Returns to fetching if a donor came
+  // back. REQUIRES links computed from these members: links of an older view may be open while new
+  // neighbours are still unknown.
   bool may_begin(Time now, const Roster& members, const Links& links);
   Time deadline() const;
   void receive(const Surveys& message, const Envelope& from, const Roster& members, Outbox& out);
   void receive(Time now, const Snapshot& snapshot, Payload payload, const Envelope& from,
                const Roster& members, Outbox& out);
-  // The answer to a job of the startup. Returns why the node cannot begin, now or ever; empty: it
-  // can.
+  // Takes the answer to a job of the startup. Returns why the node can never begin; empty: it can.
   std::string trained(Time now, const optim::Done& done, Outbox& out);
-  // A job makes the copy of the model that the donor lacks, where other founders begin with it.
+  // Starts a job for the copy that the donor needs, if other founders begin with this node's model.
   void want_snapshot(Donor& donor, Outbox& out);
 
-  // No more members are waited for: the node may open edges.
+  // Whether the wait for members has ended, so that edges may open.
   bool is_expected() const { return muster_.complete_since().has_value(); }
   // Ready to begin together with other founders, without an adopted model.
   bool is_founding() const { return life_->is_in<phases::Ready>() && origin_ != Origin::donor; }
   // Ready with the model of an earlier life.
   bool is_resumed() const { return life_->has_come_to<phases::Ready>() && origin_ == Origin::own; }
   const optim::Workload& workload() const { return workload_; }
-  // The survey that newcomers found on; empty if none is needed.
+  // The survey for newcomers; empty if none is needed.
   const std::string& foundation() const { return workload_.foundation; }
   // The member that was asked for a model and has not sent it yet.
   std::optional<NodeId> donor() const { return awaits_model() ? search_.donor() : std::nullopt; }
-  // The donor's model does not fit this node, and why.
+  // Reports why the donor's model does not fit this node.
   void hears_misfit(Time now, const std::string& problem);
   // When the newest chunk of the donor's model came.
   void hears_chunk(Time at) { search_.hears_chunk(at); }

@@ -8,8 +8,8 @@
 namespace starling::gossip {
 namespace {
 
-// How long a warning stays. A node that asks in vain asks every five seconds. Longer: the status
-// warns for longer of a mistake that was corrected.
+// How long a warning stays. A node that asks in vain asks every five seconds. Longer: the warning
+// stays longer after the mistake is corrected.
 constexpr Duration kMemory = std::chrono::seconds(12);
 // The pause between messages to strangers. Shorter: a peer can cause more connections to invented
 // addresses.

@@ -1,5 +1,5 @@
 // Strays: joins that come to the wrong place. A node that gets a Join of another cluster, or one at
-// its bulk port, answers so, and the node that asked warns its user.
+// its bulk port, says so in its answer, and the sender warns its user.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Strays {
   void receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& out);
   // Warns of a node of another version. That node gets no answer: it could not read it.
   void note(Time now, const OtherVersion& other);
-  // The warnings of late.
+  // The recent warnings.
   std::vector<std::string> warnings(Time now) const;
 
  private:

@@ -10,8 +10,8 @@ namespace {
 
 // Bytes of all surveys that are kept: a hundred of the largest.
 constexpr std::size_t kSurveysBytesLimit = 100 * kSurveyBytesLimit;
-// The founders of a crowd that a node tells in one turn. Larger: surveys that two founders send to
-// a third at once take more of its link. Smaller: more turns.
+// The founders of a crowd to which a node sends in one turn. Larger: surveys that two founders send
+// to a third at once take more of its link. Smaller: more turns.
 constexpr std::size_t kToldAtOnce = 2;
 
 }  // namespace
@@ -60,7 +60,7 @@ std::vector<NodeId> SurveyExchange::known() const {
   return ids;
 }
 
-// A message of what the founder seems to lack, as far as one message may hold that.
+// A message with the surveys that the founder seems to lack, up to the size limit.
 Surveys SurveyExchange::lacked_by(NodeId founder, bool relays) const {
   Surveys message{known(), {}};
   std::size_t bytes = 0;
@@ -83,8 +83,8 @@ void SurveyExchange::tell(const Founders& founders, bool relays, Outbox& out) {
   }
 }
 
-// What a founder of the crowd holds is hardly known: it is told what this node holds, and answers
-// with what this node lacks.
+// In a crowd a node hardly knows what another founder holds: it sends the list of what it holds
+// itself, and gets what it lacks.
 void SurveyExchange::tell_some(const Founders& founders, Outbox& out) {
   for (std::size_t k = 0; k < kToldAtOnce; ++k) {
     const Member* founder = founders[prng_.below(founders.size())];
@@ -106,7 +106,7 @@ void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders
   if (!answer.surveys.empty()) send(**sender, std::move(answer), out);
 }
 
-// Until the founder says what it holds, it is taken to hold what was sent.
+// Assumes that the founder received it, until the founder's own list comes.
 void SurveyExchange::send(const Member& founder, Surveys message, Outbox& out) {
   std::vector<NodeId>& held = held_[founder.id];
   for (const auto& [id, survey] : message.surveys) held.push_back(id);

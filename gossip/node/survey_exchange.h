@@ -1,10 +1,10 @@
-// SurveyExchange: the surveys of all founders at each of them, by anti-entropy. Up to
-// kFoundersTold other founders are told directly. In a larger crowd a founder tells a few others,
-// drawn at random, which surveys it holds, and each of the two sends what the other lacks; so all
-// founders hold all surveys after a number of turns that grows with the logarithm of theirs.
+// SurveyExchange: spreads the surveys of all founders to each of them, by anti-entropy. Up to
+// kFoundersTold other founders get messages directly. In a larger crowd a founder tells a few
+// others, drawn at random, which surveys it holds, and each of the two sends what the other lacks;
+// so all founders hold all surveys after a number of turns that grows with the logarithm of theirs.
 //
 // Surveys travel as they are and are merged by the trainers of all founders in the same order. Sums
-// merged on the way would depend on the way, and founders must found on equal numbers to the bit.
+// merged on the way would depend on the path, but founders need numbers equal to the bit.
 #pragma once
 
 #include <map>
@@ -30,18 +30,18 @@ class SurveyExchange {
 
   // This node's survey.
   void set_own(const std::string& survey) { surveys_[self_] = survey; }
-  // The surveys of others are gathered anew.
+  // Drops the surveys of others, to gather them anew.
   void forget_others();
   // Whether the surveys of all these founders are known.
   bool has_all(const Founders& founders) const;
   // Returns the known surveys of these founders, in their order.
   std::vector<std::string> of(const Founders& founders) const;
   // One turn: tells founders, this node among `founders`, what they seem to lack. `relays`: also
-  // the surveys of others, where all founders are told directly.
+  // the surveys of others, if all founders are told directly.
   void tell(const Founders& founders, bool relays, Outbox& out);
-  // Takes surveys. Only the node that a survey describes can replace it. A founder of a crowd is
-  // sent what it lacks. With `is_past`, this node founds already: a founder that is behind is sent
-  // this node's survey.
+  // Takes surveys. Only the node that a survey describes can replace it. In a crowd, replies with
+  // what the sender lacks. With `is_past`, this node founds already, and sends a founder that is
+  // late its own survey.
   void receive(const Surveys& message, NodeId from, const Founders& founders, bool is_past,
                Outbox& out);
 

@@ -11,7 +11,7 @@ using namespace phases;
 void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before) {
   course_.begin(now, round, before);
   around_.exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
-  // An adopted model was evaluated by its donor, and the neighbours wait for an offer.
+  // The donor has evaluated an adopted model, and the neighbours wait for an offer.
   if (round > 0) evaluated_round_ = round;
   begin_round(now, {}, false, out);
 }
@@ -116,7 +116,7 @@ void Training::advance(Time now, Outbox& out) {
   }
 }
 
-// The round that the pause ended has been absorbed: what is left of the next one's job is to offer.
+// The last round before the pause is absorbed already.
 void Training::go_on(Time now, Outbox& out) {
   course_.go_on(now);
   around_.exchange.rest(false);

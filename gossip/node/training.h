@@ -1,5 +1,5 @@
-// Training: the order of jobs, from the first round to the goal. A round absorbs what the last
-// round brought, takes local steps and offers. If the algorithm overlaps, the round offers first
+// Training: the order of jobs, from the first round to the goal. A round absorbs the vectors of the
+// previous round, takes local steps and offers. If the algorithm overlaps, the round offers first
 // and takes its steps while the vectors travel. Between rounds of the schedule `pairwise`, a
 // neighbour that waits gets an answer: absorb, offer.
 #pragma once
@@ -24,7 +24,7 @@ namespace starling::gossip {
 
 class Training {
  public:
-  // What surrounds the training; all of it, and the options, outlive it.
+  // The other parts of the node; they and the options outlive the training.
   struct Around {
     Life& life;
     Exchange& exchange;
@@ -36,18 +36,17 @@ class Training {
   Training(const Options& options, const Around& around)
       : options_(options), around_(around), course_(options.goal) {}
 
-  // Starts with the round after `round`, the round of an adopted model, or 0. `before`: goes on
-  // counting from that; null: there is no earlier life to go on from. REQUIRES phase ready.
+  // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
+  // its counts; null: no earlier life. REQUIRES phase ready.
   void start(Time now, std::uint64_t round, Outbox& out, const Checkpoint* before = nullptr);
   void trained(Time now, optim::Done done, Outbox& out);
   // Begins the next round, an answer to a neighbour, or at rest a copy of the state for a newcomer
   // or a checkpoint, whichever may begin now.
   void advance(Time now, Outbox& out);
   Time deadline() const;
-  // Begins no more rounds; averages the pairs of edges that close. Returns whether nothing is left
-  // to do.
+  // Begins no more rounds; averages the pairs of closing edges. Returns whether it is done.
   bool wind_up(Outbox& out);
-  // The same then copies the state once more where the saver wants a last checkpoint.
+  // Then copies the state once more, if the saver wants a last checkpoint.
   void save_last(Time now, Outbox& out);
 
   // Ends with the round under way, and begins no more until resume(). Both may be repeated.

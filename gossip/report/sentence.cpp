@@ -11,7 +11,7 @@ namespace {
 
 // A loss that changed by less than this part is level.
 constexpr double kLevel = 0.005;
-// So long a death is news.
+// How long a death is news.
 constexpr Duration kNews = std::chrono::minutes(10);
 constexpr std::size_t kNamesShown = 4;
 

@@ -1,6 +1,6 @@
 // The state of the fleet in one sentence for people, as any node sees it: "16 nodes train, loss
-// 0.142 falling, models within 1.1 % of their mean, done in about 4 min". What is wrong comes
-// first: who died or does not answer, then the reasons of this node.
+// 0.142 falling, models within 1.1 % of their mean, done in about 4 min". Problems come first: dead
+// or silent nodes, then the reasons of this node.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ struct NodeSummary {
   std::uint64_t sent_bytes = 0;                    // of parameters
 };
 
-// Over the nodes that have it; nothing where none has.
+// Over the nodes that have it; nothing if none has.
 std::optional<double> mean(std::span<const NodeSummary> nodes,
                            std::optional<double> NodeSummary::*member);
 

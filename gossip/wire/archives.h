@@ -1,6 +1,6 @@
 // The archives that walk the field lists of fields.h: Counter counts the fields of a struct, Writer
-// encodes it as MessagePack, Reader decodes it, and Checker tells whether Reader would accept what
-// Writer makes of it.
+// encodes it as MessagePack, Reader decodes it, and Checker checks that Reader would accept the
+// result of Writer.
 #pragma once
 
 #define MSGPACK_NO_BOOST
@@ -21,8 +21,8 @@ namespace starling::gossip {
 
 // ---------------------------------------------------------------- what a field may be
 
-// What goes by a name is UTF-8, so that two names do not look alike, and does not steer what shows
-// it: a peer could forge a line of a log.
+// A name is UTF-8, so that two names do not look alike, and has no control characters, with which a
+// peer could forge a line of a log.
 inline bool is_name(std::string_view text) {
   return is_plain(text) && is_utf8(text);
 }
@@ -171,8 +171,8 @@ class Checker {
 
 // ---------------------------------------------------------------- reading
 
-// Reads the fields of one array in order. The first field that does not fit makes `sound` false for
-// good, and every later field reads as empty: callers check `sound` once, at the end.
+// Reads the fields of one array in order. After the first field that does not fit `sound` stays
+// false and every later field reads as empty: callers check `sound` once, at the end.
 class Reader {
  public:
   Reader(const msgpack::object& object, bool& sound) : sound_(sound) {

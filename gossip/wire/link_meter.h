@@ -19,13 +19,13 @@ inline std::uint64_t stamp_of(Time time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(since.count(), 0)) + 1;
 }
 
-// What this end of a link knows of the peer's clock.
+// The offset of the peer's clock, as measured at this end.
 class PeerClock {
  public:
   struct Stamps {
     std::uint64_t sent = 0;  // the time of this message, by the clock of the sender
-    std::uint64_t echo = 0;  // the last `sent` of the receiver that the sender heard; 0: none
-    std::uint64_t held = 0;  // microseconds since the sender heard it
+    std::uint64_t echo = 0;  // the last `sent` that came from the receiver; 0: none
+    std::uint64_t held = 0;  // microseconds since it came
   };
 
   Stamps stamps(Time now) const {
@@ -71,7 +71,7 @@ class LinkMeter {
     seconds_ = kFade * seconds_ + seconds(transit_);
   }
   // Bytes of recent vectors over the time that they were under way: a vector that seems to take no
-  // time, for clocks are only so exact, counts by its bytes alone. 0 before the first.
+  // time, because clocks are inexact, adds only its bytes. 0 before the first.
   double rate() const { return seconds_ > 0 ? bytes_ / seconds_ : 0; }
   // How long the last vector was under way.
   Duration transit() const { return transit_; }
@@ -79,7 +79,7 @@ class LinkMeter {
  private:
   static constexpr double kFade = 0.75;
 
-  double bytes_ = 0, seconds_ = 0;  // of recent vectors, older ones less
+  double bytes_ = 0, seconds_ = 0;  // decaying sums over vectors
   Duration transit_{};
 };
 

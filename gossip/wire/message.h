@@ -30,10 +30,10 @@ struct MessageKind {
 // resumed: the node has a model of an earlier life, and waits to begin with it.
 enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
 
-// For whom the rounds of a node lately waited; see edges/hold_ups.h.
+// Which neighbour a node's rounds lately waited for; see edges/hold_ups.h.
 struct Held {
-  NodeId by = {};             // the neighbour that they waited for most
-  std::uint64_t percent = 0;  // of the node's time, in which they waited; 0: hardly any
+  NodeId by = {};             // the neighbour that caused most waiting
+  std::uint64_t percent = 0;  // of the node's time, spent waiting for it; 0: hardly any
 };
 
 // A node's record of itself. Other nodes pass it on unchanged.
@@ -48,14 +48,14 @@ struct Member {
   std::uint64_t round = 0;
   double loss = 0;
   std::uint64_t saved = 0;      // the round of its newest checkpoint; 0: none
-  std::uint64_t save_at = 0;    // the round after which, as it heard, all nodes save; 0: none
+  std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
 
-// What some node says of a member. Merging a rumor twice, late or out of order does no harm.
+// A claim about a member. Merging a rumor twice, late or out of order does no harm.
 struct Rumor {
   Member member;
   Liveness liveness = Liveness::alive;
@@ -72,15 +72,15 @@ struct Gossip {
   static constexpr MessageKind kKind{1, "gossip", Plane::control};
   std::vector<Rumor> rumors = {};
 };
-// All that the sender knows of the members. `asks`: the sender wants the receiver's table in
+// Everything that the sender knows of the members. `asks`: the sender wants the receiver's table in
 // return.
 struct Table {
   static constexpr MessageKind kKind{8, "table", Plane::control};
   bool asks = false;
   std::vector<Rumor> rumors = {};
 };
-// The smallest and largest values of the quantities over all members that the sender has met in
-// this epoch, directly or not; see Extremes. Empty lists: none yet.
+// The smallest and largest values of the quantities over all members that have contributed to them
+// in this epoch; see Extremes. Empty lists: none yet.
 struct Ranges {
   std::uint64_t epoch = 0;
   std::vector<float> least = {}, most = {};
@@ -149,7 +149,7 @@ struct Terms {
 // for a while; see FleetMeans.
 struct Estimate {
   static constexpr MessageKind kKind{12, "estimate", Plane::control};
-  std::uint64_t round = 0;  // of the sender's model; 0: the sender rests
+  std::uint64_t round = 0;  // of the sender's model; 0: the sender does not train
   std::vector<float> flow = {}, estimate = {};
 };
 
@@ -163,14 +163,13 @@ struct Snapshot {
 };
 // One round on one edge. The payload is the sender's vector. It is empty on an edge of a directed
 // graph that only carries vectors to the sender. `flow` and `estimate` belong to the running
-// estimate of the network's mean (see aggregate.h); both are empty when there is none.
-// Where each pair of vectors is mixed exactly once (edge_ledger.h), `echo` is set and the message
-// acknowledges the receiver's vectors. Without a payload the sender skips the round; if `round` is
-// 0 too, the message only acknowledges or asks.
-// Each end numbers all messages of this kind that it sends on an edge (`order`), and reports the
-// highest number seen from the peer (`seen`). A connection keeps the order, so a vector is lost
-// when the peer has seen a message that was sent after it but not the vector.
-// The probe 1, as it travels: five bytes at most.
+// estimate of the network's mean (see aggregate.h); both are empty when there is none. Where each
+// pair of vectors is mixed exactly once (edge_ledger.h), `echo` is set and the message acknowledges
+// the receiver's vectors. Without a payload the sender skips the round; if `round` is 0 too, the
+// message only acknowledges or asks. Each end numbers all messages of this kind that it sends on an
+// edge (`order`), and reports the highest number seen from the peer (`seen`). A connection keeps
+// the order, so a vector is lost when the peer has seen a message that was sent after it but not
+// the vector. The probe 1 on the wire: at most five bytes.
 inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
 
 struct Round {
@@ -186,12 +185,12 @@ struct Round {
   std::uint64_t received = 0;  // all vectors of the receiver up to this number have come; without
                                // numbers, the round of its newest vector that has come
   std::uint64_t beyond = 0;    // bit k: number received + 1 + k has come too
-  std::uint64_t partial = 0;   // bytes of number received + 1 that have come
+  std::uint64_t partial = 0;   // bytes that have come of number received + 1
   std::uint64_t offered = 0;   // the number of the sender's last vector
   bool closes = false;         // the sender offers no vector after `offered`
   std::uint64_t order = 0;     // number of this message on the edge, from 1
   std::uint64_t seen = 0;      // the highest `order` of the receiver's messages that has come
-  bool asks = false;           // the sender wants to be told what the receiver has
+  bool asks = false;           // the sender wants an acknowledgement
   std::uint64_t sent = 0;      // time of sending, by the sender's clock; see link_meter.h
   std::uint64_t rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
   std::uint64_t probe = 0;  // of the vector, in parts of kProbeOne; see MixingMeter

@@ -131,7 +131,8 @@ std::optional<Time> Assembler::last_chunk(NodeId sender) const {
   return last;
 }
 
-// Invented senders begin transfers and send no more, so those that wait longest go first.
+// Drops the transfers that have waited longest first: invented senders begin transfers and send no
+// more.
 void Assembler::make_room(std::size_t bytes, const Key& except) {
   while (partials_.size() > 1 && (kept_bytes_ + bytes) / transfers_limit_ > payload_bytes_limit_) {
     auto oldest = partials_.end();

@@ -18,7 +18,7 @@
 
 namespace starling::gossip {
 
-// Larger: a slow link shows later that its sender lives. Smaller: fast links carry more headers.
+// Larger: on a slow link a sign of life comes later. Smaller: fast links carry more headers.
 inline constexpr std::size_t kChunkBytes = 256 << 10;
 
 struct Frame {
@@ -95,8 +95,8 @@ class Assembler {
  public:
   // The largest payload accepted, in bytes; follows from the model's size.
   void set_payload_limit(std::size_t bytes) { payload_bytes_limit_ = bytes; }
-  // How many senders there are, as a rule. The bytes of all incomplete transfers are at most those
-  // of so many senders' largest, and kTransfersSpare more. Beyond that the transfers that have
+  // Sets the usual number of senders. The bytes of all incomplete transfers are at most those of so
+  // many senders' largest transfers, plus kTransfersSpare. Beyond that the transfers that have
   // waited longest for a chunk are dropped.
   void set_senders(std::size_t count) {
     transfers_limit_ = kTransfersPerSender * count + kTransfersSpare;

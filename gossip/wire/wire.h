@@ -27,21 +27,21 @@ inline constexpr std::size_t kReasonBytesLimit = 256;
 // The limit of one node's survey, and of all surveys in one message. Above what any objective
 // produces.
 inline constexpr std::size_t kSurveyBytesLimit = 640 << 10;
-inline constexpr std::size_t kQuantitiesLimit = 32;  // of which the extremes are told
+inline constexpr std::size_t kQuantitiesLimit = 32;  // with extremes
 inline constexpr std::size_t kEstimateLimit = 256;   // numbers in a running estimate
 inline constexpr std::uint64_t kRoundLimit = 1ULL << 48;
 inline constexpr std::uint64_t kPercentLimit = 100;
 // The largest Round::share: no end moves by more than half of a pair's difference.
 inline constexpr double kShareLimit = 0.5;
-// Incarnations and versions are below these limits, which counting does not reach.
+// Incarnations and versions are below these limits, which counters never reach.
 inline constexpr std::uint64_t kIncarnationLimit = 1ULL << 62;
 inline constexpr std::uint64_t kVersionLimit = 1ULL << 62;
 // How far ahead of a node's clock, in ms, the node believes an incarnation to be. Larger: false
-// values leave less room above them. Smaller: a node whose clock is wrong is not believed, or
-// believes nobody. This is 1,100 years.
+// values leave less room above them. Smaller: nodes with a wrong clock refuse others or are
+// refused. This is 1,100 years.
 inline constexpr std::uint64_t kIncarnationLead = 1ULL << 45;
-// The latest incarnation that a node believes at that time, in ms. The one after it is within the
-// limit, and is believed a millisecond later: so what is believed can be outdone.
+// The latest incarnation that a node believes at that time, in ms. The next one is within the
+// limit, and acceptable a millisecond later, so that any accepted incarnation can be exceeded.
 constexpr std::uint64_t latest_incarnation(std::uint64_t clock) {
   return std::min(clock, kIncarnationLimit - 2 - kIncarnationLead) + kIncarnationLead;
 }
@@ -65,7 +65,7 @@ struct Header {
 std::string seal_header(std::string fields);
 // REQUIRES is_within_limits(body); the receiver refuses any other header as malformed.
 std::string encode_header(const Envelope& envelope, const Body& body, const Chunk& chunk);
-// Whether every field is within the limits that decode_header() asks for (see fields.h).
+// Whether every field is within the limits of decode_header() (see fields.h).
 bool is_within_limits(const Body& body);
 
 // The sender of a Join in another version of the protocol.
