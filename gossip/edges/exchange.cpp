@@ -45,7 +45,7 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
 
 // Offers to those whose edge opened after the offer of this round.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
-  for (const StreamView& stream : views(links)) {
+  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
     if (stream.was_offered) continue;
     const Link& link = *links.active(stream.peer);
     // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
@@ -54,12 +54,8 @@ void Exchange::greet(Time now, const Links& links, Outbox& out) {
   }
 }
 
-std::vector<StreamView> Exchange::views(const Links& links) const {
-  return neighbors_.views(links, sessions_);
-}
-
 Wait Exchange::wait(const Links& links) const {
-  return {*scheduler_, waits_.turn(offering_.vector.round), views(links)};
+  return {*scheduler_, waits_.turn(offering_.vector.round), neighbors_.views(links, sessions_)};
 }
 
 void Exchange::refused(const Endpoint& control, const Links& links) {
@@ -71,7 +67,7 @@ void Exchange::refused(const Endpoint& control, const Links& links) {
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
   neighbors_.begin_round(now, links.partner(rounds_.round()));
-  const std::vector<StreamView> streams = views(links);
+  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
     const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, streams));
     rounds_.go_to(now, round, neighbors_.pace(waits_.rounds()));
@@ -98,7 +94,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
 
 const Link* Exchange::asker(const Links& links) const {
   if (!scheduler_->rules().answers || offering_.is_resting) return nullptr;
-  const std::vector<StreamView> streams = views(links);
+  const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
   const auto asks =
       std::ranges::find_if(streams, [](const StreamView& stream) { return stream.pairs.is_asked; });
   return asks == streams.end() ? nullptr : links.active(asks->peer);
@@ -110,11 +106,13 @@ void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
-  return scheduler_->may_finish(now, waits_.turn(offering_.vector.round), views(links));
+  return scheduler_->may_finish(now, waits_.turn(offering_.vector.round),
+                                neighbors_.views(links, sessions_));
 }
 
 Time Exchange::deadline(const Links& links) const {
-  return scheduler_->deadline(waits_.turn(offering_.vector.round), views(links));
+  return scheduler_->deadline(waits_.turn(offering_.vector.round),
+                              neighbors_.views(links, sessions_));
 }
 
 // The part of the wait in which the last vector to come was under way counts as waiting for the

@@ -89,7 +89,6 @@ class Exchange {
   void describe(Time now, const Links& links, Status& status) const;
 
  private:
-  std::vector<StreamView> views(const Links& links) const;
   Wait wait(const Links& links) const;
   const Link* asker(const Links& links) const;
   // ---- what is said

@@ -38,7 +38,7 @@ struct Neighbor {
   std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
   bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
   Time offered{};                  // when the last offer of a round went to the peer
-  double offered_path = 0;  // Offering::path() at the last vector that was offered to the peer
+  double offered_path = 0;  // Offering::path at the last vector that was offered to the peer
   double span = 0;          // Round::span of that vector
   // ---- waiting for the peer
   Patience patience;

@@ -17,6 +17,11 @@ constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 // slowly.
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 
+Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& extremes) {
+  return {roster.present_others(), [&news](NodeId to) { return news.rumors_for(to); },
+          extremes.ranges()};
+}
+
 }  // namespace
 
 Membership::Membership(const Options& options, Time now)
@@ -110,15 +115,10 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   if (const Roster::Entry* subject = roster_.entry(probe.subject);
       asks_for_another && subject && subject->is_present() && now - subject->last_heard < period_)
     return out.send(control, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
-  Prober::View seen = view();
+  Prober::View seen = view_of(roster_, dissemination_, extremes_);
   // A sender that is suspect or dead here learns so with the answer, and can refute it.
   seen.news = [this, to = from.sender](NodeId) { return dissemination_.rumors_for(to); };
   prober_.receive(now, control, probe, seen, roster_.self(), out);
-}
-
-Prober::View Membership::view() {
-  return {roster_.present_others(), [this](NodeId to) { return dissemination_.rumors_for(to); },
-          extremes_.ranges()};
 }
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
@@ -164,7 +164,8 @@ void Membership::tick(Time now, Outbox& out) {
   if (!is_contested) {
     extremes_.tick(now, roster_.present().size());
     if (now >= prober_.deadline())
-      for (const Prober::Silence& silence : prober_.tick(now, view(), out))
+      for (const Prober::Silence& silence :
+           prober_.tick(now, view_of(roster_, dissemination_, extremes_), out))
         law_.is_silent(now, silence, out);
     law_.tick(now, out);
   }

@@ -85,7 +85,6 @@ class Membership {
   void merge(Time now, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
   bool welcomes(Time now, const Member& joining);
-  Prober::View view();
 
   const Duration period_;
   Identity identity_;

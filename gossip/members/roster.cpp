@@ -70,6 +70,7 @@ void Roster::list(const Entry& entry) {
 }
 
 void Roster::unlist(const Entry& entry) {
+  ++version_;
   ++departures_;
   std::erase(present_, &entry.member);
   std::erase(present_others_, &entry.member);

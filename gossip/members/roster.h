@@ -35,6 +35,12 @@ class Roster {
     Time rival_heard{};
 
     bool is_present() const { return liveness <= Liveness::suspect; }
+    // Takes that record, and suspects it of nothing.
+    void become(const Member& newer, Liveness now) {
+      member = newer;
+      liveness = now;
+      suspicion.reset();
+    }
   };
   using Entries = std::map<NodeId, Entry>;
 
@@ -75,8 +81,8 @@ class Roster {
   // Null: not known.
   const Entry* entry(NodeId id) const;
   Entry* entry(NodeId id) { return const_cast<Entry*>(std::as_const(*this).entry(id)); }
-  // An entry of others() is present now (list), or not any more (unlist). REQUIRES that the entry
-  // keeps its address while it is listed.
+  // An entry of others() is present now (list), or not any more (unlist), which is a new version.
+  // REQUIRES that the entry keeps its address while it is listed.
   void list(const Entry& entry);
   void unlist(const Entry& entry);
   void touch() { ++version_; }

@@ -99,9 +99,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
-  entry.member = heard;
-  entry.liveness = Liveness::alive;
-  entry.suspicion.reset();
+  entry.become(heard, Liveness::alive);
   if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
   entry.last_heard = now;
@@ -146,12 +144,9 @@ void RumorLaw::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 void RumorLaw::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
   if (!entry.is_present()) return is_gone_again(entry, rumor);
-  entry.member = rumor.member;
-  entry.liveness = Liveness::dead;
-  entry.suspicion.reset();
+  entry.become(rumor.member, Liveness::dead);
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
-  roster_.touch();
   roster_.unlist(entry);
   out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
                                            seconds(now - entry.last_heard)));
@@ -163,8 +158,7 @@ void RumorLaw::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) 
 // The member restarted, unknown to this node, and died again.
 void RumorLaw::is_gone_again(Entry& entry, const Rumor& rumor) {
   if (age(rumor.member) == age(entry.member)) return;
-  entry.member = rumor.member;
-  entry.liveness = Liveness::dead;
+  entry.become(rumor.member, Liveness::dead);
   entry.pause = std::max(entry.pause, timing_.retry);
   dissemination_.add(rumor);
 }
@@ -173,11 +167,9 @@ void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
   if (is_known || age(rumor.member) < age(entry.member)) return;
   const bool was_present = entry.is_present();
-  entry.member = rumor.member;
-  entry.liveness = Liveness::left;
-  entry.suspicion.reset();
+  entry.become(rumor.member, Liveness::left);
   entry.last_heard = now;
-  if (was_present) roster_.touch(), roster_.unlist(entry);
+  if (was_present) roster_.unlist(entry);
   out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
   out.put(Hangup{entry.member.control});
   dissemination_.add({entry.member, Liveness::left, rumor.accuser});
@@ -195,7 +187,7 @@ void RumorLaw::forget_one(Outbox& out) {
   });
   if (least == roster_.others().end() || (least->second.has_spoken && least->second.is_present()))
     return;
-  if (least->second.is_present()) roster_.touch(), roster_.unlist(least->second);
+  if (least->second.is_present()) roster_.unlist(least->second);
   out.put(Hangup{least->second.member.control});
   dissemination_.forget(least->first);
   roster_.others().erase(least);
