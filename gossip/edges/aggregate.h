@@ -20,30 +20,30 @@ class Aggregate {
   using Vector = std::vector<float>;
 
   void set_value(Vector value);
-  // Adds `way` to this node's value and to all estimates, as if all values moved alike. Those that
-  // do are estimated without a lag, where set_value() leaves one of half as many rounds as there
-  // are neighbours; what moved otherwise is averaged in the rounds to come.
+  // Adds `way` to this node's value and to all estimates, as if all nodes' values moved alike. Such
+  // a common move has no lag; with set_value() the lag is half as many rounds as there are
+  // neighbours. Differing moves are averaged in later rounds.
   void move(const Vector& way);
   // REQUIRES vectors of one size.
   static void add(const Vector& way, Vector& to);
-  // Takes what a neighbour sent. Ignores vectors of another size.
+  // Takes a neighbour's flow and estimate. Ignores vectors of another size.
   void receive(NodeId from, const Vector& flow, const Vector& estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.
   template <class Stays>
   void keep(Stays stays) {
     std::erase_if(edges_, [&](const auto& item) { return !stays(item.first); });
   }
-  // Averages with what each neighbour sent last. Call once a round, before flow().
+  // Averages with each neighbour's last estimate. Call once a round, before flow().
   void update();
 
   bool has_value() const { return !value_.empty(); }
   const Vector& value() const { return value_; }
-  // The estimate of the mean; the value itself until a neighbour is heard.
+  // The estimate of the mean; the value itself until a neighbour has sent one.
   const Vector& estimate() const { return estimate_; }
-  // How far the estimates that came since the update before were from this node's, at most; what is
-  // left of the way to the mean shows there.
+  // The largest distance of the estimates received since the previous update from this node's: a
+  // measure of the remaining distance to the mean.
   const Vector& disagreement() const { return disagreement_; }
-  // f_ij for a message to neighbour `to`; zero if the neighbour was not heard yet.
+  // f_ij for a message to neighbour `to`; zero before the neighbour's first message.
   Vector flow(NodeId to) const;
 
  private:

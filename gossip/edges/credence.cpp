@@ -16,7 +16,7 @@ constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);
 // Above this no round is believed, so that rounds never reach the limit of a message.
 constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
-// How old the members' table is taken to be where it tells the round of a neighbour not heard yet.
+// The assumed age of the members' table, for the round of a neighbour not heard yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
 
 // Known are this node's round, the rounds of its neighbours and, for a peer not heard yet, the
@@ -37,9 +37,9 @@ bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId
   return round <= highest + kRoundsAhead + static_cast<std::uint64_t>(age / shortest);
 }
 
-// Whether another one, a neighbour or a member by its record, says that it is about as far ahead of
-// this node. Records are seconds old, so half as far will do. Where no other one has a model, or
-// the rounds of different nodes are unrelated and lead nobody on, none is needed.
+// Whether another neighbour or another member's record is about as far ahead of this node. Half as
+// far is enough, because records are seconds old. No witness is needed if no other member has a
+// model, or if the rounds of different nodes are unrelated.
 bool has_witness(const Credence& known, NodeId peer, std::uint64_t round) {
   if (!known.rounds.are_related()) return true;
   const std::uint64_t own = known.rounds.round();
@@ -57,10 +57,10 @@ bool has_witness(const Credence& known, NodeId peer, std::uint64_t round) {
 
 }  // namespace
 
-// One unlikely round may be a false number. If the peer's next unlikely round is the same or a
-// little later, and there is a witness, it is believed: a node whose steps take longer than all
-// patience cannot predict how far its neighbours went on meanwhile. A likely round in between shows
-// that the first was false.
+// An unlikely round may be a false number. It is believed if the peer's previous unlikely round was
+// the same or a little earlier, and there is a witness: after a step longer than all patience, a
+// node cannot predict its neighbours' rounds. A likely round in between shows that the first was
+// false.
 bool Credence::believes(Time now, NodeId peer, std::uint64_t round) const {
   Neighbor* neighbor = neighbors.find(peer);
   if (is_likely(*this, now, neighbor, peer, round)) {

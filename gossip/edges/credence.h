@@ -1,4 +1,4 @@
-// Credence: which round numbers of others this node believes. One false number must not make all
+// Credence: which round numbers from others a node believes. One false number must not make all
 // nodes jump ahead.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace starling::gossip {
 
-// What a number is compared with.
+// The evidence for and against a number.
 struct Credence {
   const RoundCounter& rounds;
   const Recent& times;  // of this node's rounds
   Neighbors& neighbors;
   const Roster& members;
 
-  // Whether to take a message of `peer` that says to be of `round`. Counts one that is refused.
+  // Whether to take a message of `peer` that claims `round`. Counts a refusal.
   bool believes(Time now, NodeId peer, std::uint64_t round) const;
 };
 

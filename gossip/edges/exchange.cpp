@@ -43,12 +43,12 @@ void Exchange::links_changed(Time now, const Links& links, const Roster& members
   if (offering_.vector.round > 0 && !scheduler_->rules().by_partner) greet(now, links, out);
 }
 
-// Offers to those whose edge opened after the offer of this round.
+// Offers to the neighbours whose edge opened after the offer of this round.
 void Exchange::greet(Time now, const Links& links, Outbox& out) {
   for (const StreamView& stream : neighbors_.views(links, sessions_)) {
     if (stream.was_offered) continue;
     const Link& link = *links.active(stream.peer);
-    // The peer's first vector is under way. Rounds wait for the peer only once it is heard.
+    // The peer's first vector is under way. Rounds wait for the peer only after its first message.
     if (!neighbors_.find(stream.peer)) neighbors_.meet(stream.peer, offering_.path).late = true;
     if (!link.is_paired) send_offer(now, link, out);
   }
@@ -82,7 +82,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   means_.plan(now + options_.timing.period);
   means_.begin_round(round);
   means_.update();
-  // A peer that asks learns that this node is beyond its round, and does not wait in vain.
+  // A peer that asks learns that this node is past its round, and stops waiting.
   if (rules.by_partner) sessions_.skip(round);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
@@ -115,7 +115,7 @@ Time Exchange::deadline(const Links& links) const {
                               neighbors_.views(links, sessions_));
 }
 
-// The part of the wait in which the last vector to come was under way counts as waiting for the
+// Splits the wait: the time in which the last vector was under way counts as waiting for the
 // network, the rest as waiting for its sender.
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   const Wait wait = this->wait(links);
@@ -226,7 +226,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
 bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, EdgeVector vector,
                           Round& message) {
   const Timing& timing = options_.timing;
-  // An interval between vectors of one partner holds rounds with others, and all their losses.
+  // Between two vectors of one partner lie rounds with others, and their losses.
   const bool by_partner = scheduler_->rules().by_partner;
   const Sessions::Waits waits{
       by_partner ? neighbor.patience.answer() : neighbor.patience.usual(),
@@ -271,7 +271,7 @@ void Exchange::receive(Time now, const Envelope& from, const Round& message, Pay
     neighbor.newest.receive({message.round, message.share, std::move(payload), message.probe});
 }
 
-// The peer was heard in a newer round than before.
+// A message of the peer is of a newer round than all before.
 void Exchange::hear_round(Time now, Neighbor& neighbor, std::uint64_t round) {
   const bool by_partner = scheduler_->rules().by_partner;
   neighbor.patience.arrived(now, by_partner ? round - neighbor.round : 1);
@@ -301,7 +301,7 @@ void Exchange::note(Time now, const optim::Done& done) {
   neighbors_.note(done);
 }
 
-// Vectors that are not paired leave nothing that the ends must agree on, but for the round.
+// For unpaired vectors the ends need to agree on the round only.
 KeptExchange Exchange::memory(const Links& links) const {
   KeptExchange memory{.path = offering_.path, .partner_path = offering_.partner_path};
   const NodeId self = node_id(options_.name);
@@ -318,7 +318,7 @@ void Exchange::describe(Time now, const Links& links, Status& status) const {
   status.late_edges = sessions_.late();
   status.abandoned_edges = sessions_.abandoned();
   status.wait = waits_.waited();
-  // Vectors that each neighbour is told apart are not averaged with these weights.
+  // Vectors of Delivery::per_edge are not averaged with these weights.
   if (options_.needs.delivery != optim::Delivery::per_edge) status.mixing_rate = mixing_.rate();
   status.network_wait = waits_.waited_for_network();
   add_reasons(now, links, status);

@@ -1,8 +1,8 @@
 // Exchange: in each round offers a vector to the neighbours, waits as the schedule says, and
 // averages. The Scheduler decides which peers a round offers to, which vectors it lacks and when it
-// has waited enough. Rounds wait again for a late neighbour as soon as it is heard.
-// Options::missing says what becomes of a vector that did not come in time: its pair is averaged
-// late (late), the vector heard last stands in (reuse), or its weight stays with this node (self).
+// has waited enough. Rounds wait again for a late neighbour as soon as it sends. For a vector that
+// is late, Options::missing decides: average its pair late (late), use the last vector again
+// (reuse), or keep its weight at this node (self).
 //
 // Each end of an edge sends with its vector the share of the difference that it allows; the pair's
 // weight is the smaller of the two. So both ends use the same weight even if their views of the
@@ -34,7 +34,7 @@ namespace starling::gossip {
 
 class Exchange {
  public:
-  // `options` outlive this. `before`: what memory() said in an earlier life.
+  // `options` outlive this. `before`: memory() of an earlier life.
   explicit Exchange(const Options& options, const KeptExchange& before = {});
 
   // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
@@ -48,12 +48,11 @@ class Exchange {
   void answer(Time now, Payload payload, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
-  // No process listens at `control`: rounds do not wait for that neighbour until it is heard again.
+  // No process listens at `control`: rounds do not wait for that neighbour until it sends again.
   void refused(const Endpoint& control, const Links& links);
 
-  // Asks for vectors that are overdue, and tells its estimates over edges that carried no vector
-  // for a period. Returns the neighbours that this round has waited for longer than usual, each
-  // once a round.
+  // Asks for overdue vectors, and sends the estimates over edges without a vector for a period.
+  // Returns the neighbours that this round has waited for longer than usual, each once a round.
   std::vector<NodeId> tick(Time now, const Links& links, Outbox& out);
   // When to call tick() next.
   Time next_tick() const {
@@ -77,12 +76,11 @@ class Exchange {
   std::vector<optim::MixTerm> take_pairs();
   Sessions& sessions() { return sessions_; }
 
-  // Notes what the trainer found out about the vectors of a round.
+  // Records the trainer's findings about the vectors of a round.
   void note(Time now, const optim::Done& done);
   FleetMeans& means() { return means_; }
   const WaitMeter& waits() const { return waits_; }
-  // What a checkpoint says of the exchange. REQUIRES that the trainer has got all pairs that were
-  // taken.
+  // The exchange's part of a checkpoint. REQUIRES that the trainer has all pairs that were taken.
   KeptExchange memory(const Links& links) const;
   // Writes the edges, the times waited, and reasons such as "going on without node-3: last heard
   // 2.1 s ago, patience 0.8 s" into `status`.

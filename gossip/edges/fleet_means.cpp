@@ -7,8 +7,8 @@
 namespace starling::gossip {
 namespace {
 
-// The places of the vector that is averaged. A mean over those nodes that have a value is the mean
-// of the values, 0 where there is none, divided by the mean of the flags.
+// The places of the averaged vector. The mean over the nodes that have a value is the mean of the
+// values (0 for none) divided by the mean of the flags (1 or 0).
 constexpr std::size_t kSketch = 64;
 constexpr std::size_t kHasModel = kSketch, kSquaredDistance = kSketch + 1,
                       kSquaredNorm = kSketch + 2, kDegraded = kSketch + 3, kValues = kSketch + 4;
@@ -18,7 +18,7 @@ double ratio(const std::vector<float>& means, std::size_t value, std::size_t fla
   return static_cast<double>(means[value]) / static_cast<double>(means[flag]);
 }
 
-// Fewer than one of kMembersLimit nodes: an estimate that has not settled.
+// Less than one of kMembersLimit nodes: the estimate has not settled.
 constexpr float kFlagLeast = 1e-4F;
 
 double square(double value) {
@@ -32,7 +32,7 @@ double squared_distance(const std::vector<float>& sketch, const std::vector<floa
   return sum;
 }
 
-// From what a node with a model held to what it holds now; none where one of the two has no model.
+// The change of a node's value by its model; empty if one of the two has no model.
 std::vector<float> way_of_model(const std::vector<float>& from, const std::vector<float>& to) {
   std::vector<float> way(kSize);
   if (from.size() != kSize || from[kHasModel] == 0) return way;
@@ -125,7 +125,7 @@ void FleetMeans::update() {
   publish();
 }
 
-// The own distance follows from the estimate and is averaged itself.
+// The own distance follows from the estimate, and is averaged too.
 void FleetMeans::publish() {
   if (aggregate_.has_value() && !sketch_.empty() && estimate()[kHasModel] > kFlagLeast)
     value_[kSquaredDistance] = static_cast<float>(squared_distance(sketch_, estimate()));

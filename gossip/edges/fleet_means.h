@@ -6,10 +6,10 @@
 // about one part in six, and the mean of n such squares by 1/sqrt(n) of that. The norm of the mean
 // follows from exact norms: ||mean||^2 = sum_i ||x_i||^2 / n - sum_i ||x_i - mean||^2 / n.
 //
-// Models move in every round, mostly together. What a neighbour says of its round is compared with
-// this node's model of the same round, and what is known of the mean moves as this node's model
-// does: so models that are equal round for round have no distance, however fast they move, and a
-// distance that lasts is the true one after the mixing time of the graph.
+// Models move in every round, mostly together. A neighbour's estimate is compared with this node's
+// model of the same round, and the estimated mean moves as this node's model does. So models that
+// are equal in every round have distance 0, however fast they move; a lasting distance is exact
+// after the mixing time of the graph.
 #pragma once
 
 #include <algorithm>
@@ -35,14 +35,14 @@ class FleetMeans {
 
   // ---- with neighbours
   bool has_value() const { return aggregate_.has_value(); }
-  // This node's model is now the one of that round. Takes what neighbours said who were there
+  // This node's model is now that of the round. Takes the estimates of neighbours that were there
   // first.
   void begin_round(std::uint64_t round);
   // The model stays as it is until the next begin_round().
   void rest();
   void update();
-  // `round`: of the neighbour's model; 0: that rests. What is said of the round before this one is
-  // taken as if that model had moved since as this node's has.
+  // `round`: of the neighbour's model; 0: it does not train. A model of the previous round is
+  // assumed to have moved since then as this node's has.
   void receive(NodeId from, std::uint64_t round, const std::vector<float>& flow,
                std::vector<float> estimate);
   // Forgets all neighbours but those for which `stays(id)` holds.
@@ -54,9 +54,9 @@ class FleetMeans {
   }
   // Writes this node's estimates into the message that carries its vector.
   void write(Time now, NodeId to, Round& message);
-  // Sends them over the edges that carried no vector for `period`: so a node that is paused, has
-  // finished or offers to one neighbour a round is known too. `round`: of this node's model; 0: the
-  // node rests.
+  // Sends them over the edges that carried no vector for `period`, so that they include nodes that
+  // are paused, have finished, or offer to one neighbour a round. `round`: of this node's model; 0:
+  // the node does not train.
   void tell(Time now, Duration period, std::uint64_t round, const Links& links, Outbox& out);
   // When to call tell() next, if that is earlier.
   void plan(Time at) { next_tell_ = std::min(next_tell_, at); }
@@ -67,7 +67,7 @@ class FleetMeans {
   // ---- what is known
   // ||x - mean|| / ||mean|| of this node's model; nothing before there is one.
   std::optional<double> own_distance() const;
-  // Without the extremes.
+  // All but the extremes.
   FleetStatus status() const;
 
  private:
@@ -81,8 +81,8 @@ class FleetMeans {
   Aggregate aggregate_;
   std::vector<float> value_;  // what aggregate_ averages; see fleet_means.cpp
   std::vector<float> sketch_;
-  std::uint64_t round_ = 0;            // of the model; 0: the model rests
-  std::vector<float> begun_, before_;  // value_ when round_ began, and when that before it did
+  std::uint64_t round_ = 0;            // of the model; 0: the node does not train
+  std::vector<float> begun_, before_;  // value_ at the start of round_, and of the previous round
   std::map<NodeId, Said> early_;       // of the round after round_
   std::map<NodeId, Time> told_;        // when each neighbour was last sent an estimate
   Time next_tell_ = kNever;

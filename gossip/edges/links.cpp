@@ -74,7 +74,7 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   link.wanted = edge;
   // An edge that carries vectors one way only has no pairs.
   link.is_paired = counts_pairs_ && edge.in && edge.out;
-  // A peer that has not said hello may have started again elsewhere.
+  // A peer without a hello so far may have restarted elsewhere.
   const bool has_moved = link.peer_incarnation == 0 && link.control != member.control;
   if (link.epoch != 0 && !has_moved) return;
   if (link.epoch == 0) link.epoch = ++last_epoch_;
@@ -86,7 +86,7 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
 }
 
-// The peer may have heard the claim already, so the opening that it was made for ends too.
+// The peer may have the claim already, so its opening ends too.
 void Links::forget(Time now, bool all) {
   memory_.clear();
   for (auto& [peer, link] : links_) {
@@ -133,7 +133,7 @@ void Links::receive(Time now, const Envelope& from, const Hello& hello, const Ro
   link.clock.heard(now, hello.stamps);
   if (const auto trip = link.clock.round_trip()) link.rtt_s = seconds(*trip);
   const bool is_new = hello.epoch != link.peer_epoch || from.incarnation != link.peer_incarnation;
-  // Vectors may have been averaged since it went on from what this end remembers.
+  // Vectors may have been averaged since the edge went on from this end's memory.
   if (is_new && link.is_resumed) begin_anew(link);
   link.peer_epoch = hello.epoch;
   link.peer_incarnation = from.incarnation;
@@ -152,7 +152,7 @@ void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
 }
 
 // The agreed keys are equal, but the peer's data give another model. Both ends send their model in
-// words. Until the peer's has come, the refusal only says that something differs.
+// words; until then the refusal only says that something differs.
 void Links::refuse(Link& link, Outbox& out) {
   link.active = false;
   out.send(link.control, Terms{false, model_});

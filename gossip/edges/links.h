@@ -23,8 +23,8 @@ namespace starling::gossip {
 // An edge that the topology wants. In a directed graph vectors may go one way only.
 struct WantedEdge {
   NodeId peer;
-  bool in = true;   // vectors come from the peer
-  bool out = true;  // vectors go to the peer
+  bool in = true;   // from the peer to this node
+  bool out = true;  // from this node to the peer
 };
 
 struct Link {
@@ -43,37 +43,37 @@ struct Link {
   Duration pause{};
   std::optional<double> rtt_s;  // the shortest recent round trip of hellos
   PeerClock clock;
-  // What this node remembers of the edge from an earlier life, as long as this is its first opening
-  // since; the claim 0: nothing. And whether both ends go on from it.
+  // This node's memory of the edge from an earlier life, if this is the first opening since then;
+  // claim 0: none. And whether both ends go on from it.
   KeptEdge memory = {};
   bool is_resumed = false;
 
-  // Identifies this opening of the edge at this node; the peer's edge id differs. One that goes on
-  // from an earlier life keeps the id of that.
+  // Identifies this opening of the edge at this node; the peer's edge id differs. An edge that goes
+  // on from an earlier life keeps its id.
   std::uint64_t edge_id() const;
   // Whether the message is of this opening, and paired as the edge is.
   bool carries(const Envelope& from, const Round& message) const {
     return peer_epoch == message.epoch && peer_incarnation == from.incarnation &&
            (message.echo != 0) == is_paired;
   }
-  // What `self`, this end, remembers of this opening for its next life. `averaged`: what both ends
-  // know alike of what was averaged since.
+  // The memory of this opening for the next life of `self`, this end. `averaged`: a hash, equal at
+  // both ends, of the pairs averaged since it opened.
   KeptEdge kept(NodeId self, std::uint64_t averaged) const;
 };
 
 class Links {
  public:
-  // `memory`: what this node remembers of its edges from an earlier life. An edge goes on from that
-  // where its peer claims to have averaged the same pairs.
+  // `memory`: of this node's edges, from an earlier life. An edge goes on from it if the peer
+  // claims to have averaged the same pairs.
   explicit Links(const Options& options, const std::vector<KeptEdge>& memory = {});
 
   // Sets the hash of the model, and the model in words. No hello is sent before.
   void open(std::uint64_t schema, const std::string& layout = {});
-  // What is remembered has an end; of edges that go on from it already only with `all`.
+  // Drops the memory of edges; of edges that already go on from it only with `all`.
   void forget(Time now, bool all);
   // Opens and closes edges so that exactly the wanted ones remain.
   void want(Time now, const std::vector<WantedEdge>& edges, const Roster& members, Outbox& out);
-  // From now on partners are these; null where the schedule exchanges with all neighbours.
+  // Sets the partners; null if the schedule exchanges with all neighbours.
   void match(std::shared_ptr<const Partners> partners) { partners_ = std::move(partners); }
   // The one peer to exchange with in that round, counted from 1, if there is one.
   std::optional<NodeId> partner(std::uint64_t round) const {
@@ -117,8 +117,8 @@ class Links {
   std::uint64_t schema_ = 0;
   std::vector<Term> model_;  // the model in words
   std::uint64_t view_ = 0;
-  // Two incarnations of a node share no epoch: a message sent over an edge of the first must not be
-  // taken for one of the second.
+  // Two incarnations of a node share no epoch: a message over an edge of the first must not count
+  // for one of the second.
   std::uint64_t last_epoch_;
   std::uint64_t version_ = 1;
   std::map<NodeId, KeptEdge> memory_;  // of edges that were not wanted yet

@@ -11,7 +11,7 @@ namespace {
 
 // Squared differences below this are rounding: probes travel in parts of 2^-31.
 constexpr double kSquaresLeast = 1e-17;
-// Fewer rounds with averages than this tell nothing.
+// Fewer rounds with averages give no rate.
 constexpr std::size_t kPointsLeast = 8;
 
 std::uint64_t as_sent(double probe) {
@@ -69,16 +69,16 @@ std::uint64_t MixingMeter::end() {
   return as_sent(probe_);
 }
 
-// Over the last half of the rounds above rounding: the fast modes have gone by then. Neighbours may
-// have drawn the same probes, and differ only later. The slope is a regression, for modes of
-// opposite signs make the differences of single rounds uneven.
+// Uses the last half of the rounds above rounding, when the fast modes are gone. Neighbours may
+// have drawn the same probes, and differ only later. The slope is a regression, because modes of
+// opposite signs make single rounds uneven.
 void MixingMeter::measure() {
   const auto counts = [](const Point& point) { return point.squares >= kSquaresLeast; };
   const auto last = std::find_if(points_.rbegin(), points_.rend(), counts);
   if (points_.size() < kPointsLeast || last == points_.rend()) return;
   std::vector<Point> half(points_.begin() + (points_.rend() - last) / 2, last.base());
   std::erase_if(half, [&](const Point& point) { return !counts(point); });
-  // No difference was left after its first round, or rounding alone.
+  // After the first round no difference was left but rounding.
   rate_ = half.size() < 2 ? 0 : std::exp(slope(half) / 2);
 }
 

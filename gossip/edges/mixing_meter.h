@@ -1,11 +1,11 @@
-// MixingMeter: how much of a disagreement a round of averaging really leaves, lost and late vectors
-// included, to be held beside the second eigenvalue modulus of the weights.
+// MixingMeter: measures the factor of a round of averaging on disagreement, with lost and late
+// vectors, to compare with the second eigenvalue modulus of the weights.
 //
 // Every vector carries one number more, its probe. A node averages probes exactly as it averages
-// parameters, and no gradient moves them: so they obey p(k+1) = W p(k), and what neighbours differ
-// by shrinks as lambda^k, lambda being the modulus of the slowest mode that is left. All probes are
-// drawn anew, 0 or 1, in the first round of every kRoundsAnEpoch; pairs of vectors of different
-// epochs are left out. Where the rounds of neighbours are not in step there is no rate.
+// parameters, and no gradient moves them: so they obey p(k+1) = W p(k), and the differences of
+// neighbours shrink as lambda^k, where lambda is the modulus of the slowest remaining mode. All
+// probes are drawn anew, 0 or 1, in the first round of every kRoundsAnEpoch; pairs of vectors of
+// different epochs are left out. If the rounds of neighbours are not in step there is no rate.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace starling::gossip {
 
 class MixingMeter {
  public:
-  // Longer: a slow network is measured more exactly, and a change of it is seen later.
+  // Longer: a slow network is measured more exactly, but a change shows later.
   static constexpr std::uint64_t kRoundsAnEpoch = 256;
 
   // `share`: optim::Needs::mixing_share.
@@ -32,11 +32,11 @@ class MixingMeter {
     std::uint64_t probe = 0;
   };
   void mix(double weight, const Offered& own, const Offered& theirs);
-  // The averages so far count. Returns the probe of a further vector of the round.
+  // Applies the averages so far. Returns the probe of a further vector of the round.
   std::uint64_t end();
 
-  // Of the last epoch in which this node averaged in enough rounds: what a round left of the
-  // differences to the neighbours, as a fraction. Nothing before.
+  // The factor per round on the differences to the neighbours, in the last epoch with enough
+  // averages. Nothing before.
   std::optional<double> rate() const { return rate_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace starling::gossip {
 namespace {
 
-// A neighbour whose patience has not run out is not late, though a quorum went on without it.
+// A neighbour is late only after its patience, even if a quorum went on without it.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
   const bool counts = !wait.scheduler.rules().by_partner || stream.was_offered;
   return stream.in && counts && wait.scheduler.lacks(stream, wait.turn.round) &&
@@ -67,7 +67,7 @@ Neighbor* Neighbors::find(NodeId peer) {
   return found == all_.end() ? nullptr : &found->second;
 }
 
-// As one that was never heard, if it was not met.
+// For a peer that was not met, a neighbour that never sent.
 const Neighbor& Neighbors::known(NodeId peer) const {
   static const Neighbor kNobody;
   const auto found = all_.find(peer);

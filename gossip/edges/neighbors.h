@@ -1,5 +1,5 @@
-// Neighbors: what this node knows of the peers at the other ends of its edges, apart from Sessions:
-// the rounds they were heard in, how long rounds wait for them, and what people see of the edges.
+// Neighbors: the state of the peers at the other ends of this node's edges, apart from Sessions:
+// their newest rounds, how long rounds wait for them, and the edges' status for people.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +28,10 @@ namespace starling::gossip {
 
 struct Neighbor {
   // ---- the peer's vectors
-  std::uint64_t round = 0;           // the newest round that the peer was heard in; 0: not heard
-  Time heard{};                      // when the peer was heard in that round
+  std::uint64_t round = 0;           // the newest round in the peer's messages; 0: none
+  Time heard{};                      // when the first of that round came
   Time came{};                       // when the peer's last vector was complete
-  Duration under_way{};              // how long it was before, latency and all
+  Duration under_way{};              // how long that took, latency included
   std::uint64_t unlikely_round = 0;  // the peer's last round that was not believed
   NewestStream newest;               // for an edge whose vectors are not paired
   // ---- this node's vectors
@@ -42,17 +42,17 @@ struct Neighbor {
   double span = 0;          // Round::span of that vector
   // ---- waiting for the peer
   Patience patience;
-  bool late = false;        // the patience ran out; no round waits until the peer is heard again
+  bool late = false;        // the patience ran out; no round waits until the peer sends again
   bool rests = false;       // the peer has finished, or no process listens at its address
   bool is_doubted = false;  // the peer was doubted in this round
   // ---- for people
   bool averaged = false;   // with the peer, at least once
   LinkMeter meter;         // of the peer's vectors
-  EdgeStatus status = {};  // what is counted and noted here; statuses() completes it
+  EdgeStatus status = {};  // the part counted here; statuses() completes it
 
-  // The peer was heard in a newer round than before.
+  // A message of the peer is of a newer round than all before.
   void hear(Time now, std::uint64_t newer);
-  // Takes what the peer's message, with a vector of `bytes` bytes, says of the speed of the link.
+  // Measures the link by the peer's message, which carried a vector of `bytes` bytes.
   void measure(Time now, const Link& link, const Round& message, std::size_t bytes, Outbox& out);
 };
 
@@ -61,44 +61,41 @@ class Neighbors {
   // `timing` outlives this.
   explicit Neighbors(const Timing& timing) : timing_(timing) {}
 
-  // Forgets neighbours whose link is gone, and takes from the members' records who is paused or has
+  // Forgets neighbours without a link, and reads in the members' records which are paused or have
   // finished. Returns whether links or members have changed since the last call.
   bool follow(const Links& links, const Roster& members);
-  // The neighbour's state. The first vector to one that is new is of the steps after `path`; see
+  // The neighbour's state. The first vector to a new neighbour counts the steps after `path`; see
   // Offering.
   Neighbor& meet(NodeId peer, double path);
   // Null: not met.
   Neighbor* find(NodeId peer);
   const std::map<NodeId, Neighbor>& all() const { return all_; }
-  // No process listens at `control`: rounds do not wait for that neighbour until it is heard again.
+  // No process listens at `control`: rounds do not wait for that neighbour until it sends again.
   void refused(const Endpoint& control, const Links& links);
-  // The shortest time of a round, as this node by its own ones and two of the neighbours have it;
-  // 0: unknown.
+  // The shortest time of a round, of this node's own and those of two neighbours; 0: unknown.
   Duration pace(const Recent& own) const;
 
-  // ---- a round
-  // This node begins to offer: to `partner` alone, where there is one.
+  // ---- a round This node begins to offer: to `partner` alone, if there is one.
   void begin_round(Time now, std::optional<NodeId> partner);
   // The edge as a scheduler sees it; of all active edges.
   StreamView view(const Link& link, const Sessions& sessions) const;
   std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
   // An offer went over an edge whose vectors are not paired: plans to ask for the peer's vector.
   void expect(Time now, const Link& link, Neighbor& neighbor);
-  // Asks for vectors that are overdue, where none are paired. Returns the neighbours that this
-  // round has waited for longer than usual, each once a round: they may be dead.
+  // Asks for overdue vectors on edges without pairs. Returns the neighbours that this round has
+  // waited for longer than usual, each once a round: they may be dead.
   std::vector<NodeId> tick(Time now, const Wait& wait, const Links& links, Outbox& out);
   // When to call tick() next.
   Time deadline() const { return std::min(next_ask_, next_doubt_); }
-  // The vector that came last since then; from nobody if none came.
+  // The vector that came last since then; with no sender if none came.
   WaitMeter::Last last_come(Time since, const Links& links) const;
-  // The round is over: a neighbour whose patience has run out is late. Returns the one among the
-  // newly late that was heard longest ago.
+  // Ends the round: a neighbour whose patience has run out is late. Returns the newly late one
+  // whose last message is oldest.
   std::optional<NodeId> end_round(Time now, const Wait& wait, const Links& links);
 
-  // ---- for people
-  // Notes what the trainer found out about the neighbours' vectors.
+  // ---- for people Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
-  // Tells of the neighbours that `round` is the first to average with.
+  // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
   // In the order of their names. `round`: of this node.
   std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,

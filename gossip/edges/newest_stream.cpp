@@ -10,14 +10,14 @@ NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round
           .reuses = options.missing != Missing::self};
 }
 
-// At another opening of the edge both ends number their messages from 1 again.
+// At a new opening of the edge both ends number their messages from 1.
 void NewestStream::begin(const Link& link) {
   if (std::exchange(edge_, link.edge_id()) == link.edge_id()) return;
   stream_ = {};
   sent_ = {};
 }
 
-// Returns what stands in every message of this end.
+// Returns the part that every message of this end has.
 Round NewestStream::header(const Link& link) const {
   Round message;
   message.epoch = link.epoch;
@@ -67,7 +67,7 @@ void NewestStream::receive(HeardVector vector) {
   latest_ = std::move(vector);
 }
 
-// If the peer ran ahead, the older vector is nearer to this round.
+// If the peer is ahead, the older vector is nearer to this round.
 HeardVector* NewestStream::vector_for(std::uint64_t round, const Rules& rules) {
   if (before_ && rules.by_round && before_->round >= round && !(rules.once && before_->is_taken))
     return &*before_;

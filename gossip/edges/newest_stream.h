@@ -29,8 +29,8 @@ class NewestStream {
  public:
   struct Rules {
     bool once = false;      // a vector is averaged with only once: each peer gets another
-    bool by_round = false;  // the vector of this round is preferred to a newer one
-    bool reuses = true;     // an older vector stands in for the one of this round
+    bool by_round = false;  // prefer the vector of this round to a newer one
+    bool reuses = true;     // use an older vector in place of this round's
   };
   static Rules rules_of(const Options& options, bool by_round);
 
@@ -46,8 +46,8 @@ class NewestStream {
   void stop_asking() { stream_.plan(kNever); }
   // Asks now, and plans the next question after a growing pause.
   void ask(Time now, const Link& link, Outbox& out);
-  // Takes what the peer says of this end's vector, retransmits the vector if it is lost, and
-  // answers if the peer asks. Returns the payload bytes retransmitted.
+  // Takes the peer's acknowledgement, retransmits this end's vector if it is lost, and answers if
+  // the peer asks. Returns the payload bytes retransmitted.
   std::uint64_t hear(Time now, const Link& link, const Round& message, Outbox& out);
 
   // ---- the peer's vectors

@@ -16,7 +16,7 @@
 namespace starling::gossip {
 
 struct Offering {
-  // Takes what the trainer offers in `round`. `share`: that this node allows each pair; `probe`:
+  // Takes what the trainer offers in `round`. `share`: what this node allows each pair; `probe`:
   // see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
@@ -39,7 +39,7 @@ struct Offering {
     if (!link.wanted.out) own.payload = {};
     return own;
   }
-  // That vector was sent to the neighbour: spans begin anew.
+  // The vector was sent to the neighbour: a new span begins.
   void sent(Neighbor& neighbor) { neighbor.offered_path = partner_path = path; }
   // With one partner a round, a pair's flow applies to all steps until this node's next pair with
   // any peer. If the schedule answers between rounds, the time between pairs varies, and the result
@@ -52,12 +52,12 @@ struct Offering {
     return rules.answers ? std::max(span, kFade * neighbor.span) : span;
   }
 
-  // What edges carry that have no vector of their own, but for the span. Round 0: there was none.
+  // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
   std::map<std::uint64_t, Payload> edge_payloads = {};  // by edge id
   // Sums of the learning rates of all local steps, of those before the offer's steps, and of those
-  // up to the last vector that was sent to anybody. They go on from those of an earlier life, so
-  // that differences of them are the same numbers.
+  // up to the last vector sent to any neighbour. They continue those of an earlier life, so that
+  // their differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
   bool is_resting = false;  // this node offers no more vectors for now
 };

@@ -1,5 +1,5 @@
-// Partners: with whom this node exchanges in each round of the schedule `matching`. Two nodes that
-// know the same members agree on it; where they do not, one may wait for the other in vain.
+// Partners: this node's partner in each round of the schedule `matching`. Two nodes that know the
+// same members agree on it; otherwise one may wait for the other in vain.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Partners {
   std::vector<NodeId> nodes;  // by vertex
   std::size_t self = 0;       // the vertex of this node
 
-  // Nothing where the matching of the round, counted from 1, leaves this node without a partner.
+  // Nothing if the matching of the round, counted from 1, gives this node no partner.
   std::optional<NodeId> in(std::uint64_t round) const {
     const int partner = topology::matching(graph, seed, round - 1)[self];
     if (partner < 0) return {};

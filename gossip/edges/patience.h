@@ -5,7 +5,7 @@
 //             neighbour is probed
 //   patience  the same, but never less than TCP may need after lost packets, or than it takes to
 //             notice a death, nor than 1.5 * the longest of these intervals: a neighbour that was
-//             silent for so long once may be so again; then the round goes on without the neighbour
+//             silent for that long may be so again; then the round goes on without the neighbour
 // An interval in which the neighbour was late counts like every other, so that patience grows with
 // a neighbour that became slow. Larger: rounds wait longer for a node that hangs. Smaller: rounds
 // go on without a node that is only late.
@@ -58,7 +58,7 @@ class Recent {
 
 class Patience {
  public:
-  // The neighbour was heard so many rounds after the time before. REQUIRES rounds > 0.
+  // The neighbour sent a vector `rounds` rounds after its previous one. REQUIRES rounds > 0.
   void arrived(Time now, std::uint64_t rounds = 1) {
     if (last_) {
       intervals_.add((now - *last_) / static_cast<Duration::rep>(rounds));
@@ -69,7 +69,7 @@ class Patience {
     last_ = now;
   }
 
-  // Both are at least `least` and at most kLimit. `initial` stands in until the intervals are
+  // Both are at least `least` and at most kLimit. `initial` is used until the intervals are
   // measured.
   Duration doubt(Duration least, Duration initial) const {
     const Duration value = intervals_.is_measured() ? measured_ : initial;
@@ -78,9 +78,9 @@ class Patience {
   Duration value(Duration least, Duration initial) const {
     return std::min<Duration>(kLimit, std::max(doubt(least, initial), longest_ * 3 / 2));
   }
-  // The shortest recent interval: no vector is taken for lost earlier than that.
+  // The shortest recent interval: no vector counts as lost earlier.
   Duration usual() const { return usual_; }
-  // The neighbour's vector of a round came so long after this node's offer.
+  // The neighbour's vector of a round came `wait` after this node's offer.
   void answered(Duration wait) {
     answers_.add(wait);
     answer_ = answers_.least();

@@ -9,7 +9,8 @@ namespace starling::gossip {
 
 class ReceiveWindow {
  public:
-  // Numbers further ahead than this are refused: an honest peer waits for its pairs long before.
+  // Numbers further ahead than this are refused: an honest peer stops to wait for its pairs long
+  // before.
   static constexpr std::uint64_t kSize = 64;
 
   bool takes(std::uint64_t index) const {

@@ -6,7 +6,7 @@
 namespace starling::gossip {
 namespace {
 
-// The two highest rounds of the neighbours that were heard.
+// The two highest rounds of the neighbours.
 struct Furthest {
   explicit Furthest(Streams streams) {
     for (const StreamView& stream : streams) {

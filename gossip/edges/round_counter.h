@@ -1,13 +1,13 @@
-// RoundCounter: the round a node is in, which neighbours it follows where they are rounds ahead,
-// and which of the rounds that it jumps over count as done. One neighbour may claim any round, so
-//   two neighbours  that are both further ahead than a node catches up are followed, to the lesser
-//                   of their rounds where these are as far apart
+// RoundCounter: the round of a node, which neighbours it follows when they are rounds ahead, and
+// which of the rounds that it jumps over count as done. One neighbour may claim any round, so
+//   two neighbours  both further ahead than a node catches up: follow the lesser
+//                   of their rounds
 //   one alone       is followed at once, and then not again before a pause: it may come back from a
 //                   part of the network that went on without this one. Until then the node goes on
 //                   with its other neighbours
-//   an only one     is always followed, since nobody else could confirm its round
-// Of the rounds jumped over those count towards stop.rounds and the learning rate's schedule that
-// there was time for; see go_to().
+//   an only one     is always followed, since no other can confirm its round
+// Of the rounds jumped over, as many as there was time for count towards stop.rounds and the
+// learning rate's schedule; see go_to().
 #pragma once
 
 #include <cstdint>
@@ -20,36 +20,38 @@ namespace starling::gossip {
 
 class RoundCounter {
  public:
-  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: between two times that one neighbour alone
-  // is followed. Longer: parts of a network that heal in turn are out of step for longer. Shorter:
-  // a false round disturbs more rounds.
+  // `reach`: Scheduler::Rules::rounds_in_step. `pause`: least time between two follows of a single
+  // neighbour. Longer: after several splits, parts of a network stay out of step for longer.
+  // Shorter: a false round disturbs more rounds.
   RoundCounter(std::uint64_t reach, Duration pause) : reach_(reach), pause_(pause) {}
 
   std::uint64_t round() const { return round_; }
-  // Whether the rounds of different nodes are: a node that is behind follows its neighbours.
+  // Whether the rounds of different nodes are related: a node that is behind follows its
+  // neighbours.
   bool are_related() const { return reach_ > 0; }
-  // How many of the rounds before were jumped over and do not count. A newcomer begins as many
-  // rounds before its donor.
+  // How many earlier rounds were jumped over and do not count. A donor subtracts them from the
+  // round that it gives a newcomer.
   std::uint64_t uncounted() const { return uncounted_; }
-  // Whether a jump of the last ten seconds added more to them than a wrong guess of the pace does.
+  // Whether a jump in the last ten seconds added more to them than a wrong estimate of the pace
+  // does.
   bool has_jumped(Time now) const { return jumped_ && now - *jumped_ < kRecently; }
 
-  // Sets the round to `round` if that is later; so many before it do not count. After round 1 the
-  // node begins with a model that others went on from meanwhile.
+  // Sets the round to `round` if that is later; `uncounted` rounds before it do not count. In a
+  // round after the first, the node begins with a model that others have trained further meanwhile.
   void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
   // The round of the neighbours that this node follows, whether it is ahead or not.
   std::uint64_t follow(Time now, Streams streams);
-  // The neighbour that is alone ahead, further than a node catches up.
+  // The only neighbour further ahead than a node catches up, if there is just one.
   std::optional<NodeId> alone(Streams streams) const;
-  // Goes on in that round, which is not before the current one. `pace`: the shortest time of a
-  // round, as this node knows; 0: unknown. Of the rounds between those count that fit into the
-  // time since the last call at that pace, and the spare ones.
+  // Goes to that round, which is not before the current one. `pace`: the shortest known time of a
+  // round; 0: unknown. Of the rounds between, those count that fit into the time since the last
+  // call at that pace, plus the spare ones.
   void go_to(Time now, std::uint64_t round, Duration pace);
 
  private:
-  // How many more rounds count in all, of a node that began with round 1 or later. Larger: false
-  // rounds end the training earlier. Smaller: a node counts fewer rounds than its neighbours, and
-  // trains alone after they have finished.
+  // How many more rounds count in total, for a node that began with round 1, or later. Larger:
+  // false rounds end the training earlier. Smaller: a node counts fewer rounds than its neighbours,
+  // and trains alone after they have finished.
   static constexpr std::uint64_t kSpare = 64, kSpareOfNewcomer = 1000;
   static constexpr std::uint64_t kUnlikely = 1000;
   static constexpr Duration kRecently = std::chrono::seconds(10);
@@ -57,8 +59,8 @@ class RoundCounter {
   std::uint64_t reach_;
   Duration pause_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
-  Time alone_again_{};          // when one neighbour alone is followed again
+  Time alone_again_{};          // when a single neighbour may be followed again
   Time counted_{};              // when go_to() was called last
-  std::optional<Time> jumped_;  // when it last passed over so many that do not count
+  std::optional<Time> jumped_;  // when a jump last left many rounds uncounted
 };
 }  // namespace starling::gossip

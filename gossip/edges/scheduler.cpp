@@ -9,7 +9,7 @@ namespace starling::gossip {
 namespace {
 
 // The pause between rounds of a node that is far ahead of all its neighbours. Smaller: the node
-// trains on towards its own optimum while all its links are down and no neighbour is found dead.
+// trains towards its own optimum while all its links are down and no neighbour is found dead.
 constexpr Duration kAlonePatience = std::chrono::seconds(60);
 
 }  // namespace
@@ -27,9 +27,9 @@ bool Scheduler::is_far_ahead(const Turn& turn, Streams streams) const {
   return furthest > 0 && turn.round > furthest + rules_.rounds_in_step;
 }
 
-// A round does not wait for a peer that its vector did not go to: the edge is younger than the
-// offer, and a peer that is behind waits itself. The wait begins anew with every vector of a peer
-// that catches up.
+// A round does not wait for a peer to which it sent no vector: the edge is younger than the offer,
+// or the peer is behind and waits itself. The wait restarts with every vector of a peer that
+// catches up.
 Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const {
   const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
   if (!stream.in || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};

@@ -27,15 +27,15 @@ struct PairState {
 // One active edge, as a scheduler sees it.
 struct StreamView {
   NodeId peer;
-  bool in = false, out = false;  // vectors come from the peer, and go to it
+  bool in = false, out = false;  // from the peer, and to the peer
   bool was_offered = false;      // the vector of this round went to the peer
-  std::uint64_t round = 0;       // the newest round that the peer was heard in; 0: not heard
-  bool has_news = false;         // the peer's vector came, and was not averaged with before
+  std::uint64_t round = 0;       // the newest round in the peer's messages; 0: none
+  bool has_news = false;         // a vector of the peer waits to be averaged
   PairState pairs = {};
-  bool is_late = false;     // rounds go on without the peer until it is heard
+  bool is_late = false;     // rounds go on without the peer until it sends
   bool is_partner = false;  // in the matching of the round
   bool rests = false;  // the peer has finished or is paused, or no process listens at its address
-  Time heard{}, offered{};  // when the peer was last heard in a round, and last offered to
+  Time heard{}, offered{};  // of the peer's last new round, and of the last offer to it
   Duration patience{};      // how long a round waits for the peer
 
   bool is_two_way() const { return in && out; }
@@ -51,7 +51,7 @@ struct Turn {
 
 class Scheduler {
  public:
-  // What does not change from round to round.
+  // The properties that do not change from round to round.
   struct Rules {
     // A node up to this many rounds behind a neighbour catches up round by round; a node further
     // behind jumps. 0: the rounds of different nodes are unrelated.

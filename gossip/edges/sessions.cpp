@@ -120,7 +120,7 @@ void Sessions::go_on(Time now) {
   }
 }
 
-// Writes what stands in every message of the session.
+// Writes the part that every message of the session has.
 void Sessions::write_header(const Session& session, Round& message) const {
   message.epoch = session.epoch;
   message.echo = session.peer_epoch;
@@ -188,8 +188,8 @@ Sessions::Session* Sessions::find_or_open(const Envelope& from, const Round& mes
   return &open(link->second);
 }
 
-// An honest peer has seen no more than this end has sent, never takes back what it acknowledged or
-// offered, and closes its link soon after the session.
+// An honest peer has seen no more than this end has sent, never takes back an acknowledgement or an
+// offer, and closes its link soon after the session.
 void Sessions::find_contradiction(Time now, Session& session, const Round& message) {
   const bool is_newest = message.order > session.stream.heard();
   const bool goes_back = message.received < session.ledger.sent().acknowledged() ||
@@ -198,7 +198,7 @@ void Sessions::find_contradiction(Time now, Session& session, const Round& messa
   if (message.closes) session.broken_at = std::min(session.broken_at, now + kClosePatience);
 }
 
-// Returns whether the message holds a vector that is known already.
+// Returns whether the message repeats a known vector.
 bool Sessions::take_in(Session& session, const Round& message, Payload payload) {
   EdgeLedger& ledger = session.ledger;
   const std::uint64_t received = ledger.received().up_to();
@@ -242,7 +242,7 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
     stream.plan(kNever);
   else if (is_answered || !stream.is_planned())
     stream.plan(now + stream.pause());
-  // The peer answers, but a vector that it has offered does not come: do not ask less often.
+  // The peer answers, but a vector that it offered does not come: keep asking at this pace.
   if (!ledger.lacks()) return;
   stream.set_pause(session.least_pause);
   stream.plan(std::min(stream.ask_at(), now + stream.pause()));

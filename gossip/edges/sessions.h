@@ -44,16 +44,16 @@ class Sessions {
   // the vector is to be sent.
   bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
              Round& message);
-  // This end skips the round on all edges, but for those on which it offers after that.
+  // This end skips the round on all edges, except those on which it offers later.
   void skip(std::uint64_t round);
-  // The round is over and waits for no peer any more.
+  // Ends the round, which waits for no peer any more.
   void go_on(Time now);
   // The state of the pairs with `peer` in the open session; all zero if there is none.
   PairState pairs(NodeId peer) const;
   // Returns the whole pairs of all sessions, each pair once.
   std::vector<Mixable> take();
-  // A hash of the numbers of all pairs that were taken of the open session with `peer`, in whatever
-  // order; 0 if there is none.
+  // A hash, whatever the order, of the numbers of all pairs taken from the open session with
+  // `peer`; 0 if there is none.
   std::uint64_t taken(NodeId peer) const;
   // Whether take() would return any.
   bool has_pairs() const;

@@ -9,23 +9,23 @@
 namespace starling::gossip {
 namespace {
 
-// Rounds of equally many steps that are measured before they count. More: a wish follows the link
-// later. Fewer: a few rounds that went otherwise make a wish.
+// Rounds with the same number of steps before a wish follows from them. More: a wish follows the
+// link later. Fewer: a few unusual rounds change a wish.
 constexpr std::size_t kRoundsMeasured = 5;
 
-// A wish changes when this factor above it, or below half of it, would do: so that what is needed
-// must change by more than half before a wish goes back. Larger: wishes are further from what is
-// needed. Smaller: they follow the noise of measurements.
+// A wish changes when the need exceeds it by this factor, or is below half of it by this factor, so
+// that a wish goes back only after the need changed by more than half. Larger: wishes are further
+// from the need. Smaller: they follow the noise of measurements.
 constexpr double kSlack = 1.25;
 
-// A clock that stands still makes no step free.
+// With a clock that stands still a step must not take zero time.
 constexpr double kStepLeast_s = 1e-9;
 
 }  // namespace
 
 void StepPace::add(std::size_t steps, Duration whole, Duration exchange) {
   if (!chooses_) return;
-  // The first round of another number is passed over: neighbours begin with it a round later.
+  // Ignores the first round of a new number: neighbours begin with it a round later.
   if (steps != measured_steps_) {
     measured_steps_ = steps;
     rounds_ = 0;

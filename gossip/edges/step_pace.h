@@ -1,10 +1,10 @@
-// StepPace: how many local steps a round has. Where the nodes choose, a node wishes the least
-// number H for which no more than a share s of its time goes to the exchange:
+// StepPace: the number of local steps in a round. If the nodes choose, a node wishes for the least
+// number H with which at most a share s of its time goes to the exchange:
 //   H = E (1 - s) / (s c) ,
-// E being the seconds of a round in which the vector that came last was under way while this node
-// waited, and those of averaging and encoding; c the rest of the round over its steps: computing,
-// evaluating, and waiting for neighbours that compute or whose messages were lost. Both are medians
-// of recent rounds. All nodes take the largest wish of all of them (members/extremes.h).
+// where E is the seconds of a round spent averaging, encoding, and waiting while the last vector
+// was under way; c the rest of the round per step: computing, evaluating, and waiting for
+// neighbours that compute or whose messages were lost. Both are medians of recent rounds. All nodes
+// take the largest wish of all members (members/extremes.h).
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace starling::gossip {
 
-// Local steps of a round at most. Larger: a fleet with a very slow link keeps within its share, and
-// one false wish makes rounds longer. Smaller: such a fleet waits for its link all the same.
+// The most local steps of a round. Larger: a fleet with a very slow link stays within its share,
+// but a false wish makes rounds longer. Smaller: such a fleet waits for its link.
 inline constexpr std::size_t kLocalStepsMost = 1024;
 
 class StepPace {
@@ -26,20 +26,19 @@ class StepPace {
   explicit StepPace(const optim::StepCount& steps)
       : chooses_(!steps.fixed), share_(steps.exchange_share), steps_(steps.fixed.value_or(1)) {}
 
-  // Whether the nodes choose; all below but for steps() is of use only then.
+  // Whether the nodes choose; only then are the functions below of use, except steps().
   bool chooses() const { return chooses_; }
 
-  // A round of `steps` local steps, not 0, has taken `whole`, and `exchange` of that for the
-  // exchange.
+  // A round of `steps` local steps, not 0, took `whole`, of which `exchange` for the exchange.
   void add(std::size_t steps, Duration whole, Duration exchange);
   // A power of two, at most kLocalStepsMost; nothing before enough rounds are measured.
   std::optional<std::size_t> wish() const { return wish_; }
 
-  // The largest wish of all members, as it was heard; nothing: as before.
+  // Takes the largest wish of all members; nothing: unknown, no change.
   void follow(std::optional<double> wished);
-  // Of the next round. Where the nodes choose, 1 at first.
+  // For the next round. If the nodes choose, 1 at first.
   std::size_t steps() const { return steps_; }
-  // For people: why so many; empty where a setting says so.
+  // For people: why this number; empty if a setting fixes it.
   std::string reason() const;
 
  private:

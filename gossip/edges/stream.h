@@ -20,7 +20,7 @@ namespace starling::gossip {
 
 // The first pause between two questions over this link; it grows from there.
 Duration first_pause(const Link& link);
-// The longest pause. Larger: more time is lost where many messages are lost. Smaller: more small
+// The longest pause. Larger: more time is lost when many messages are lost. Smaller: more small
 // messages to a neighbour that is merely slow.
 inline constexpr Duration kPauseLimit = std::chrono::seconds(1);
 // The shortest pause, and the pause between questions before the first offer. The initial one is
@@ -38,20 +38,19 @@ class Stream {
   std::uint64_t order() const { return order_; }
   // The highest number heard of the peer.
   std::uint64_t heard() const { return heard_; }
-  // Takes the numbers of the peer's message, and notes in `sent` what the peer has seen. A number
-  // that this end never gave is false and is passed over.
+  // Takes the numbers of the peer's message, and notes in `sent` what the peer has seen. Ignores a
+  // false number, one that this end never gave.
   void hear(const Round& message, SendWindow& sent);
   // Retransmits the vectors of `sent` that are lost as the peer's message `heard` shows. `header`
-  // is what stands in every message of this end. Returns the payload bytes.
+  // is the part that every message of this end has. Returns the payload bytes.
   std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header,
                            const Endpoint& bulk, Outbox& out);
 
-  // ---- questions
-  // Makes a question of a message that is numbered.
+  // ---- questions Makes a numbered message a question.
   void ask(Time now, Round& message);
   // Whether to answer the peer's question with one: the peer may lack a vector of `sent`, and no
   // question of the last `pause` that was sent after the vector waits for an answer. Only the
-  // answer to such a question tells whether the vector is lost.
+  // answer to such a question shows whether the vector is lost.
   bool may_ask_back(Time now, const SendWindow& sent, Duration pause) const;
 
   // ---- the time of the next question

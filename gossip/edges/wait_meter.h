@@ -1,4 +1,4 @@
-// WaitMeter: how long rounds and pairs wait, and which part of that for the network and for whom.
+// WaitMeter: how long rounds and pairs wait, for the network or for which neighbour.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@ namespace starling::gossip {
 
 class WaitMeter {
  public:
-  // The vector of a round is offered; the round waits from now on.
+  // The vector of a round is offered; the wait begins.
   void begin(Time now) {
     rounds_.add(now - since_);
     since_ = now;
   }
-  // An answer came so long after this node's offer.
+  // An answer came `wait` after this node's offer.
   void answered(Duration wait) { pair_times_.add(wait); }
-  // A job of the round is done: what follows is waiting for others alone.
+  // A job of the round is done: from here on the round only waits for others.
   void worked(Time now) { worked_ = now; }
   // The vector of a round that came last.
   struct Last {
     NodeId from{};
     Duration under_way{};
-    Duration transit{};  // without the time of an empty message
+    Duration transit{};  // minus that of an empty message
   };
   // The round is over. `given_up`: it ended without a vector of that neighbour.
   void end(Time now, const Last& last, std::optional<NodeId> given_up) {
@@ -49,19 +49,19 @@ class WaitMeter {
   }
 
   Time since() const { return since_; }
-  // The current round, which is `round`, as a scheduler sees it.
+  // The current round, `round`, as a scheduler sees it.
   Turn turn(std::uint64_t round) const {
     Turn turn{.round = round, .since = since_};
     if (pair_times_.is_measured()) turn.pair_time = pair_times_.median();
     return turn;
   }
-  // The neighbour whose vector came last in the last round in which any came.
+  // The neighbour whose vector came last, in the last round with vectors.
   NodeId slowest() const { return slowest_; }
   // The recent times from one offer to the next.
   const Recent& rounds() const { return rounds_; }
   Duration waited() const { return waited_; }
   Duration waited_for_network() const { return network_; }
-  // The part of the last wait in which that vector was under way, latency and all.
+  // The part of the last wait in which that vector was under way, latency included.
   Duration last_exchange() const { return last_exchange_; }
   const NetworkShare& network_share() const { return share_; }
   const HoldUps& hold_ups() const { return hold_ups_; }

@@ -14,7 +14,7 @@ namespace {
 // many nodes join at once, each node looks at all members once per newcomer.
 constexpr Duration kLookEvery = std::chrono::milliseconds(50);
 constexpr Duration kAskPauseLimit = std::chrono::seconds(5);
-// How many kinds of agreement this node tells apart, and how many members of each it names.
+// How many kinds of agreement this node distinguishes, and how many members of each it names.
 constexpr std::size_t kKindsLimit = 16, kNamesLimit = 3;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Agreement: nodes that train together have the same value of every agreed key. A member's record
-// holds a hash of its values, so each node knows at once which members differ, even those it wants
-// no edge with. Nodes that differ open no edge and tell each other their values.
+// holds a hash of its values, so each node knows at once which members differ, neighbours or not.
+// Nodes that differ open no edge and send each other their values.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kRumorsLimit = 32, kRumorsShare = 4;
 // The first pause between exchanges of tables is this part of the usual one, and doubles up to it.
 // When many nodes join at once, most nodes know a member from their first table and do not pass it
-// on, so the news of the member may die out before all nodes have heard them.
+// on, so the news of a member may die out before reaching all nodes.
 constexpr int kFirstExchangeShare = 16;
-// A rumor is told kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
+// A rumor is sent kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
 // rumor. Smaller: less traffic when many nodes join at once.
 constexpr std::size_t kTellings = 4;
 
@@ -49,7 +49,7 @@ std::vector<Rumor> Dissemination::rumors_for(NodeId to) {
   return rumors;
 }
 
-// Counts what it returns as told.
+// Counts the rumors returned as sent.
 std::vector<Rumor> Dissemination::take() {
   const std::size_t members = roster_.others().size() + 1;
   const std::size_t limit = std::max(kRumorsLimit, members / kRumorsShare);

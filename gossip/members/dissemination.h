@@ -1,7 +1,7 @@
-// Dissemination: what this node tells other members. A rumor goes to the members of the fan-out
-// view a bounded number of times, the least told first. With lambda log2(n + 1) tellings to random
-// members every member hears a rumor with a probability that grows with n (Das, Gupta, Motivala:
-// SWIM, 2002). Now and then the whole table goes to one member, with what died out as news.
+// Dissemination: spreads rumors. A rumor goes to the members of the fan-out view a bounded number
+// of times, the least sent first. With lambda log2(n + 1) sendings to random members every member
+// gets a rumor with a probability that grows with n (Das, Gupta, Motivala: SWIM, 2002). From time
+// to time the whole table goes to one member, with the news that died out.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +23,18 @@ class Dissemination {
   // All but `now` outlive this.
   Dissemination(const Timing& timing, const Roster& roster, Prng& prng, Time now);
 
-  // Counts the tellings of the rumor from zero, even if an equal one was told before. A newer rumor
+  // Counts the sendings of the rumor from zero, even if an equal one was sent before. A newer rumor
   // of a member replaces an older one.
   void add(Rumor rumor);
   void forget(NodeId id) { items_.erase(id); }
-  // The member came and is listed as present.
+  // A new member is listed as present.
   void meet(NodeId newcomer);
-  // This node's own record alone is news.
+  // Drops all news but this node's own record.
   void restart();
   // For a message to that member: news, this node's own record, and the member's record if it is
   // suspect or dead here.
   std::vector<Rumor> rumors_for(NodeId to);
-  // All that this node knows. `asks`: the receiver answers with its own.
+  // The whole table. `asks`: the receiver answers with its own.
   Table table(bool asks) const;
   void tick(Time now, Outbox& out);
   Time deadline() const { return std::min(next_table_, next_news_); }

@@ -8,16 +8,16 @@
 namespace starling::gossip {
 namespace {
 
-// An epoch further ahead than this is a false number, unless this node has just begun. Larger: one
-// false number brings the numbers of epochs nearer to their end. Smaller: a node that was cut off
-// for so many epochs never follows again.
+// An epoch further ahead is a false number, unless this node has just begun. Larger: false numbers
+// use up the range of epochs sooner. Smaller: a node that was cut off for so many epochs never
+// follows again.
 constexpr std::uint64_t kEpochsAhead = 1'000'000;
-// Periods that an epoch lasts at least, and those for each doubling of the members. In a period a
-// member meets two others, the one that it pings and one that pings it; by that an extreme reaches
-// all within log2 n periods, and the beginning of an epoch as well. Larger: what people see is
-// older. Smaller: where messages are lost it may lack some members.
+// The least periods of an epoch, and those added for each doubling of the members. In a period a
+// member meets two others, the one that it pings and one that pings it, so an extreme, or the start
+// of an epoch, reaches all within log2 n periods. Larger: the values are older. Smaller: with lost
+// messages they may miss some members.
 constexpr int kPeriodsLeast = 4, kPeriodsPerDoubling = 2;
-// Behind the quantities.
+// After the quantities.
 constexpr std::size_t kWishPlace = kQuantities;
 constexpr float kNone = std::numeric_limits<float>::max();
 

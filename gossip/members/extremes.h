@@ -1,11 +1,11 @@
-// Extremes: the smallest and the largest value of each quantity over all members. They ride on the
-// pings of the failure detector and their answers: two members that meet keep the smaller minimum
-// and the larger maximum, and after a number of periods that grows with log2 of the members all
-// have met all, directly or not (epidemic aggregation; Jelasity, Montresor, Babaoglu 2005).
+// Extremes: the smallest and the largest value of each quantity over all members. They travel with
+// the pings of the failure detector and their answers: two members that meet keep the smaller
+// minimum and the larger maximum, and after a number of periods that grows with log2 of the members
+// all have met all, directly or not (epidemic aggregation; Jelasity, Montresor, Babaoglu 2005).
 //
 // A minimum cannot rise again, so the exchange runs in epochs: each begins with every member's own
-// values, and the last finished one is what people see. The member that first has lived through an
-// epoch begins the next, and the others follow when they hear of it.
+// values, and people see the last finished one. The member that first completes an epoch begins the
+// next, and the others follow when its message reaches them.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ class Extremes {
   // `period`: between two pings of a member.
   Extremes(Duration period, Time now) : period_(period), begun_(now), values_of_(now) {}
 
-  // This node's values, from the next epoch on.
+  // Sets this node's values, from the next epoch on.
   void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
-  // The same of the local steps that it wishes a round to have (edges/step_pace.h); nothing: any
-  // number will do. Behind the quantities, and told by those alone that ever called this.
+  // Sets the number of local steps this node prefers (edges/step_pace.h); empty: no preference.
+  // Sent after the quantities, and only by nodes that ever called this.
   void wish(std::optional<double> steps) {
     tells_wish_ = true;
     wish_ = steps;
@@ -37,14 +37,15 @@ class Extremes {
   // Begins the next epoch when the current one has lasted long enough for `members`.
   void tick(Time now, std::size_t members);
   void receive(Time now, const Ranges& ranges);
-  // What a ping or an answer carries.
+  // For a ping or its answer.
   const Ranges& ranges() const { return current_; }
 
   // Of the last epoch that ended; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
-  // The largest wish of all members, of that epoch; before the first one ended, of those heard.
+  // The largest wish of all members in that epoch; before the first one ended, of the members met
+  // so far.
   std::optional<double> wished() const;
-  // When that epoch began, and its values were taken.
+  // When that epoch began and the members' values were taken.
   Time values_of() const { return values_of_; }
 
  private:

@@ -7,7 +7,7 @@ namespace starling::gossip {
 namespace {
 
 constexpr std::size_t kSize = 12;
-constexpr std::size_t kFanout = 3;  // members told at a time
+constexpr std::size_t kFanout = 3;  // members in one sending
 constexpr double kTurnover = 0.1;   // chance that choose() first replaces the oldest member
 
 }  // namespace

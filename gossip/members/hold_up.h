@@ -1,7 +1,8 @@
-// Who holds up the others. In schedule `rounds` everybody waits for everybody: the neighbours of a
-// slow node wait for it, their neighbours for them. Each member's record says for whom its rounds
-// wait (Member::held), and the end of that chain, who waits for nobody, is the cause. Members
-// that wait for each other in a circle have none: the network, or a machine that they share.
+// Finds the member that holds up the others. In schedule `rounds` the neighbours of a slow node
+// wait for it, and their neighbours for them. Each member's record names the neighbour that its
+// rounds wait for (Member::held); the member at the end of that chain, which waits for none, is the
+// cause. Members that wait for each other in a circle have no such cause: it is the network, or a
+// shared machine.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,7 @@
 
 namespace starling::gossip {
 
-// Of several, the one that most members wait for.
+// If there are several, the one that most members wait for.
 std::optional<HoldUp> hold_up_among(const std::vector<const Member*>& present);
 // "node-2 holds up the others: 84 % of the rounds' time", as node `self` says it.
 std::string text_of(const HoldUp& hold_up, NodeId self);

@@ -18,8 +18,8 @@ constexpr Duration kAskRivalEvery = std::chrono::milliseconds(500);
 constexpr Duration kAnswerPatience = std::chrono::seconds(3);
 // How long a namesake is remembered. Larger: the status warns longer of one that has ended.
 constexpr Duration kRememberDuplicate = std::chrono::seconds(15);
-// No node reaches this version by counting. A node outdoes a claim beyond it with a new
-// incarnation, so that versions do not run out.
+// No node counts up to this version. A node exceeds a claim above it with a new incarnation, so
+// that versions do not run out.
 constexpr std::uint64_t kVersionsEnough = kVersionLimit / 2;
 
 }  // namespace
@@ -133,7 +133,7 @@ bool Identity::refused(const Endpoint& at, Outbox& out) {
   return rival_ && rival_->member.control == at && outdo_rival(out);
 }
 
-// A certain duplicate is remembered for a while, so that the status still warns of it.
+// A confirmed duplicate is remembered for a while, so that the status still warns of it.
 bool Identity::outdo_rival(Outbox& out) {
   const std::uint64_t incarnation = rival_->member.incarnation;
   rival_->asked_since = rival_->next_ask = kNever;

@@ -1,7 +1,7 @@
-// Identity: this node's own record, and its right to its name. A rumor of this name is of one of
+// Identity: this node's own record, and its right to its name. A rumor of this name is about one of
 // two nodes:
 //   at this node's control address: this node. A later incarnation (an older clock at this
-//     start, a clock far in the future at an earlier one) is outdone by the incarnation after it,
+//     start, a clock far in the future at an earlier one) is exceeded by the next incarnation,
 //     an accusation by a higher version of the record.
 //   at another address: a namesake. The first of the two stays. A node that the members have not
 //     accepted yet waits until the namesake is found dead, and ends when the namesake itself says
@@ -26,8 +26,8 @@ class Identity {
   // The reference stays valid; the record changes.
   const Member& record() const { return self_; }
 
-  // Whether the record's incarnation can be outdone; see latest_incarnation(). Its member would be
-  // lost for good otherwise.
+  // Whether the record's incarnation can be exceeded (see latest_incarnation()); otherwise its
+  // member would be lost for good.
   bool is_credible(Time now, const Member& member) const;
   // Handles a rumor of this node's name. REQUIRES a credible one, as meet(). Returns whether the
   // record changed, which is news.
@@ -44,7 +44,7 @@ class Identity {
   bool tick(Time now, Outbox& out);
   Time deadline() const;
 
-  // What other members learn of this node; see Member.
+  // The parts of this node's record that others learn; see Member.
   struct Report {
     Phase phase = Phase::joining;
     std::uint64_t round = 0;
@@ -53,8 +53,8 @@ class Identity {
     Held held = {};
   };
   // Whether that is news, and of which kind. state: the phase or the round to save at changed, or
-  // the node has saved what all nodes save together. waits: its rounds begin to wait for others, or
-  // hardly do any more.
+  // the node has saved what all nodes save together. waits: its rounds began to wait for others, or
+  // ceased to.
   enum class News { none, waits, state };
   News update(const Report& report);
   void leave();
@@ -63,7 +63,7 @@ class Identity {
   bool is_contested() const { return rival_ && !is_accepted_; }
   // The namesake's address. REQUIRES is_contested().
   const Endpoint& contested_by() const { return rival_->member.control; }
-  // The address of another node that runs under this name, if it was heard of lately.
+  // The address of another node with this name, if rumors named it recently.
   std::optional<Endpoint> namesake() const;
   // Why this node has to end; empty if it need not.
   const std::string& defeat() const { return defeat_; }
@@ -71,10 +71,10 @@ class Identity {
  private:
   struct Rival {
     Member member;
-    Time heard{};          // when it was last heard of
-    bool is_told = false;  // it certainly exists, or members take it for this node
-    // Since when it has been asked without an answer, and when it is asked next; never if no other
-    // member takes it for this node.
+    Time heard{};          // when the last message or rumor of it came
+    bool is_told = false;  // it certainly exists, or members mistake it for this node
+    // Since when it has not answered, and when it is asked next; never if no member mistakes it for
+    // this node.
     Time asked_since = kNever, next_ask = kNever;
   };
 

@@ -12,9 +12,8 @@ namespace starling::gossip {
 namespace {
 
 constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
-// Joins of nodes that are not members yet, which this node answers at once and per second. Larger:
-// a peer can cause more connections to invented addresses. Smaller: a large cluster gathers more
-// slowly.
+// How many joins of strangers this node answers at once, and per second. Larger: a peer can cause
+// more connections to invented addresses. Smaller: a large cluster gathers more slowly.
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 
 Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& extremes) {
@@ -96,15 +95,15 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
 }
 
 void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
-  // The sender speaks as an earlier incarnation than the one known here: the rumor that it gets
-  // back tells it what to outdo.
+  // The sender speaks as an earlier incarnation than the one known here: the rumor in the answer
+  // tells it which incarnation to exceed.
   const Roster::Entry* known = roster_.entry(from.sender);
   if (known && from.incarnation < known->member.incarnation)
     return out.send(known->member.control,
                     Gossip{{{known->member, known->liveness, roster_.self()}}});
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   extremes_.receive(now, probe.ranges);
-  // The sender may have made room for a member of which it told.
+  // The sender may have made room for a member in the table.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
@@ -129,7 +128,7 @@ void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
     identity_.meet(now, *table, out);
 }
 
-// Only this node can refute an accusation of itself, with a record that outdoes the accusation.
+// Only this node can refute an accusation of itself, with a record that overrides it.
 void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
   const Member& member = rumor.member;
   if (member.id != node_id(member.name) || !identity_.is_credible(now, member)) return;

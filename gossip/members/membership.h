@@ -6,11 +6,11 @@
 // another address.
 //
 // The law of rumors, for records ordered by (incarnation, version):
-//   alive    outdoes whatever is older
-//   suspect  outdoes alive of the same age or older, and whatever is older
-//   dead     outdoes alive and suspect of the same age or older
-//   left     outdoes whatever is of the same age or older
-// so that nodes that heard the same rumors, in any order and any number, agree.
+//   alive    overrides older records
+//   suspect  overrides alive of the same age or older, and any older record
+//   dead     overrides alive and suspect of the same age or older
+//   left     overrides any record of the same age or older
+// so that nodes that received the same rumors, in any order and any number, agree.
 #pragma once
 
 #include <string>
@@ -39,8 +39,8 @@ class Membership {
 
   // Call this first in every step: it finds out whether the node was suspended.
   void awake(Time now);
-  // Handles Join, Gossip, Table and Probe, and from a node that runs under this node's name Join
-  // and Table. Ignores all other messages.
+  // Handles Join, Gossip, Table and Probe, and Join and Table also from a node with this node's
+  // name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
   // No process listens at that address.
   void refused(Time now, const Endpoint& at, Outbox& out);
@@ -59,22 +59,22 @@ class Membership {
 
   Seeds& seeds() { return search_.seeds(); }
   Extremes& extremes() { return extremes_; }
-  // Tells all present members that this node leaves. Nothing is sent afterwards.
+  // Announces to all present members that this node leaves. Sends nothing afterwards.
   void leave(Outbox& out);
 
-  // Sets what other members learn of this node.
+  // Sets this node's report to other members.
   void set_self(const Identity::Report& report);
 
   const Roster& roster() const { return roster_; }
   // A seed or another member has answered since the start.
   bool connected() const { return law_.connected(); }
   bool has_seeds() const { return !search_.seeds().empty(); }
-  // Whether a seed named by the user may still tell of other members.
+  // Whether a seed named by the user may still name other members.
   bool awaits_seed() const { return search_.awaits_seed(); }
   // Problems that a user can solve: seeds that give no members, members that cannot be reached.
   std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
-  // A sentence that says so if the node's own health is poor; empty otherwise.
+  // A sentence about the node's own health if it is poor; empty otherwise.
   std::string health() const;
 
  private:

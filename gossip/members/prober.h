@@ -21,7 +21,7 @@ namespace starling::gossip {
 
 class Prober {
  public:
-  // What the prober sees of the members, and what it sends them.
+  // The prober's view of the members, and the ranges to send them.
   struct View {
     std::span<const Member* const> targets;  // present members without this node, in order of ids
     std::function<std::vector<Rumor>(NodeId to)> news;

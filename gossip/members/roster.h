@@ -18,19 +18,20 @@ namespace starling::gossip {
 
 class Roster {
  public:
-  // What is known of another node.
+  // This node's knowledge of another node.
   struct Entry {
     Member member;
     Liveness liveness = Liveness::alive;
     Time last_heard{};
-    bool has_spoken = false;                  // this node got a message of it
+    bool has_spoken = false;                  // this node got a message from it
     std::optional<Suspicion> suspicion = {};  // of a suspect
     std::optional<Time> missed = {};          // when its host answered no connection
     std::optional<Time> refused = {};         // when its host refused one
     bool is_reached = false;                  // this incarnation answered a ping of this node
     Time next_ask{};                          // of a dead member
     Duration pause{};
-    // A later record of the same name at another address. It is believed when this member is dead.
+    // A later record of the same name at another address; it replaces this member when that is
+    // dead.
     std::optional<Member> rival = {};
     Time rival_heard{};
 

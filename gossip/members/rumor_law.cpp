@@ -13,8 +13,8 @@ constexpr std::size_t kOthersLimit = kMembersLimit - 1;
 // How long a claim to a member's name from another address is remembered. Larger: a claimant that
 // is gone itself may still take over the name when the member dies.
 constexpr Duration kRememberRival = std::chrono::seconds(15);
-// How long after its last message the status warns of a member whose address cannot be reached. A
-// node that asks in vain asks every five seconds.
+// How long after its last message the status warns of a member whose address cannot be reached.
+// Such a node asks every five seconds.
 constexpr Duration kLately = std::chrono::seconds(8);
 // How long the status warns that a newcomer found no room. Such a newcomer asks more often.
 constexpr Duration kFullMemory = std::chrono::minutes(1);
@@ -73,8 +73,8 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
 }
 
-// The first of two nodes with one name stays as long as it lives. A node that came back at another
-// address is believed once no process answers at the earlier address.
+// The first of two nodes with one name stays as long as it lives. A node that returns at another
+// address is accepted once no process answers at the earlier one.
 void RumorLaw::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (rumor.liveness <= Liveness::suspect &&
       (!entry.rival || age(*entry.rival) <= age(rumor.member))) {
@@ -110,9 +110,8 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   dissemination_.add({heard});
 }
 
-// A member's round, its loss and for whom it waits change without a new version. If two records of
-// the same age contradict each other, one is wrong; the member gets both, because only the member
-// knows which.
+// A member's round, loss and hold-up change without a new version. If two records of the same age
+// contradict each other, one is wrong; the member gets both, because only the member knows which.
 void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
@@ -234,7 +233,7 @@ void RumorLaw::unanswered(Time now, const Endpoint& at) {
   }
 }
 
-// A member that was heard after the probe was sent lives, though its answer was lost.
+// A member whose message came after the probe was sent lives, though its answer was lost.
 void RumorLaw::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
   Entry* entry = roster_.entry(silence.member);
   if (!entry || entry->last_heard > silence.since) return;
@@ -262,8 +261,8 @@ void RumorLaw::judge_by(const Suspicion& suspicion) {
   next_judgement_ = std::min(next_judgement_, suspicion.ends(timing_, roster_.present().size()));
 }
 
-// A suspect that was heard while it was suspected lives, though its refutation has not come yet:
-// the suspicion starts again.
+// A suspect whose message came meanwhile lives, though its refutation has not come yet: the
+// suspicion starts again.
 void RumorLaw::tick(Time now, Outbox& out) {
   if (now < next_judgement_) return;
   const std::size_t members = roster_.present().size();

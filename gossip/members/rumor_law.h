@@ -1,5 +1,5 @@
-// RumorLaw: what this node makes of rumors of other members, of their silence and of what it finds
-// out about their addresses. It changes the roster by the law of rumors (membership.h).
+// RumorLaw: changes the roster by the law of rumors (membership.h), after rumors of other members,
+// their silence, and findings about their addresses.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class RumorLaw {
   RumorLaw(const Timing& timing, Roster& roster, Dissemination& dissemination, Prober& prober)
       : timing_(timing), roster_(roster), dissemination_(dissemination), prober_(prober) {}
 
-  // REQUIRES a rumor of another node whose incarnation can be outdone.
+  // REQUIRES a rumor of another node whose incarnation can be exceeded.
   void hear(Time now, const Rumor& rumor, Outbox& out);
   // A message of any kind came from the member, so the member lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
@@ -35,11 +35,11 @@ class RumorLaw {
   void doubt(Time now, NodeId id);
   // This node did not run for `away`: suspects get that much more time.
   void was_away(Duration away);
-  // Takes suspects for dead whose time has passed.
+  // Declares suspects dead whose time has passed.
   void tick(Time now, Outbox& out);
   Time deadline() const { return next_judgement_; }
 
-  // A member has spoken or was heard of since the start.
+  // Whether a member sent a message or appeared in a rumor since the start.
   bool connected() const { return connected_; }
   // Problems that a user can solve.
   std::vector<std::string> warnings(Time now) const;

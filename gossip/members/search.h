@@ -1,5 +1,5 @@
-// Search: whom this node asks for members: seeds at whose address no member is known, and the dead
-// members in turn, in case they are only cut off.
+// Search: asks for other members: seeds at whose address no member is known, and the dead members
+// in turn, in case they are only cut off.
 #pragma once
 
 #include <deque>
@@ -23,9 +23,9 @@ class Search {
   const Seeds& seeds() const { return seeds_; }
   // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name);
-  // Whether a seed named by the user may still tell of other members.
+  // Whether a seed named by the user may still name other members.
   bool awaits_seed() const;
-  // All whom this node may ask are due now.
+  // Makes all possible questions due now.
   void hurry(Time now);
   // `is_contested`: another node may have this node's name. Then one member is asked, which checks
   // the namesake and answers with its table.

@@ -22,7 +22,7 @@ constexpr Duration kLookAgain = std::chrono::seconds(30);
 // Places asked after such a look-up. Larger: members that are known by other addresses than those
 // of the DNS send more tables in vain.
 constexpr std::size_t kAskedInTurn = 4;
-// A look-up that the driver has not answered by then is asked for again.
+// After this time an unanswered look-up is repeated.
 constexpr Duration kLookUpPatience = std::chrono::seconds(60);
 
 }  // namespace
@@ -139,7 +139,7 @@ void Seeds::unanswered(const Endpoint& at) {
   change(at, [](Place& place) { place.finding = "the host does not answer"; });
 }
 
-// Places that are still there keep what is known of them.
+// Places that remain keep their state.
 bool Seeds::take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& addresses) {
   std::vector<Place> places;
   seed.search.has_own = false;
@@ -152,7 +152,7 @@ bool Seeds::take_addresses(Time now, Seed& seed, const std::vector<Endpoint>& ad
                          ? std::exchange(*known, Place{})
                          : Place{.endpoint = at, .address = at, .next = now, .pause = pause_});
   }
-  // Those that were taken over have no endpoint any more.
+  // Entries that were moved from have no endpoint.
   seed.search.gone.clear();
   for (Place& place : seed.places)
     if (!place.endpoint.host.empty()) seed.search.gone.push_back(std::move(place.endpoint));
@@ -195,9 +195,9 @@ void Seeds::has_told(const Endpoint& at) {
   change(at, [](Place& place) { place.has_told = true; });
 }
 
-// ---------------------------------------------------------------- what a person is told
+// ---------------------------------------------------------------- for people
 
-// What to say of a silent place whose host accepts connections.
+// The sentence about a silent place whose host accepts connections.
 std::string Seeds::silence(const Place& place) const {
   if (!is_numeric(place.address)) return "the host is looked up, and no name server answers";
   if (is_loopback(own_) && !is_loopback(place.address))
@@ -210,7 +210,7 @@ std::string Seeds::silence(const Place& place) const {
       to_string(own_));
 }
 
-// Empty: nothing is to be told.
+// Empty: no problem.
 std::string Seeds::reason(Time now, const Seed& seed, bool is_connected) const {
   const Place& place = seed.places.front();
   if (place.is_met || place.has_told) return {};
@@ -219,8 +219,8 @@ std::string Seeds::reason(Time now, const Seed& seed, bool is_connected) const {
   return is_silent ? silence(place) : place.finding;
 }
 
-// Members may be known by other addresses than those of the DNS: where some are known, only a name
-// that stands for nothing is told of.
+// Members may be known by other addresses than those of the DNS: if some are known, only a name
+// without addresses is reported.
 std::string Seeds::reason_of_name(Time now, const Seed& seed, bool is_connected) const {
   const auto is_fine = [](const Place& place) { return place.is_met || place.has_told; };
   if (std::ranges::any_of(seed.places, is_fine)) return {};

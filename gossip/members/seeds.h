@@ -1,11 +1,12 @@
-// Seeds: where this node looks for members, and what it found there. A place is an address; a seed
-// is one place, or a name in the DNS that stands for any number of them, which may change. A place
-// is asked while no member is known at its address, with pauses that double up to a limit. A seed
-// that is down, or a name that does not exist yet, is no error; reasons() says what is known of it.
+// Seeds: the places where this node looks for members, and its findings there. A place is an
+// address; a seed is one place, or a name in the DNS that stands for any number of them, which may
+// change. A place is asked while no member is known at its address, with pauses that double up to a
+// limit. A seed that is down, or a name that does not exist yet, is no error; reasons() describes
+// it.
 //
 // A name in the DNS is looked up again with the same pauses while this node knows no other member,
-// and every thirty seconds besides, which heals a cluster that began in several parts. Then only a
-// few of its places are asked, for members may be known by other addresses than those of the DNS.
+// and otherwise every thirty seconds, which heals a cluster that began in several parts. Then only
+// a few of its places are asked, because members may have other addresses than those in the DNS.
 #pragma once
 
 #include <functional>
@@ -20,14 +21,14 @@
 
 namespace starling::gossip {
 
-// Addresses that one seed may stand for; the others are left out. Larger: a name that grows without
-// bound costs more messages.
+// The most addresses of one seed; the others are left out. Larger: a name that grows without bound
+// costs more messages.
 inline constexpr std::size_t kSeedAddressesLimit = 64;
 
 class Seeds {
  public:
-  // `own`: the address of this node, and `aliases`: others that lead to it. None is ever a place.
-  // `pause`: half of the pause after the first join.
+  // `own`: the address of this node; `aliases`: its other addresses. None is ever a place. `pause`:
+  // half of the pause after the first join.
   Seeds(Endpoint own, std::vector<Endpoint> aliases, Duration pause)
       : own_(std::move(own)), aliases_(std::move(aliases)), pause_(pause) {}
 
@@ -37,16 +38,16 @@ class Seeds {
   bool empty() const { return seeds_.empty(); }
 
   using Known = std::function<bool(const Endpoint&)>;
-  // What this node knows of the members.
+  // This node's knowledge of the members.
   struct View {
     Known is_known;  // whether a member is at an address
     bool is_alone;   // no other member is known
   };
   // Sends a Join to each place that is due and at whose address no member is known, and a LookUp
-  // for each name that is due. Hangs up on addresses that a name stands for no more.
+  // for each name that is due. Hangs up on addresses that a name no longer has.
   void ask(Time now, const View& view, const Member& self, Outbox& out);
-  // Whether a seed that the user named may still tell of members: no member is known at one of its
-  // places, and nothing was found out about that.
+  // Whether a seed named by the user may still name members: at one of its places no member is
+  // known, and no reason for that either.
   bool is_awaited(const Known& is_known) const;
   // Makes all places due now.
   void hurry(Time now);
@@ -54,11 +55,11 @@ class Seeds {
   // ---- what is known about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
-  // The name `at` stands for these addresses now. Returns whether there is somebody new to ask.
+  // The name `at` has these addresses now. Returns whether there is a new place to ask.
   bool resolved(Time now, const SeedName& at, const std::vector<Endpoint>& addresses);
-  // The addresses that were known before are kept.
+  // Keeps the addresses of the last look-up.
   void unresolved(Time now, const SeedName& at, const std::string& problem);
-  // The node that listens there has said itself what is wrong (see Misdirected).
+  // The node there has itself reported what is wrong (see Misdirected).
   void has_told(const Endpoint& at);
 
   // Why named seeds gave no members. `is_connected`: some member has answered, so that a silent
@@ -72,8 +73,8 @@ class Seeds {
     Time next{};
     Duration pause{};
     bool is_met = false;    // a member was known at its address
-    bool has_told = false;  // the node there has said itself what is wrong
-    std::string finding{};  // what this node found to be wrong; empty: nothing
+    bool has_told = false;  // the node there has itself reported what is wrong
+    std::string finding{};  // a problem that this node found; empty: none
   };
   // Of a name in the DNS.
   struct Search {

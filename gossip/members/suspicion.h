@@ -1,10 +1,10 @@
-// Suspicion: how long a silent member has to answer before it is taken for dead. Every independent
+// Suspicion: how long a silent member has to answer before it counts as dead. Every independent
 // accuser shortens the time from `most` towards `least` (Dadgar, Phillips, Currey: Lifeguard,
 // 2018):
 //   timeout = max(least, most - (most - least) log(c + 1) / log(k + 1))
-// for c accusers besides the first, of k that are wanted. The time is shorter for a member whose
-// system refuses connections (timing.refused), and for one whose host answers no connection while
-// helpers answer this node (timing.unreachable): such a member is not merely stopped or busy.
+// for c accusers besides the first, of k wanted. The time is shorter for a member whose system
+// refuses connections (timing.refused), and for one whose host answers no connection while helpers
+// answer this node (timing.unreachable): such a member is not merely stopped or busy.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class Suspicion {
     if (refused()) refused_ += away;
   }
 
-  // When the member is taken for dead, in a cluster of `members` members.
+  // When the member counts as dead, in a cluster of `members` members.
   Time ends(const Timing& timing, std::size_t members) const {
     const double scale = std::max(1.0, std::log10(static_cast<double>(members)));
     const double least = seconds(timing.suspicion) * scale;

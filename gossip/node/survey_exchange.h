@@ -37,7 +37,7 @@ class SurveyExchange {
   // Returns the known surveys of these founders, in their order.
   std::vector<std::string> of(const Founders& founders) const;
   // One turn: tells founders, this node among `founders`, what they seem to lack. `relays`: also
-  // the surveys of others, if all founders are told directly.
+  // the surveys of others, if all founders get messages directly.
   void tell(const Founders& founders, bool relays, Outbox& out);
   // Takes surveys. Only the node that a survey describes can replace it. In a crowd, replies with
   // what the sender lacks. With `is_past`, this node founds already, and sends a founder that is

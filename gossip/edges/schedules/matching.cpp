@@ -29,9 +29,9 @@ class Matching : public WaitingScheduler {
     return {partner->peer};
   }
 
-  // Where only this end took the two for partners in an earlier round, its vector of then is still
-  // without its pair. It makes one with the peer's next vector, which both ends leave out, and from
-  // then on both ends have offered equally many.
+  // If only this end counted the two as partners in an earlier round, its vector of that round
+  // still has no pair. It forms one with the peer's next vector, which both ends leave out; after
+  // that both ends have offered equally many.
   bool skips_round(const StreamView& stream, std::uint64_t round) const override {
     return stream.pairs.is_waiting || std::max(stream.round, stream.pairs.next_round) > round;
   }

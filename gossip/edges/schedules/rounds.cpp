@@ -9,7 +9,7 @@ namespace {
 
 // A node this many rounds behind catches up round by round, so that all nodes take equally many
 // local steps: the optimum moves towards nodes that take more. Larger: the nodes ahead wait longer
-// for a node that comes back.
+// for a returning node.
 constexpr std::uint64_t kRoundsInStep = 8;
 
 class Rounds : public WaitingScheduler {

@@ -13,7 +13,7 @@ class WaitingScheduler : public Scheduler {
   // pull / (1 + max(degree, 1)): the shares of all neighbours add up to less than one.
   double share(std::size_t degree) const override;
   std::vector<NodeId> choose(Streams streams) override;
-  // The round waits for no peer any more, or enough peers have sent their vectors.
+  // Whether the round waits for no peer any more, or enough peers have sent their vectors.
   bool may_finish(Time now, const Turn& turn, Streams streams) const override;
   Time deadline(const Turn& turn, Streams streams) const override;
 
