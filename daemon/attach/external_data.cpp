@@ -12,21 +12,21 @@
 namespace starling::daemon {
 namespace {
 
-// The last line of a survey: the hash of a founder's initial parameters, or of those with which it
-// has begun together with others.
+// The last line of a survey: the hash of a founder's initial parameters, or of the common ones if
+// it has started.
 constexpr std::string_view kInitial = "initial parameters ";
 constexpr std::string_view kCommon = "common parameters ";
 
-// Where nodes weigh by their samples, the line before it: their number, of a foundation the mean.
+// If nodes weigh by their samples, the line before it: their number; in a foundation, the mean.
 constexpr std::string_view kSamples = "samples ";
 
-// More than a node can hold; a number of others is checked by it.
+// More than a node can hold; for checking numbers from others.
 constexpr double kFoundersSamplesLimit = 9e15;
 
 struct SurveyParts {
   std::string_view schema;
-  std::string_view samples;  // empty: none are told
-  std::string_view initial;  // hash; empty: none is told
+  std::string_view samples;  // empty: none
+  std::string_view initial;  // hash; empty: none
   bool is_common = false;
 };
 

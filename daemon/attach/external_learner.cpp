@@ -13,7 +13,7 @@
 namespace starling::daemon {
 namespace {
 
-// While there is no trainer, for one to attach again. Longer: the node is late to its neighbours
+// How long to wait for a lost trainer to attach again. Longer: the node is late for its neighbours
 // for longer before it rests. Shorter: rounds pass without steps.
 constexpr std::chrono::milliseconds kReturnPatience{500};
 
@@ -41,7 +41,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   optim::Report advance(std::span<const S> x, const optim::LocalSteps<S>& steps,
                         const optim::Moves<S>& to) override {
     ++requests_;
-    model_.initial = {};  // x began with it, and does not begin again
+    model_.initial = {};  // x has begun with it
     const auto trainer = await(kReturnPatience);
     if (!trainer) return pass(x, steps, to, "no trainer is attached");
     data_.set_samples(trainer->hello.samples);
@@ -99,8 +99,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     return trainer;
   }
 
-  // The trainer takes no steps, for that reason. What an exact algorithm owes its neighbours is
-  // added all the same, as on a node without samples.
+  // The trainer takes no steps, for that reason. The correction of an exact algorithm is still
+  // added, as on a node without samples.
   optim::Report stay(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason) {
     const double rate = is_loop_ ? rate_of_sum() : steps.learning_rate;
@@ -121,7 +121,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     return report;
   }
 
-  // As stay(), for want of a trainer.
+  // As stay(), without a trainer.
   optim::Report pass(std::span<const S> x, const optim::LocalSteps<S>& steps,
                      const optim::Moves<S>& to, std::string reason) {
     optim::Report report = stay(x, steps, to, std::move(reason));
@@ -163,8 +163,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     return report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
   }
 
-  // Into correction_: what is added to the gradient of each step, and to the parameters after each.
-  // False: nothing is.
+  // Writes into correction_ the addition to the gradient of each step, and to the parameters after
+  // each. False: none.
   bool add_to_gradient(const optim::LocalSteps<S>& steps) {
     if (steps.linear.empty() && steps.added.empty()) return false;
     correction_.assign(this->dimension(), S{0});
@@ -190,7 +190,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     for (const optim::ParameterBlock& block : model_.statistics)
       std::ranges::fill(std::span(correction_).subspan(block.offset, block.size()), S{0});
   }
-  // What the check of the trainer's hello should have refused (trainer_terms.h).
+  // A request that the check of the trainer's hello should have refused (trainer_terms.h).
   static bool can_take(const Hello& hello, const optim::LocalSteps<S>& steps,
                        const optim::Moves<S>& to) {
     const bool corrects = !steps.linear.empty() || !steps.added.empty() || !to.direction.empty();
@@ -215,8 +215,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     });
   }
   // The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
-  // weighs. Statistics are no sums, and weigh the same on all nodes. A tile that was spoilt behind
-  // the check counts as not moved.
+  // weighs. Statistics are no sums, and weigh the same on all nodes. A tile that the trainer spoilt
+  // after the check counts as not moved.
   void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
             bool weighs) const {
     const S weight = static_cast<S>(data_.weight());
@@ -248,8 +248,8 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
   }
 
-  // A loop that steps by rate_ for F_i steps by this for its term in the sum of all, weight F_i. So
-  // exact algorithms take it, which end at the optimum of the sum whatever the rates are.
+  // A loop's rate for F_i corresponds to this rate for its term in the sum, weight F_i. Exact
+  // algorithms use it: their limit is the optimum of the sum whatever the rates are.
   double rate_of_sum() const { return rate_ / data_.weight(); }
 
   TrainerPort* port_;
@@ -261,9 +261,9 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   std::unique_ptr<optim::LocalLearner<S>> by_gradients_;
   std::vector<S> correction_;
   double loss_ = std::numeric_limits<double>::quiet_NaN();  // the last; not a number: none yet
-  bool is_loop_ = false;                                    // so was the trainer that was here last
-  // Of the steps of a loop, as it told last; else optim.learning-rate, of whatever schedule: as a
-  // unit of corrections any rate will do that stays and is that of all nodes.
+  bool is_loop_ = false;                                    // so was the last trainer
+  // The last rate that a loop reported; else optim.learning-rate, whatever the schedule: as a unit
+  // of corrections any constant rate works that is equal at all nodes.
   double rate_;
   std::uint64_t requests_ = 0;
 };

@@ -1,6 +1,6 @@
 // ExternalLearner: a trainer of the user's own, as the algorithms see it. In mode loop the trainer
 // takes the steps of a round with its own optimizer; in mode gradients a LocalLearner takes them
-// with gradients that it asks the trainer for. A node whose trainer is gone takes no steps.
+// with gradients that it asks the trainer for. A node without its trainer takes no steps.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,8 @@
 
 namespace starling::daemon {
 
-// Trains what the trainer at the port trains, in the run's precision. REQUIRES that one is
-// attached. The port outlives the trainer. `stream` tells nodes apart, so that their batches
-// differ.
+// Trains the model of the trainer at the port, in the run's precision. REQUIRES an attached one.
+// The port outlives the trainer. `stream` differs by node, so that batches do.
 template <class S>
 std::unique_ptr<optim::Trainer> make_external_trainer(const optim::Options& options,
                                                       TrainerPort& port, const Attached& first,

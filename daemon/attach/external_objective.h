@@ -14,7 +14,7 @@
 
 namespace starling::daemon {
 
-// The model of the first trainer, which all that follow it have.
+// The model of the first trainer, and of all later ones.
 template <class S>
 struct ExternalModel {
   std::vector<optim::ParameterBlock> blocks;
@@ -34,7 +34,7 @@ class ExternalObjective final : public optim::Objective<S> {
   void initialize(std::span<S> x, std::uint64_t) const override {
     std::ranges::copy(model_->initial, x.begin());
   }
-  // Not a number where there is no trainer or it refuses.
+  // Not a number if there is no trainer or it refuses.
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
@@ -60,7 +60,7 @@ class ExternalObjective final : public optim::Objective<S> {
   double loss_ = 0;  // the last
 };
 
-// What is behind the last evaluation of a trainer, or the loss where it has measured nothing.
+// The last evaluation of a trainer, or the loss if it has measured nothing.
 optim::Evaluation evaluation_of(const Metrics& metrics, double loss);
 
 }  // namespace starling::daemon

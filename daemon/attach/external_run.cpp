@@ -20,9 +20,9 @@
 namespace starling::daemon {
 namespace {
 
-// Whoever waits is told again after this time.
+// A waiting user is reminded after this time.
 constexpr std::chrono::seconds kRemindEvery{30};
-// At whether the trainer's command has ended.
+// Between two looks whether the trainer's command has ended.
 constexpr std::chrono::milliseconds kTrainerLookEvery{100};
 
 // Of this user alone.

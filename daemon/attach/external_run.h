@@ -1,5 +1,5 @@
-// ExternalRun: what a node has beside others where its model is that of a trainer of the user's
-// own: the socket, the process that the daemon starts, and rests while no trainer is there.
+// ExternalRun: the extra parts of a node whose model is that of the user's own trainer: the socket,
+// the process that the daemon starts, and the rest while no trainer is there.
 #pragma once
 
 #include <functional>
@@ -26,17 +26,17 @@ class ExternalRun {
   static Result<std::unique_ptr<ExternalRun>> open(const Config& config, const std::string& node);
   ~ExternalRun();
 
-  // Starts trainer.command, if there is one; `on_success` is called in another thread when it has
-  // done its work. Waits for a trainer, and makes the node's of it. The error says that the command
-  // has ended well and none has attached.
+  // Starts trainer.command, if there is one; `on_success` is called in another thread when it ends
+  // well. Waits for a trainer, and makes the node's trainer from it. The error says that the
+  // command ended well and no trainer attached.
   Result<std::unique_ptr<optim::Trainer>> await(const Config& config, const std::string& node,
                                                 std::function<void()> on_success);
   TrainerStatus status() const { return port_->status(); }
   // From now on the node rests while no trainer is there. The board outlives the run.
   void rest_without_trainer(Board& board);
-  // Nobody waits for the trainer any more.
+  // Ends all waits for the trainer.
   void interrupt() { port_->interrupt(); }
-  // After interrupt(): gives the trainer the last parameters, in doubles; empty: there are none.
+  // After interrupt(): gives the trainer the last parameters, in doubles; empty: none.
   void end(const std::vector<double>& parameters);
 
  private:
@@ -46,7 +46,7 @@ class ExternalRun {
 
   std::unique_ptr<TrainerPort> port_;
   std::shared_ptr<const Attached> first_;
-  std::unique_ptr<TrainerProcess> process_;  // after the port, for it ends before
+  std::unique_ptr<TrainerProcess> process_;  // after the port, so that it ends first
 };
 
 }  // namespace starling::daemon

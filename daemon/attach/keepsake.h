@@ -1,6 +1,6 @@
-// Keepsake: what a node keeps for its trainers beside the parameters: the tensors of role `donor`,
+// Keepsake: what a node keeps for its trainers besides the parameters: the tensors of role `donor`,
 // and the state that a trainer saved last. A trainer that comes back finds both; the trainer of a
-// newcomer gets the tensors of its donor, and the state where the run shares it.
+// newcomer gets the tensors of its donor, and the state if the run shares it.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace starling::daemon {
 
 struct SavePlan {
-  // Between two requests to save; 0: none. A state that takes long is saved more rarely.
+  // Between two requests to save; 0: none. A state that takes long to save is saved less often.
   Duration every{};
   bool is_shared = false;  // with newcomers
 };
@@ -27,23 +27,23 @@ class Keepsake {
   Keepsake(TrainerPort& port, const SavePlan& plan, std::function<Time()> clock)
       : port_(&port), plan_(plan), clock_(std::move(clock)) {}
 
-  // Gives what is kept to a trainer that was not here before. Before it gets a job. False: it was.
+  // Gives the keepsake to a new trainer, before its first job. Returns whether it is new.
   bool greet(const std::shared_ptr<const Attached>& trainer);
   // After the trainer's answer to a job: keeps its tensors, and has it save its state when that is
   // due.
   void keep(const Attached& trainer);
 
-  // Has the trainer save its state as it is now, for a checkpoint. Between two jobs. One that was
-  // not greeted yet is still to get the state that is kept.
+  // Has the trainer save its state as it is now, for a checkpoint. Between two jobs. A trainer that
+  // was not greeted yet does not save: it still needs the kept state.
   void refresh(const std::shared_ptr<const Attached>& trainer);
 
-  // For an heir of the node: the tensors and the state; for a newcomer the state only where it is
+  // For an heir of the node: the tensors and the state; for a newcomer the state only if it is
   // shared.
   Payload share(optim::Heir heir) const;
   // The most bytes that share() of another node may have.
   static std::size_t share_limit(const Attached& trainer);
-  // What another node shares, or this node kept in an earlier life; bytes from outside. What does
-  // not fit is left out.
+  // Takes the keepsake of another node, or of an earlier life; bytes from outside. Parts that do
+  // not fit are left out.
   void adopt(const Payload& shared, optim::Heir heir);
 
  private:
@@ -53,8 +53,8 @@ class Keepsake {
   TrainerPort* port_;
   SavePlan plan_;
   std::function<Time()> clock_;
-  std::weak_ptr<const Attached> known_;  // the last trainer that was greeted
-  std::vector<std::byte> tensors_;       // one behind the other, as in the table; empty: none yet
+  std::weak_ptr<const Attached> known_;        // the last trainer that was greeted
+  std::vector<std::byte> tensors_;             // concatenated, as in the table; empty: none yet
   std::shared_ptr<const TrainerState> state_;  // null: none
   bool is_own_ = false;                        // a trainer of this node has saved it
   bool has_tried_ = false;

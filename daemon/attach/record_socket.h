@@ -12,13 +12,13 @@
 namespace starling::daemon {
 
 // A socket that listens; a dead process's socket at the path is replaced. Only the user of this
-// process may connect, and the path is there before anybody can. The error names trainer.socket.
+// process may connect, and the path exists before any process can. The error names trainer.socket.
 Result<OpenFile> listen_at(const std::string& path);
 
-// The process at the other end; nothing where it is of another user.
+// The process at the other end; nothing if it belongs to another user.
 std::optional<pid_t> process_behind(int socket);
 
-// A record as it came. Nothing: there is none yet; `ended`: there will be none.
+// A received record. Nothing: none yet; `ended`: no more will come.
 struct HeardRecord {
   std::string text = {};
   OpenFile file = OpenFile();  // that came with it, if one did

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kTextLimit = 400;
-// Of one job, and what a trainer holds or used for one job: sums over a run stay below 2^64.
+// Steps of one job, and samples of a trainer or a job: sums over a run stay below 2^64.
 constexpr std::uint64_t kStepsLimit = UINT64_C(1) << 32, kSamplesLimit = UINT64_C(1) << 40;
 
 // Whole numbers up to the limit; a number below 0 or with a fraction is an error, and none is
@@ -69,7 +69,7 @@ std::optional<double> rate_at(const json& object) {
   return rate && *rate >= 0 ? rate : std::nullopt;
 }
 
-// Steps of which nothing is said may be of any kind.
+// Unspecified steps may be of any kind.
 Result<optim::OptimizerRule::Allowed> steps_at(const json& object) {
   using Allowed = optim::OptimizerRule::Allowed;
   const std::string steps = line_at(object, "steps");
@@ -148,7 +148,7 @@ struct Writer {
   }
 };
 
-// Texts of this program may hold what others sent.
+// Texts of this program may contain texts from others.
 std::string dump(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// Records: what a trainer and the daemon say to each other over the socket, one JSON object each
+// Records: the messages between a trainer and the daemon over the socket, one JSON object each
 // (docs/attach.md). Reading checks everything that comes from the trainer; an error is one line for
 // it.
 #pragma once
@@ -29,7 +29,7 @@ struct Hello {
   std::string client = {};  // printable
   TrainerMode mode = TrainerMode::loop;
   std::uint64_t samples = 0;
-  // What its optimizer is called, printable, and what is known of its steps; for mode loop.
+  // The name of its optimizer, printable, and the known properties of its steps; for mode loop.
   std::string optimizer = {};
   optim::OptimizerRule::Allowed steps = optim::OptimizerRule::Allowed::any;
   std::optional<double> learning_rate = {};  // of its next step
@@ -41,7 +41,7 @@ struct Hello {
   Region table = {}, values = {}, correction = {}, gradient = {}, batch = {};
 };
 
-// What a job gave. Numbers that are absent were not measured.
+// The result of a job. Absent numbers were not measured.
 struct TrainerAnswer {
   std::uint64_t job = 0;
   std::uint64_t steps = 0, samples = 0;
@@ -87,10 +87,10 @@ struct EvaluateRequest {
   std::size_t limit = 0;
 };
 
-// What the trainer wants to find again when it comes back; comes as a file with the answer.
+// Asks for the state that the trainer needs when it comes back; it comes as a file with the answer.
 struct SaveRequest {};
 
-// It goes as a file with the request.
+// The state goes as a file with the request.
 struct LoadRequest {
   std::shared_ptr<const TrainerState> state;
   bool is_own = false;  // of a trainer of this node, not of a donor's

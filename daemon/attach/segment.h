@@ -16,7 +16,7 @@ namespace starling::daemon {
 inline constexpr std::size_t kSegmentBytesLimit = std::size_t{1} << 40;
 inline constexpr std::size_t kSegmentHeaderBytes = 64;
 
-// A part of the segment; of 0 bytes where there is none.
+// A part of the segment; of 0 bytes: none.
 struct Region {
   std::size_t offset = 0, bytes = 0;
 };
@@ -35,7 +35,7 @@ class Segment {
   std::span<std::byte> at(const Region& region) const {
     return {data_ + region.offset, region.bytes};
   }
-  // Whether it lies in the segment behind the header, at a multiple of kSegmentAlignment.
+  // Whether it lies in the segment after the header, at a multiple of kSegmentAlignment.
   Result<void> check(const std::string& name, const Region& region) const;
   // Maps the pages of a region before they are needed, all at once: that costs a tenth of mapping
   // each when it is touched.

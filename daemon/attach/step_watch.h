@@ -1,5 +1,5 @@
-// StepWatch: tells a trainer that stands still from one whose steps take long, by its sign of life:
-// the counter of its steps. Its patience follows from the steps so far.
+// StepWatch: distinguishes a trainer that stands still from one with slow steps, by the counter of
+// its steps. Its patience follows from the steps so far.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace starling::daemon {
 class StepWatch {
  public:
   // A job begins with the counter at `progress`. The first step of a trainer, which may load data
-  // or compile, is waited for without end.
+  // or compile, has no limit.
   void begin(Time now, std::uint64_t progress);
   // The job is over.
   void end() { is_open_ = false; }
   void look(Time now, std::uint64_t progress);
 
-  // For how long nothing has been counted, where that is longer than the patience.
+  // The time without a counted step, if longer than the patience.
   std::optional<Duration> standstill(Time now) const;
   // Four means and four deviations of the time between two counts, at least kLeast.
   Duration patience() const;

@@ -1,5 +1,5 @@
 // Copies between the vector that is exchanged and the tensors of a region of a segment, from one
-// type of numbers to the other. What a trainer writes meanwhile is copied as it is found.
+// type of numbers to the other. Bytes that a trainer writes meanwhile may be copied half-written.
 #pragma once
 
 #include <algorithm>

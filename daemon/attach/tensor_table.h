@@ -1,5 +1,5 @@
-// TensorTable: what a trainer's segment holds: names, shapes and types of its tensors, and what
-// the daemon does with each (docs/attach.md). Made from text from outside, checked once; immutable
+// TensorTable: what a trainer's segment holds: names, shapes and types of its tensors, and what the
+// daemon does with each (docs/attach.md). Parsed from outside text and checked once; immutable
 // afterwards.
 #pragma once
 
@@ -49,7 +49,7 @@ class TensorTable {
   std::vector<optim::ParameterBlock> statistics() const;  // some of the blocks
   std::size_t donated_bytes() const;                      // of the tensors of role donor
   std::size_t dimension() const { return optim::dimension_of(blocks_); }
-  // A line for each tensor: name, shape and role. Two models may be averaged where it is the same;
+  // A line for each tensor: name, shape and role. Two models with the same schema may be averaged;
   // types may differ.
   std::string schema() const;
 
@@ -58,8 +58,8 @@ class TensorTable {
   std::vector<optim::ParameterBlock> blocks_;
 };
 
-// Where two schemas differ first, for people: "tensor 3 is \"fc.weight 10x64 averaged\" there and
-// \"fc.weight 10x32 averaged\" here". REQUIRES that they differ.
+// The first difference of two schemas, for people: "tensor 3 is \"fc.weight 10x64 averaged\" there
+// and \"fc.weight 10x32 averaged\" here". REQUIRES that they differ.
 std::string first_difference(std::string_view here, std::string_view there);
 
 }  // namespace starling::daemon

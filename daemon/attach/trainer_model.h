@@ -11,9 +11,8 @@
 
 namespace starling::daemon {
 
-// `x` are the exchanged tensors, `donated` the bytes of those of role donor; where these are not as
-// many as the table says, they are left out, as local tensors are. REQUIRES x of the table's
-// dimension.
+// `x` are the exchanged tensors, `donated` the bytes of those of role donor; these are left out if
+// their size does not fit the table, as local tensors are. REQUIRES x of the table's dimension.
 std::string trainer_model(const TensorTable& table, std::span<const std::byte> donated,
                           std::span<const double> x,
                           const std::map<std::string, std::string>& metadata);

@@ -21,9 +21,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of those who have not said hello; one more takes the place of the first.
+// Connections without a hello so far; a further one evicts the first.
 constexpr std::size_t kVisitorsLimit = 8;
-// For the first record of whoever connects.
+// For the first record of a connection.
 constexpr std::chrono::seconds kHelloPatience{5};
 // For the steps under way when the run ends. Longer: the node leaves later. Shorter: a trainer of
 // long steps does not get the last parameters.
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFil
   if (hello.corrects || serves) TRY_DO(check_like_values("gradient", hello.gradient));
   if (serves) TRY_DO(segment.check("batch", hello.batch));
   TRY_DO(check_apart(hello));
-  // A copy: what is checked must not change behind the check.
+  // A copy: the table must not change after the check.
   const std::span<const std::byte> bytes = segment.at(hello.table);
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   TRY(TensorTable table, TensorTable::parse(text, hello.values.bytes));
@@ -330,14 +330,14 @@ void TrainerPort::hear_trainer() {
   if (metrics->rmse) metrics_.rmse = metrics->rmse;
 }
 
-// A file that nobody has asked for is passed over; so is one beside a record of another kind.
+// Ignores a file that was not requested, or with a record of another kind.
 Result<std::shared_ptr<const TrainerState>> TrainerPort::receive_state(OpenFile file) const {
   const std::lock_guard lock(mutex_);
   if (!file || !job_ || !job_->saves) return nullptr;
   return TrainerState::receive(std::move(file), state_limit(*trainer_));
 }
 
-// An answer to a job that nobody waits for any more is passed over.
+// Ignores an answer to a job whose wait has ended.
 void TrainerPort::take(const TrainerAnswer& answer) {
   {
     const std::lock_guard lock(mutex_);
@@ -353,7 +353,7 @@ void TrainerPort::take(const TrainerAnswer& answer) {
   changed_.notify_all();
 }
 
-// Without a reason it said goodbye. Behind the end of the run it may go as it likes.
+// Without a reason it said goodbye. After the end of the run it may go at any time.
 void TrainerPort::lose(const std::string& reason) {
   std::function<void(bool)> on_change;
   pid_t process = 0;

@@ -1,6 +1,6 @@
 // TrainerPort: the socket at which a trainer of the user's own attaches, and the conversation with
-// it (docs/attach.md). A thread of its own accepts, checks and hears; one trainer at a time. The
-// loss of a trainer is known at once.
+// it (docs/attach.md). A thread of its own accepts connections and checks records; one trainer at a
+// time. The loss of a trainer is known at once.
 #pragma once
 
 #include <sys/types.h>
@@ -27,8 +27,8 @@
 
 namespace starling::daemon {
 
-// A trainer that was let in. Constant but for the bytes of the segment, which are the trainer's
-// while a job is open and the daemon's otherwise.
+// A trainer that was accepted. Constant except for the bytes of the segment, which are the
+// trainer's while a job is open and the daemon's otherwise.
 struct Attached {
   Hello hello;
   TensorTable table;
@@ -36,7 +36,7 @@ struct Attached {
   pid_t process = 0;
 };
 
-// Calls act(bytes) for each tensor of role donor, where it lies. REQUIRES that no job is open.
+// Calls act(bytes) for each tensor of role donor, in place. REQUIRES that no job is open.
 void for_each_donated(const Attached& trainer,
                       const std::function<void(std::span<std::byte>)>& act);
 // The most bytes of a state that this trainer may save: 64 MiB and 16 times its tensors.
@@ -44,31 +44,31 @@ std::size_t state_limit(const Attached& trainer);
 
 class TrainerPort {
  public:
-  // Listens at `path`, the socket of a dead process there aside. The error names the path.
+  // Listens at `path`; replaces the socket of a dead process. The error names the path.
   static Result<std::unique_ptr<TrainerPort>> open(const std::string& path, TrainerTerms terms);
-  // Ends the conversation. REQUIRES that nobody is in ask() or await().
+  // Ends the conversation. REQUIRES that no thread is in ask() or await().
   ~TrainerPort();
 
   const std::string& path() const { return path_; }
   const TrainerTerms& terms() const { return terms_; }
   // Called at once, and in the port's thread whenever that changes, with whether a trainer is
-  // there. Null: nobody is told any more.
+  // there. Null: none.
   void set_listener(std::function<void(bool)> listener);
 
-  // The trainer, once there is one: waits that long, and gives null then or after interrupt().
+  // Waits for a trainer; null after the patience or interrupt().
   std::shared_ptr<const Attached> await(std::chrono::milliseconds patience);
-  // Waits for the answer, which brings a state where the request was to save. Nothing when the
-  // trainer is gone, or after interrupt(). One thread.
+  // Waits for the answer, which brings a state if the request was to save. Nothing if the trainer
+  // is gone, or after interrupt(). One thread.
   std::optional<TrainerAnswer> ask(const Attached& trainer, const Request& request);
-  // The tensors of role donor, one behind the other, after the last job, or of the first trainer
-  // before it; null before that.
+  // The tensors of role donor, concatenated, after the last job, or of the first trainer before its
+  // first job; null before that.
   std::shared_ptr<const std::vector<std::byte>> donated() const;
-  // What the trainer measured last with `log`.
+  // The trainer's last measurements with `log`.
   Metrics metrics() const;
 
-  // Nobody waits in await() or ask() any more, now and later. Any thread.
+  // Ends all present and later waits in await() and ask(). Any thread.
   void interrupt();
-  // After interrupt(): tells the trainer that the run is over, behind its open job if that ends in
+  // After interrupt(): tells the trainer that the run is over, after its open job if that ends in
   // time. `write` puts the last parameters into the segment; false: it has none.
   void end(const std::string& reason, const std::function<bool(const Attached&)>& write);
   // Any thread.
@@ -80,8 +80,8 @@ class TrainerPort {
   // A phase includes those before it.
   enum class Phase {
     open,
-    interrupted,  // nobody waits any more
-    ended,        // the trainer knows that the run is over, and may go as it likes
+    interrupted,  // no waits any more
+    ended,        // the trainer knows that the run is over, and may go
     closing,      // the port's thread ends
   };
   struct OpenJob {
@@ -108,7 +108,7 @@ class TrainerPort {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void(bool)> on_change_;
-  std::vector<Visitor> visitors_;  // of the port's thread alone
+  std::vector<Visitor> visitors_;  // only of the port's thread
   std::shared_ptr<const Attached> trainer_;
   OpenFile socket_;         // of the trainer
   std::uint64_t jobs_ = 0;  // so far

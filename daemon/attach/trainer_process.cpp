@@ -19,20 +19,19 @@ using std::chrono::steady_clock;
 constexpr milliseconds kCommandLookEvery{50};
 // Before a command that failed is started again; doubled each time.
 constexpr milliseconds kFirstPause{500}, kLongestPause{30'000};
-// A command that ran for longer has not failed at its start.
+// A command that ran for longer did not fail at its start.
 constexpr milliseconds kWellFor{60'000};
-// For a trainer that was told that the run is over: to save what it likes.
+// For a trainer to save its work after the run is over.
 constexpr milliseconds kFarewell{5'000};
 constexpr milliseconds kGroupPatience{2'000};
-// The shell leads a process group, and ends all of it when it is told to end, or when the daemon
-// is gone.
+// The shell leads a process group, and ends all of it on request, or when the daemon is gone.
 constexpr char kScript[] = R"(trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
   return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
 }
 
-// False when the trainer is to end.
+// False when the trainer must end.
 bool pauses(const std::stop_token& stop, milliseconds time) {
   const auto until = steady_clock::now() + time;
   while (!stop.stop_requested() && steady_clock::now() < until)

@@ -1,5 +1,5 @@
-// TrainerProcess: the command of the user that trains, started by the daemon and started again when
-// it fails. A process that the daemon did not start is never ended by it.
+// TrainerProcess: the user's training command, which the daemon starts, and restarts when it fails.
+// The daemon never ends a process that it did not start.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@ namespace starling::daemon {
 
 class TrainerProcess {
  public:
-  // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, its
-  // output going where this process writes its errors. `on_success` is called in a thread of its
-  // own when the command ends with exit code 0; any other end starts it again, a little later each
-  // time. At its end it waits for the command to end by itself, asks it and what it started to end
-  // where that takes too long, and ends it where that does too.
+  // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, with its
+  // output to this process's standard error. `on_success` is called in a thread of its own when the
+  // command ends with exit code 0; after any other end it is restarted, a little later each time.
+  // The destructor waits for the command to end by itself; if that takes too long it asks the
+  // command and its children to end, and finally kills them.
   TrainerProcess(std::string command, const std::string& socket, const std::string& node,
                  std::function<void()> on_success);
 

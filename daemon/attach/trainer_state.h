@@ -1,5 +1,5 @@
-// TrainerState: what a trainer wants to find again when it comes back, such as the moments of its
-// optimizer: bytes that only trainers read, in a memory file that nobody can change any more.
+// TrainerState: the state that a trainer needs when it comes back, such as the moments of its
+// optimizer: bytes that only trainers read, in a sealed memory file.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace starling::daemon {
 
 class TrainerState {
  public:
-  // The file that a trainer has sent. An error where it is larger than the limit, or not sealed
-  // against growing, shrinking and writing.
+  // Takes a file from a trainer. An error if it is larger than the limit, or not sealed against
+  // growing, shrinking and writing.
   static Result<std::shared_ptr<const TrainerState>> receive(OpenFile file, std::size_t limit);
   // A file of these bytes, which came from another node.
   static Result<std::shared_ptr<const TrainerState>> copy_of(const Payload& bytes);

@@ -1,4 +1,4 @@
-// TrainerTerms: what a trainer is told, and what the run needs of it.
+// TrainerTerms: the properties of the run that a trainer gets or must support.
 #pragma once
 
 #include "base/result.h"
@@ -13,8 +13,7 @@ struct TrainerTerms {
   bool weighs_samples = false;  // the loss of a node weighs by its samples (data.weight)
 };
 
-// Whether the run ends where it should with a trainer that can do what it says. The error says what
-// to do about it.
+// Whether the run has the right limit with a trainer of these abilities. The error says what to do.
 Result<void> check_terms(const TrainerTerms& terms, const Hello& hello);
 
 }  // namespace starling::daemon

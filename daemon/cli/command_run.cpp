@@ -47,7 +47,7 @@ namespace {
 std::atomic<Loop*> running_loop = nullptr;
 std::atomic<bool> loop_ended = false;
 
-// Before the loop runs nobody knows of this node, and there is nothing to leave.
+// Before the loop runs no member knows this node, so it need not leave.
 void on_signal(int) {
   if (Loop* loop = running_loop.load())
     loop->stop();
@@ -63,7 +63,7 @@ std::uint64_t clock_incarnation() {
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
 }
 
-// Machines that were cloned have one name and one configuration: chance tells their nodes apart.
+// Cloned machines have the same name and configuration: a random part distinguishes their nodes.
 std::string default_name(const Endpoint& control) {
   constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";
   char host[64 - 11] = "localhost";
@@ -88,7 +88,7 @@ Result<std::optional<std::string>> read_token(const std::string& path) {
   return token;
 }
 
-// What a host name stands for on this machine.
+// The address of a host name, as seen from this machine.
 Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
   const auto address = resolve(endpoint);
   if (!address)
@@ -97,7 +97,7 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
   return *address;
 }
 
-// Everything of a running node, in the order in which it comes to be.
+// The parts of a running node, in the order of creation.
 struct Daemon {
   ServiceNotice service;
   std::unique_ptr<Transport> transport;
@@ -124,7 +124,7 @@ Result<void> find_checkpoint(Daemon& daemon, Config& config) {
   return {};
 }
 
-// What the lives before left: name and incarnation go on, and whom they met is asked first.
+// Restores from earlier lives the name, the incarnation, and the peers to ask first.
 Result<void> remember(Daemon& daemon, Config& config) {
   config.node.clock = config.node.incarnation = clock_incarnation();
   const bool has_name = !config.node.name.empty();
@@ -143,7 +143,7 @@ bool is_external(const Config& config) {
   return config.learner.model.kind == models::ModelKind::external;
 }
 
-// Where no host is named, that at which the node listens, or one by which it can be reached.
+// If no host is named: the one at which the node listens, or one by which it can be reached.
 Result<std::string> advertised_host(const Endpoint& control, const Config& config) {
   if (!config.advertise.empty()) return config.advertise;
   if (!is_wildcard(control)) return control.host;
@@ -155,7 +155,7 @@ Result<std::string> advertised_host(const Endpoint& control, const Config& confi
   return found.host;
 }
 
-// By which addresses the others reach what is bound.
+// Sets the addresses by which others reach this node.
 Result<void> name_addresses(const Daemon& daemon, Config& config) {
   const Endpoint control = daemon.transport->control(), bulk = daemon.transport->bulk();
   TRY(const std::string host, advertised_host(control, config));
@@ -210,7 +210,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
                      std::string(topology::to_string(config.node.topology.kind))};
-  // On loopback it is an address of this machine alone: others hear of none.
+  // A loopback address is of this machine only: others do not get it.
   if (is_loopback(config.node.http) && !is_loopback(config.node.control)) config.node.http.port = 0;
   if (is_external(config)) {
     TRY(daemon.external, ExternalRun::open(config, config.node.name));
@@ -254,7 +254,7 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   return {};
 }
 
-// Says where the node can be reached, for whoever started it.
+// Writes where the node can be reached, for the process that started it.
 void announce(const Identity& identity, const std::optional<std::string>& path) {
   log::info("{}: control {}, bulk {}, http://{}", identity.name, to_string(identity.control),
             to_string(identity.bulk), to_string(identity.http));
@@ -313,7 +313,7 @@ void name_keys(CommandLine& line) {
   name_trainer(line);
 }
 
-// What is left to do when the node has ended. Gives the exit code.
+// The work after the node has ended. Returns the exit code.
 Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& line) {
   const auto output = line.value("output");
   const std::vector<double> parameters =

@@ -11,11 +11,10 @@ namespace starling::daemon {
 
 // In the order of the overview.
 Commands commands();
-// Null: there is none of that name.
+// Null if there is none of that name.
 const ProgramCommand* find_command(std::string_view name);
 
-// Parses what follows the command's name and runs the command, or prints its help. Gives the exit
-// code.
+// Parses the arguments and runs the command, or prints its help. Returns the exit code.
 int carry_out(const ProgramCommand& command, std::span<const std::string> arguments);
 
 // Those of the program itself.

@@ -1,6 +1,6 @@
-// Board: where the I/O thread pins what others may read, and where others leave commands for it. A
-// snapshot of the status is made when somebody asks for one, not before: with many members it is
-// long. Every member function may be called from any thread.
+// Board: the I/O thread publishes its state here for other threads, which leave commands for it. A
+// snapshot of the status is made only on request: with many members it is long. Every member
+// function may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace starling::daemon {
 
-// What does not change while the process lives.
+// Constant while the process lives.
 struct Identity {
   NodeId id;
   std::string name;
@@ -38,7 +38,7 @@ struct Snapshot {
   Identity identity;
   Time now{};  // since the process started
   gossip::Status status;
-  std::optional<TrainerStatus> trainer = {};  // where the model is a trainer's of the user's own
+  std::optional<TrainerStatus> trainer = {};  // if the user's own trainer has the model
   Descriptors descriptors = {};
 };
 
@@ -47,7 +47,7 @@ struct Model {
   std::vector<double> parameters;
 };
 
-// As the node takes them.
+// The node's inputs.
 using Command = std::variant<gossip::JoinCommand, gossip::LeaveCommand, gossip::PauseCommand,
                              gossip::ResumeCommand, gossip::CheckpointCommand>;
 inline constexpr std::size_t kCommandsLimit = 64;
@@ -58,29 +58,29 @@ class Board {
   // thread. Null once nothing more will be published.
   void set_wake(std::function<void()> wake);
 
-  // Somebody waits in read().
+  // Whether a thread waits in read().
   bool is_wanted() const { return snapshot_.is_wanted(); }
   void publish(std::shared_ptr<const Snapshot> snapshot) { snapshot_.publish(std::move(snapshot)); }
   // Fresh, unless the I/O thread is slow to answer. Null until the node has started.
   OnDemand<Snapshot>::Asked ask();
   std::shared_ptr<const Snapshot> read() { return ask().get(); }
 
-  // The same for the model, which only those hold who asked. Null when the trainer did not come to
-  // it within kModelPatience.
+  // As ask(), for the model. The board does not keep the model; only the askers hold it. Null if
+  // the trainer made none within kModelPatience.
   static constexpr std::chrono::seconds kModelPatience{20};
   bool is_model_wanted() const { return model_.is_wanted(); }
   void publish_model(std::shared_ptr<const Model> model) { model_.publish(std::move(model)); }
   OnDemand<Model>::Asked ask_model();
 
-  // What the model's numbers mean, from the survey on which it was founded; empty for none. Set
-  // once the data are loaded.
+  // Makes the model card from the survey on which the model was founded; empty for none. Set once
+  // the data are loaded.
   using Describer = std::function<Result<models::ModelCard>(const std::string& foundation)>;
   void set_describer(Describer describer);
   void set_foundation(std::string foundation);
   // The error says why it is not known yet.
   Result<models::ModelCard> card() const;
 
-  // The convergence series of this node since its start, thinned where it is long.
+  // The convergence series of this node since its start, thinned if it is long.
   void add(const gossip::Progress& point);
   // The points of `round` and of later rounds, oldest first.
   std::vector<gossip::Progress> series_from(std::uint64_t round) const;
@@ -93,10 +93,10 @@ class Board {
 
   TraceLog& trace() { return trace_; }
 
-  // False when too many commands wait already. To pause and to resume is a wish of people, of which
-  // the last counts.
+  // False when too many commands wait already. Of the users' commands to pause and to resume the
+  // last counts.
   bool leave_command(Command command);
-  // Whether the trainer beside the node is there. The node trains where it is, and people wish no
+  // Sets whether the user's trainer is there. The node trains if it is, and the user wants no
   // pause.
   void set_trainer_here(bool is_here);
   std::vector<Command> take_commands();

@@ -22,13 +22,13 @@ class CheckpointDisk {
   // Keeps the last `keep` generations in `path`, a folder of this process alone.
   static Result<std::unique_ptr<CheckpointDisk>> open(const std::string& path, std::size_t keep);
 
-  // The newest checkpoint that reads; null where there is none. Those passed over are warned of in
-  // the log. REQUIRES that nothing was saved yet.
+  // The newest readable checkpoint; null if there is none. Logs a warning for each unreadable one.
+  // REQUIRES that nothing was saved yet.
   std::shared_ptr<const gossip::Checkpoint> load();
 
-  // REQUIRES that the one before has been answered.
+  // REQUIRES that the previous one has been answered.
   void save(gossip::Checkpoint checkpoint);
-  // The answer, once it is there.
+  // The answer, if there is one.
   std::optional<gossip::Saved> take_saved();
   // Readable when take_saved() has something.
   int descriptor() const { return wake_.descriptor(); }

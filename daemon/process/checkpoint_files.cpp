@@ -34,7 +34,7 @@ Payload file_named(const Generation& content, const char* name) {
   return found == content.files.end() ? Payload() : found->second;
 }
 
-// The head, and behind it the numbers where they lie.
+// The head, then the numbers, not copied.
 Payload tensor_file(const std::vector<optim::SavedField>& fields,
                     const std::map<std::string, std::string>& metadata) {
   std::vector<PlacedTensor> tensors;

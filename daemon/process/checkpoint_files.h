@@ -3,8 +3,7 @@
 //   state.safetensors    what the algorithm, the optimizer, the guard and the batches remember
 //   trainer.state        what a trainer of the user's own wants to find again; only trainers read
 //   it foundation           the survey that the model is founded on
-// In the manifest stand the round, the counters and the edges. Files that hold nothing are left
-// out.
+// The manifest has the round, the counters and the edges. Empty files are left out.
 #pragma once
 
 #include "base/result.h"
@@ -15,8 +14,8 @@ namespace starling::daemon {
 
 // Shares the numbers of the checkpoint. REQUIRES a state.
 Generation files_of(const gossip::Checkpoint& checkpoint);
-// Shares the bytes of the generation, which are outside data: the error says what is wrong. Whether
-// the state fits the model is the trainer's to find out.
+// Shares the bytes of the generation, which are outside data: the error says what is wrong. The
+// trainer checks whether the state fits the model.
 Result<gossip::Checkpoint> checkpoint_from(const Generation& content);
 
 }  // namespace starling::daemon

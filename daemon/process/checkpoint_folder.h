@@ -1,7 +1,6 @@
-// CheckpointFolder: generations of files that belong together, on a disk. A generation is there
-// whole or not at all: it is written beside, synced and renamed. Its manifest is a line of JSON
-// that names its files with their sizes and checksums (XXH3, 64 bit), and a line with the checksum
-// of the first.
+// CheckpointFolder: generations of files on a disk. A generation is complete or absent: it is
+// written in another folder, synced and renamed. Its manifest is a line of JSON that names its
+// files with their sizes and checksums (XXH3, 64 bit), and a line with the checksum of the first.
 //   DIR/000000000042/manifest.json and the files that it names
 //   DIR/.new/                      one that is being written, or was when the process ended
 #pragma once
@@ -20,7 +19,7 @@
 namespace starling::daemon {
 
 struct Generation {
-  // What the files are of, as text by name: round, foundation, settings.
+  // Properties as text by name: round, foundation, settings.
   std::map<std::string, std::string> about;
   std::map<std::string, Payload> files;  // by name: letters, digits, '.', '_' and '-'
 };
@@ -30,20 +29,20 @@ class CheckpointFolder {
   static constexpr std::size_t kFilesLimit = 64;
   static constexpr std::size_t kManifestBytesLimit = std::size_t{1} << 20;
 
-  // Makes the folder where it is missing, and removes what was not finished. One process at a time
-  // uses a folder. The error names it.
+  // Creates the folder if missing, and removes an unfinished generation. One process at a time uses
+  // a folder. The error names it.
   static Result<CheckpointFolder> open(const std::string& path);
 
   // Writes the next generation, which is on the disk when this returns, and removes all but the
   // last `keep`. The error says what could not be written, and leaves the generations as they were.
-  // Takes as long as the disk does.
+  // Waits for the disk.
   Result<void> save(const Generation& content, std::size_t keep);
 
-  // What the generation that was saved last takes on the disk.
+  // The size of the last saved generation on the disk.
   std::uint64_t bytes() const { return bytes_; }
-  // Why a generation is of no use, though it is whole; empty: it is of use.
+  // Why a complete generation is unusable; empty: it is usable.
   using Objection = std::function<std::string(const Generation&)>;
-  // The newest generation that is whole and of use; nothing where there is none.
+  // The newest complete and usable generation; nothing if there is none.
   std::optional<Generation> load(const Objection& objection = {});
   // What was wrong with the generations that load() passed over, a line each.
   const std::vector<std::string>& damages() const { return damages_; }

@@ -17,7 +17,7 @@
 namespace starling::daemon {
 namespace {
 
-// At what may give up waiting.
+// Between two looks at `gives_up`.
 constexpr std::chrono::milliseconds kExitPollEvery{50};
 
 // In the child, between fork and exec: only async-signal-safe calls.
@@ -52,7 +52,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
     return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
   OpenFile ready(ends[0]);
   const OpenFile of_child(ends[1]);
-  // A child that is told to stop before it is this program hears it as soon as it is.
+  // A child that gets a stop signal before exec handles it right after.
   sigset_t stops, before;
   sigemptyset(&stops);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);

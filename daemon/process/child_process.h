@@ -16,9 +16,8 @@ namespace starling::daemon {
 
 class ChildProcess {
  public:
-  // Starts `arguments` (the program first), its output going to the file `log_path`; empty: to the
-  // standard error of this process. What the child writes to the descriptor kReadyDescriptor is
-  // read by ready().
+  // Starts `arguments` (the program first), with its output to the file `log_path`; empty: to the
+  // standard error of this process. ready() reads what the child writes to kReadyDescriptor.
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
                                     const std::string& log_path);
   static constexpr int kReadyDescriptor = 3;
@@ -28,12 +27,12 @@ class ChildProcess {
   // Kills it if it still runs.
   ~ChildProcess();
 
-  // The first line the child writes to kReadyDescriptor; nothing when it ends without one, or when
-  // `gives_up` says so.
+  // The first line the child writes to kReadyDescriptor; nothing if it ends without one, or
+  // `gives_up` returns true.
   std::optional<std::string> ready(std::chrono::milliseconds patience,
                                    const std::function<bool()>& gives_up = {});
   bool running();
-  // Of a child that has ended: its exit code, or 128 + the signal.
+  // The exit code of a child that has ended, or 128 + the signal.
   std::optional<int> exit_code() const { return exit_code_; }
   void signal(int number) const;
   // Waits for the end; false when it has not come in time.

@@ -9,7 +9,7 @@ namespace starling::daemon {
 
 Time now();
 
-// When now() was zero, by the clock of the machine as that is now.
+// The time at which now() was zero, by the machine's present clock.
 inline std::chrono::system_clock::time_point started_at() {
   using std::chrono::system_clock;
   return system_clock::now() - std::chrono::duration_cast<system_clock::duration>(now() - Time{});

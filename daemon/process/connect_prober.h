@@ -1,6 +1,6 @@
-// ConnectProber: finds out where nobody listens. A process that was killed leaves an address at
-// which the system refuses connections; for one that is stopped or slow the system accepts them; a
-// host that is gone or cut off answers nothing. Never waits.
+// ConnectProber: finds addresses at which no process listens. After a process was killed the system
+// refuses connections at its address; for a stopped or slow one the system accepts them; a host
+// that is gone or cut off answers nothing. Never waits.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@ namespace starling::daemon {
 class ConnectProber {
  public:
   ConnectProber();
-  // Begins to connect to `where`, which stands for `at`. Host names are not looked up, for that
-  // may wait.
+  // Begins to connect to `where`, which stands for `at`. Does not look up host names, which could
+  // wait.
   void probe(const Endpoint& at, const Endpoint& where);
   void probe(const Endpoint& at) { probe(at, at); }
-  // Some address has not answered yet.
+  // Whether some address has not answered yet.
   bool is_waiting() const { return !attempts_.empty(); }
   enum class Finding { refused, unanswered };
-  // Calls `found` for each address at which that was found since the last call.
+  // Calls `found` for each finding since the last call.
   void look(const std::function<void(const Endpoint&, Finding)>& found);
 
  private:
   using Clock = std::chrono::steady_clock;
-  // The first of its connections that is decided decides. Where packets are lost one try may be
-  // lost twice; while a process is stopped each try takes a place in its queue.
+  // The first decided connection decides. With lost packets one try may be lost twice; while a
+  // process is stopped each try takes a place in its queue.
   struct Attempt {
     Endpoint at, address;
     std::vector<OpenFile> sockets = {};

@@ -1,4 +1,4 @@
-// Connection: a socket that connects to a numeric address while nobody waits for it.
+// Connection: a socket that connects to a numeric address without blocking.
 #pragma once
 
 #include <netdb.h>
@@ -10,7 +10,7 @@
 
 namespace starling::daemon {
 
-// An address as the system takes it, for sockets of that type; null where the host is a name.
+// An address as the system takes it, for sockets of that type; null if the host is a name.
 using SystemAddress = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 SystemAddress numeric_address(const Endpoint& at, int socket_type);
 

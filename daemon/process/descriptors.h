@@ -1,6 +1,6 @@
 // Descriptors: how many files and sockets this process has open, how many it may have, and what
-// each part of it may take of them. Where all are taken, nobody can connect any more and no
-// checkpoint can be written.
+// each part of it may take of them. When all are taken, no peer can connect and no checkpoint can
+// be written.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// DiskState: what a node keeps between two lives, in the folder node.data-dir: its incarnation and
-// where it met others. Files are small text, closed by a checksum, and replaced whole: written
-// beside, synced, renamed. One that is damaged, foreign or missing counts as none.
+// DiskState: a node's memory between two lives, in the folder node.data-dir: its incarnation, name
+// and peers. Files are small texts that end with a checksum, and are replaced atomically: written
+// as another file, synced, renamed. A damaged, foreign or missing file counts as empty.
 //   incarnation  "starling incarnation 1", the number, the checksum; one a line
 //   name         "starling name 1", the name, the checksum
 //   peers        "starling peers 1", a control address a line, the checksum
@@ -22,29 +22,28 @@ inline constexpr std::size_t kPeersKeptLimit = 256;
 
 class DiskState {
  public:
-  // Makes the folder where it is missing, and reads what it holds. The folder belongs to this
-  // process as long as the state lives. The error names node.data-dir, the folder and what is
-  // wrong.
+  // Creates the folder if missing, and reads its files. The folder is locked as long as the state
+  // lives. The error names node.data-dir, the folder and what is wrong.
   static Result<DiskState> open(const std::string& folder);
 
-  // The incarnation of this life: above `clock` and above the one before, unless that is one which
-  // no member believes at this time (gossip::latest_incarnation). It is on the disk when
-  // this returns. When it cannot be, that is a warning where that of an earlier life is there,
-  // which shows that the folder was right, and an error where it is not.
+  // The incarnation of this life: above `clock` and above the one before, unless no member would
+  // accept that at this time (gossip::latest_incarnation). It is on the disk when this returns. If
+  // it cannot be written, that is a warning if an earlier life's is there, which shows that the
+  // folder is the right one, and otherwise an error.
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);
 
-  // The name of the lives before; `name` where they had none, which is kept from now on.
+  // The name of earlier lives; without one `name`, which is kept from now on.
   std::string keep_name(const std::string& name);
 
-  // This life goes on under a later incarnation, which the next one shall exceed.
+  // This life goes on under a later incarnation, which the next life must exceed.
   Result<void> save_incarnation(std::uint64_t incarnation);
 
-  // Those kept by the life before, or saved since.
+  // Those of the previous life, or saved since.
   const std::vector<Endpoint>& peers() const { return peers_; }
-  // Keeps the first kPeersKeptLimit of them. Does nothing when they are kept already.
+  // Keeps the first kPeersKeptLimit of them. Does nothing if they are unchanged.
   Result<void> save_peers(std::vector<Endpoint> peers);
 
-  // One a file that was damaged or foreign, for the log.
+  // One for each damaged or foreign file, for the log.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

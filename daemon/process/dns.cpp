@@ -18,7 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTries = 2;
-// For the hosts of a service, one after the other. Longer: one that hangs holds the others up.
+// For all hosts of a service, asked one after the other. Longer: a hanging one delays the others
+// more.
 constexpr std::chrono::seconds kServicePatience{10};
 constexpr std::size_t kServiceRecordBytesLeast = 7;  // three numbers and the root
 constexpr std::size_t kV4Bytes = 4, kV6Bytes = 16;
@@ -70,7 +71,7 @@ Result<void> read_record(const ns_msg& message, const ns_rr& record, DnsAnswer& 
 
 // ---- asking
 
-// What the resolver of the system keeps between questions of one thread.
+// The state of the system's resolver for one thread.
 class NameServers {
  public:
   explicit NameServers(const DnsOptions& options) {

@@ -1,5 +1,5 @@
-// Dns: what name servers know of a name. It is for names that stand for many addresses; the host
-// name of one address goes through the system's own look-up, which knows /etc/hosts too.
+// Dns: asks name servers for names with many addresses. A host name of one address goes through the
+// system's own look-up, which also reads /etc/hosts.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace starling::daemon {
 struct DnsOptions {
   // An address of IPv4; nothing: those of /etc/resolv.conf.
   std::optional<Endpoint> server = {};
-  // Of one try at one server; two tries are made. Longer: a server that is gone is given up later.
+  // For one try at one server, of two. Longer: a missing server is given up later.
   std::chrono::seconds patience{2};
 };
 
@@ -27,7 +27,7 @@ struct DnsOptions {
 inline constexpr std::size_t kDnsAddressesLimit = 64, kDnsServicesLimit = 64;
 inline constexpr std::size_t kDnsAnswerBytesLimit = 65535;  // what TCP can carry
 
-// A record SRV: who offers the service. Smaller priorities are to be asked first.
+// An SRV record: a host that offers the service. Ask smaller priorities first.
 struct DnsService {
   std::uint16_t priority = 0;
   Endpoint at;  // the host is a name
@@ -38,11 +38,11 @@ struct DnsAnswer {
   std::vector<std::string> addresses;
   std::vector<DnsService> services;
 };
-// Any bytes may come. Records of other types, and addresses that are nobody's, are left out.
+// Accepts any bytes. Leaves out records of other types, and addresses that no host can have.
 Result<DnsAnswer> read_dns_answer(std::span<const unsigned char> message);
 
-// The addresses that the name stands for: those of IPv4 and IPv6, in their order as texts; of a
-// service by priority. Waits for name servers. REQUIRES a name in the DNS.
+// The addresses of the name: IPv4 and IPv6, sorted as texts; of a service by priority. Waits for
+// name servers. REQUIRES a name in the DNS.
 Result<std::vector<Endpoint>> look_up(const SeedName& name, const DnsOptions& options);
 
 }  // namespace starling::daemon

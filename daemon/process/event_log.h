@@ -1,5 +1,5 @@
-// EventLog: what happened to a node lately, numbered from 1. It holds the newest kEventsLimit; who
-// reads too slowly finds the oldest gone and sees that by a gap in the numbers.
+// EventLog: the recent events of a node, numbered from 1. It holds the newest kEventsLimit; a slow
+// reader notices missing ones by a gap in the numbers.
 #pragma once
 
 #include <array>
@@ -34,10 +34,10 @@ class EventLog {
   static constexpr std::size_t kEventsLimit = 1000;
 
   void add(Time now, const gossip::Event& event);
-  // The oldest `limit` of those numbered above `sequence`, in order. A number that was never given
-  // comes from an earlier life of the node: then from the first that is left.
+  // The oldest `limit` of those numbered above `sequence`, in order. A number not used so far is
+  // from an earlier life of the node: then from the first one left.
   std::vector<LoggedEvent> since(std::uint64_t sequence, std::size_t limit = kEventsLimit) const;
-  // Since the start, with those that are gone from the log.
+  // Since the start, including those no longer in the log.
   const EventCounts& counts() const { return counts_; }
 
  private:

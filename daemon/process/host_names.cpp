@@ -92,7 +92,7 @@ void HostNames::look_up(const SeedName& name) {
   shared_->wake.signal();
 }
 
-// Detached: at the end nobody waits for a name server.
+// Detached: the end of the program does not wait for a name server.
 void HostNames::begin(const SeedName& name) {
   ++lookups_;
   quiet_thread([name, look_up = look_up_, shared = shared_] {

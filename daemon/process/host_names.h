@@ -1,5 +1,5 @@
-// Host names and the addresses that they stand for. A look-up may take as long as a name server
-// that does not answer, so that none is done in the thread that moves the messages.
+// Host names and the addresses that they stand for. A look-up may wait for a silent name server, so
+// the thread of the messages does none.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,10 @@ Result<std::vector<Endpoint>> resolve_all(const Endpoint& endpoint);
 
 class HostNames {
  public:
-  // What a name stands for. Called in threads of its own, several at once.
+  // Looks up a name. Called in threads of its own, several at once.
   using LookUp = std::function<Result<std::vector<Endpoint>>(const SeedName&)>;
-  // From one look-up of a host to the next, and of one that is not known, or where nobody answers.
-  // Shorter: more load on the name server. Longer: a host that moved is found later.
+  // Between look-ups of a host, and of an unknown or unreachable one. Shorter: more load on the
+  // name server. Longer: a host that moved is found later.
   struct Periods {
     std::chrono::milliseconds refresh{30'000}, retry{5'000};
   };
@@ -38,21 +38,21 @@ class HostNames {
   // Asks the system for host names, and for names in the DNS the servers that `options` name.
   explicit HostNames(const DnsOptions& options = {});
 
-  // With an address for its host; nothing as long as none is known. Then a look-up begins, and
-  // again from time to time.
+  // With an address for its host; nothing while none is known: then a look-up begins, repeated from
+  // time to time.
   std::optional<Endpoint> find(const Endpoint& endpoint);
-  // Nobody answers at what find() gives. The host is looked up again sooner, and of several
-  // addresses the next is taken.
+  // The address of find() does not answer. The host is looked up again sooner, and the next of
+  // several addresses is used.
   void doubt(const Endpoint& endpoint);
-  // Begins to look up what a name in the DNS stands for; take_found() gives the answer, once.
+  // Begins to look up a name in the DNS; take_found() gives the answer, once.
   void look_up(const SeedName& name);
 
   struct Finding {
     SeedName at;                              // as it was asked for
     Result<std::vector<Endpoint>> addresses;  // at least one; of a host the one that find() gives
-    std::optional<Endpoint> before = {};      // the address of a host that is not its any more
+    std::optional<Endpoint> before = {};      // the former address of a host
   };
-  // What look-ups have found since the last call.
+  // The findings since the last call.
   std::vector<Finding> take_found();
   // Readable when there is something to take.
   int descriptor() const { return shared_->wake.descriptor(); }
@@ -66,7 +66,7 @@ class HostNames {
     bool is_asked = false;            // a look-up is under way
     Clock::time_point next{};
   };
-  // Outlives this object where a look-up does.
+  // Outlives this object if a look-up does.
   struct Shared {
     std::mutex mutex;
     std::vector<Finding> found;

@@ -16,7 +16,7 @@
 namespace starling::daemon {
 namespace {
 
-// What ZMTP puts before a part: flags, and a length of one byte or eight.
+// The ZMTP head of a part: flags, and a length of one byte or eight.
 constexpr std::int64_t kShortPart = 255, kShortHead = 2, kLongHead = 9;
 
 std::int64_t bytes_from_network(int descriptor) {
@@ -62,7 +62,7 @@ void Inbound::read_events() {
     std::int32_t descriptor = 0;
     std::memcpy(&kind, event.data(), sizeof(kind));
     std::memcpy(&descriptor, event.data<char>() + sizeof(kind), sizeof(descriptor));
-    // Parts may have been received before the word of the connection is.
+    // Message parts may arrive before the event that announces their connection.
     if (kind == ZMQ_EVENT_ACCEPTED)
       connections_.try_emplace(descriptor, Connection{.last_use = ++uses_});
     else if (connections_.erase(descriptor) > 0 && std::exchange(closed_one_, false))

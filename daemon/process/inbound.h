@@ -1,8 +1,8 @@
-// Inbound: watches the connections that others made to one receiving socket. ZeroMQ hands over
-// whole messages only, and keeps the parts of one that is not finished without any limit; its
-// limits are of one part, and of whole messages. So what the system received on a connection is
-// compared with what came out of the socket, and a connection that holds more than a limit is
-// closed. Of too many connections those are closed that were heard longest ago.
+// Inbound: watches the connections from others to one receiving socket. ZeroMQ delivers whole
+// messages only, and keeps the parts of an unfinished one without limit; its limits are for one
+// part, and for whole messages. So the bytes received on a connection are compared with those that
+// came out of the socket, and a connection that holds more than a limit is closed. If there are too
+// many connections, the longest silent ones are closed.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,10 @@ namespace starling::daemon {
 
 class Inbound {
  public:
-  // More than all queues of a connection that is in order hold together.
+  // More than all queues of a regular connection hold together.
   static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
 
-  // REQUIRES a socket that is not bound yet and outlives it; `name` is of no other one in the
-  // context.
+  // REQUIRES a socket that is not bound yet and outlives it; `name` is unique in the context.
   Inbound(zmq::context_t& context, zmq::socket_t& receiver, const std::string& name,
           std::size_t connections_limit);
   Inbound(const Inbound&) = delete;
@@ -28,7 +27,8 @@ class Inbound {
 
   // One part of a message came out of the socket.
   void received(zmq::message_t& part);
-  // Closes the connections that hold too much, and returns how many; then those beyond the limit.
+  // Closes the connections that hold too much, and returns their number; then those beyond the
+  // limit.
   std::size_t look();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kLongestSleep = std::chrono::milliseconds(500);
 // Between two looks for warnings. Longer: they are in the log later.
 constexpr Duration kWarnEvery = std::chrono::milliseconds(250);
-constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at what wakes nobody
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at changes without a wake-up
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
 

@@ -29,24 +29,24 @@ struct LoopOptions {
   Identity identity = {};
   // Warnings from before the node started, shown for as long as it runs.
   std::vector<std::string> warnings = {};
-  // What is known of a trainer of the user's own; null: the model is the program's.
+  // The status of the user's own trainer; null: the model is the program's.
   std::function<TrainerStatus()> trainer = {};
-  // Is told about every turn of the loop; null: nobody is.
+  // Is told about every turn of the loop; null: none.
   ServiceNotice* service = nullptr;
-  // Where the node's checkpoints go; null: it keeps none.
+  // For the node's checkpoints; null: it keeps none.
   CheckpointDisk* disk = nullptr;
   HostNames names = HostNames();
 };
 
 class Loop {
  public:
-  // The others outlive the loop, and so does what the options point to.
+  // The other arguments outlive the loop, as do the options' pointees.
   Loop(LoopOptions options, gossip::Node& node, Transport& transport, TrainingThread& training,
        Board& board);
 
-  // Until the node has left: by a command, or because `stop` was asked for and the goodbyes are
-  // out. With `stays` false it leaves by itself a little after its goal is reached.
-  // Empty, or why it had to end.
+  // Runs until the node has left: by a command, or after stop() once its goodbyes are sent. With
+  // `stays` false it leaves by itself a little after its goal is reached. Returns why it had to
+  // end; empty: it left.
   std::string run(bool stays);
   // Asks for a graceful leave. Any thread; async-signal-safe.
   void stop() {
@@ -90,7 +90,7 @@ class Loop {
   Notices notices_;
   Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;
-  std::optional<std::string> stopped_;  // the node has left; why it had to, or empty
+  std::optional<std::string> stopped_;  // set once the node has left: why it had to, or empty
   std::optional<Time> finished_at_;
 };
 

@@ -1,12 +1,12 @@
-// How this process asks the system for memory.
+// Settings of the memory allocator.
 #pragma once
 
 #include <malloc.h>
 
 namespace starling::daemon {
 
-// Chunks of parameters come and go every round: malloc shall keep them, for fresh pages cost more
-// than the copy.
+// Chunks of parameters come and go every round: malloc must keep them, because fresh pages cost
+// more than the copy.
 inline void keep_large_blocks() {
 #ifdef __GLIBC__
   ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
@@ -14,7 +14,7 @@ inline void keep_large_blocks() {
 #endif
 }
 
-// Gives back what an unusual peak has left.
+// Returns free memory to the system after an unusual peak.
 inline void give_back() {
 #ifdef __GLIBC__
   ::malloc_trim(0);

@@ -71,7 +71,7 @@ ordered card_json(const models::ModelCard& card) {
   return document;
 }
 
-// Takes values out of a document that may be anything; what is not as it must be is remembered.
+// Reads values from an arbitrary document; remembers whether any was invalid.
 class Taker {
  public:
   explicit Taker(const json& document) : document_(document) {}

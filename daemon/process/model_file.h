@@ -1,5 +1,5 @@
-// The file of a trained model: safetensors, with the tensors of each layer by name, and in the
-// metadata "starling" a JSON document with everything that prediction needs (docs/use-model.md).
+// The file of a trained model: safetensors, with the tensors of each layer by name, and a JSON
+// document in the metadata "starling" with everything needed for prediction (docs/use-model.md).
 #pragma once
 
 #include <map>

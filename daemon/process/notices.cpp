@@ -7,8 +7,8 @@
 namespace starling::daemon {
 namespace {
 
-// Without the words that are numbers, which are measured or counted. A number within a word names a
-// node or a port.
+// Without the words that are numbers, which are measured or counted. A number within a word is part
+// of a name or an address.
 std::string without_measures(std::string_view text) {
   std::string kept;
   for (const std::string& word : split(text, ' ')) {

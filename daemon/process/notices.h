@@ -1,4 +1,4 @@
-// Notices: which warnings are new, so that each is said once, however often it is looked at.
+// Notices: finds new warnings, so that each is reported once.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@ namespace starling::daemon {
 
 class Notices {
  public:
-  // Those that were not there lately. One whose measured numbers alone have changed is not new.
+  // Returns warnings not seen in the last minute. A warning that differs only in numbers is not
+  // new.
   std::vector<std::string> take_new(Time now, std::span<const std::string> warnings);
-  // Somebody has said this already.
+  // The warning has been reported already.
   void said(Time now, std::string_view warning);
 
  private:
-  // A warning that was away for longer is new again. Longer: one that comes back is said later.
+  // A warning that was absent for longer is new again. Longer: a returning one is reported later.
   static constexpr Duration kMemory = std::chrono::seconds(60);
   static constexpr std::size_t kLimit = 1024;
 

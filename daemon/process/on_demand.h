@@ -1,5 +1,5 @@
-// OnDemand: a value that one thread makes only when others ask for it, for it costs something to
-// make. Every member function may be called from any thread.
+// OnDemand: a costly value that one thread makes only when others ask for it. Every member function
+// may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@ class OnDemand {
   using Clock = std::chrono::steady_clock;
   using Value = std::shared_ptr<const T>;
 
-  // A value that was asked for. For one thread at a time.
+  // A requested value. For one thread at a time.
   class Asked {
    public:
-    // A value that is there.
+    // A value that is ready.
     explicit Asked(Value value) : last_(std::move(value)) {}
-    // `next` is waited for until `deadline`, after which `last` must do.
+    // Waits for `next` until `deadline`, then uses `last`.
     Asked(std::shared_future<Value> next, Clock::time_point deadline, Value last)
         : next_(std::move(next)), deadline_(deadline), last_(std::move(last)) {}
 
@@ -44,10 +44,10 @@ class OnDemand {
     Value last_;
   };
 
-  // `keeps`: the last value is kept for those who ask soon after, or in vain.
+  // `keeps`: keeps the last value for requests soon after, or after a timeout.
   explicit OnDemand(bool keeps) : keeps_(keeps) {}
 
-  // Somebody waits for the next value.
+  // Whether a request waits for the next value.
   bool is_wanted() const {
     const std::lock_guard lock(mutex_);
     return waiting_.has_value();
@@ -60,13 +60,13 @@ class OnDemand {
     lock.unlock();
     if (waiting) waiting->promise.set_value(std::move(value));
   }
-  // What was published last, whatever its age.
+  // The last published value, whatever its age.
   Value last() const {
     const std::lock_guard lock(mutex_);
     return last_;
   }
   // Asks for the last value if it is at most `fresh` old; else wakes the maker, whose next one
-  // comes within `patience`. Without a maker the last one must do.
+  // comes within `patience`. Without a maker it uses the last one.
   Asked ask(const std::function<void()>& wake, Clock::duration fresh, Clock::duration patience) {
     std::unique_lock lock(mutex_);
     const Clock::time_point now = Clock::now();

@@ -25,7 +25,7 @@ class OpenFile {
 
   int number() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  // It is the caller's to close from here on.
+  // The caller must close it.
   int release() { return std::exchange(number_, -1); }
 
  private:

@@ -1,6 +1,6 @@
-// Outbound: tells when the connection of one sending socket has broken. ZeroMQ drops what it held
-// and connects again in silence; a message of many frames would go on in the middle, and the
-// receiver refuses all frames behind the gap.
+// Outbound: detects that the connection of one sending socket has broken. ZeroMQ silently drops its
+// queue and reconnects; a message of many frames would go on in the middle, and the receiver
+// refuses all frames after the gap.
 #pragma once
 
 #include <string>
@@ -10,8 +10,7 @@ namespace starling::daemon {
 
 class Outbound {
  public:
-  // REQUIRES a socket that is not connected yet and outlives it; `name` is of no other one in the
-  // context.
+  // REQUIRES a socket that is not connected yet and outlives it; `name` is unique in the context.
   Outbound(zmq::context_t& context, zmq::socket_t& sender, const std::string& name);
   Outbound(const Outbound&) = delete;
   Outbound& operator=(const Outbound&) = delete;

@@ -52,7 +52,7 @@ std::vector<std::string> own_address_texts() {
   return texts;
 }
 
-// A socket of UDP that is connected chooses its own address by the routes, and sends nothing.
+// Connecting a UDP socket chooses its own address by the routes, and sends nothing.
 std::optional<std::string> source_address(const Endpoint& to) {
   const SystemAddress address = numeric_address(to, SOCK_DGRAM);
   if (!address) return std::nullopt;

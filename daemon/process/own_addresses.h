@@ -1,4 +1,4 @@
-// Own addresses: those of this machine, by interface, and which of them leads to another machine.
+// The addresses of this machine, by interface, and which of them leads to another machine.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct OwnAddress {
 // Of interfaces that are up, loopback among them, first those of IPv4; without link-local ones,
 // which say nothing without their interface.
 std::vector<OwnAddress> own_addresses();
-// The addresses alone, for a person who named another one.
+// The addresses only, for an error about another one.
 std::vector<std::string> own_address_texts();
 
 // The address from which this machine would send there; nothing if there is no way, or if the host

@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-// Longer: whom a node met just before it was killed is forgotten.
+// Longer: a node that is killed forgets the peers of its last moments.
 constexpr std::chrono::milliseconds kWakeEvery{200};
 
 }  // namespace

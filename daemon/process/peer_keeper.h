@@ -1,5 +1,5 @@
-// PeerKeeper: writes down whom the node has met, in a thread of its own, so that no disk delays the
-// loop. It looks at the board several times a second and writes only what has changed.
+// PeerKeeper: saves the addresses of the node's peers, in a thread of its own, so that no disk
+// delays the loop. It looks at the board several times a second and writes only changes.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace starling::daemon {
 
-// Those alive, by name; behind them those kept before, who may come back, but for those who left.
+// The live members, by name; then those kept before, which may come back, except members that left.
 std::vector<Endpoint> peers_to_keep(std::span<const gossip::MemberStatus> members,
                                     std::span<const Endpoint> kept);
 

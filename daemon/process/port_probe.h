@@ -1,5 +1,5 @@
-// Port probe: whether somebody listens at addresses, and whether it greets like a node. Nothing is
-// sent, so that nobody who listens notes more than a connection that comes and goes.
+// Port probe: whether a process listens at an address, and whether it greets like a node. Sends
+// nothing, so that a listener sees only a connection that comes and goes.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ enum class PortState {
   greets,        // speaks first, as the ports of a node for other nodes do (ZMTP)
   silent,        // accepts and says nothing
   other,         // says something else
-  refused,       // nobody listens there
+  refused,       // no process listens there
   unanswered,    // nothing comes back: the host is gone, or a firewall drops what goes there
   unreachable,   // no way there
   unknown_name,  // of the host
@@ -29,7 +29,7 @@ enum class Awaited {
 
 inline constexpr std::size_t kProbedPortsLimit = 256;
 
-// What was found at each, in their order. All are probed at the same time; looking up names takes
+// The state of each, in their order. All are probed at the same time; looking up names takes
 // `patience` at most, and connecting and waiting as much again. REQUIRES kProbedPortsLimit at most.
 std::vector<PortState> probe_ports(std::span<const Endpoint> endpoints, Awaited awaited,
                                    std::chrono::milliseconds patience);

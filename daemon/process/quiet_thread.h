@@ -1,5 +1,5 @@
 // A thread that no signal interrupts: signals belong to the main thread, and a new thread inherits
-// the mask of its maker. Where it goes out of scope it is asked to stop, and waited for.
+// the mask of its maker. Its destructor asks it to stop, and joins it.
 #pragma once
 
 #include <csignal>

@@ -23,17 +23,16 @@ struct PlacedTensor {
   std::vector<std::size_t> extents;
   std::size_t bytes = 0, begin = 0;  // in the file
 };
-// The head of a file whose tensors follow it one after the other, in this order, wherever they say
-// that they begin.
+// The head of a file whose tensors follow it without gaps, in this order; ignores their `begin`.
 std::string safetensors_head(std::span<const PlacedTensor> tensors,
                              const std::map<std::string, std::string>& metadata);
 
-// The tensors lie in `parameters` where their places say.
+// `places` says where the tensors lie in `parameters`.
 std::string safetensors(std::span<const optim::ParameterBlock> places,
                         std::span<const double> parameters, models::Precision precision,
                         const std::map<std::string, std::string>& metadata);
 
-// What the head of a file says, which is outside data; tensors of any type, each within the file.
+// Reads the head of a file, which is outside data; tensors of any type, each within the file.
 Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file);
 
 struct Tensor {

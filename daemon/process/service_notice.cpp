@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kDescribeEvery = std::chrono::seconds(5);
 
-// A supervisor that cannot be told is none of the node's affair.
+// A failure to reach the supervisor is ignored.
 void tell_service(const std::string& text) {
   (void)::sd_notify(0, text.c_str());
 }

@@ -1,6 +1,6 @@
-// ServiceNotice: what the supervisor of the process, such as systemd, is told: that the node is
-// ready, what it does, that its loop turns, and that it stops. A supervisor is there where the
-// environment has NOTIFY_SOCKET (sd_notify(3)); without one nothing is sent. One thread.
+// ServiceNotice: notifies the supervisor of the process, such as systemd, that the node is ready,
+// what it does, that its loop runs, and that it stops. The environment names it in NOTIFY_SOCKET
+// (sd_notify(3)); without it nothing is sent. One thread.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ class ServiceNotice {
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
   ServiceNotice();
 
-  // What the process does before its loop runs.
+  // Reports what the process does before its loop runs.
   void prepares(const std::string& what);
-  // The loop has turned once more. The first turn tells that the node is ready; later ones feed the
-  // watchdog four times in its limit, and tell the line of `describe` every five seconds where it
-  // is another one. A loop that hangs calls this no more, and the supervisor ends the process.
+  // The loop has turned once more. The first turn reports that the node is ready; later ones feed
+  // the watchdog four times in its limit, and report the line of `describe` every five seconds if
+  // it changed. A hanging loop stops calling this, and the supervisor ends the process.
   void turned(Time now, const std::function<std::string()>& describe);
-  // The node takes leave. Told once.
+  // The node leaves. Reported once.
   void stops();
 
  private:
@@ -32,7 +32,7 @@ class ServiceNotice {
   bool is_ready_ = false, is_stopping_ = false;
   Duration feed_every_{};  // 0: there is no watchdog
   Time fed_at_{}, described_at_{};
-  std::string line_;  // that was told last
+  std::string line_;  // that was reported last
 };
 
 // "training, round 220, loss 0.142, 8 members".

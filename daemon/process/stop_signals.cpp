@@ -16,7 +16,7 @@ void handle_stop_signals(void (*handler)(int)) {
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
-  // Whoever starts this program may have kept them back until now.
+  // The parent process may have blocked them.
   sigset_t all;
   sigemptyset(&all);
   sigaddset(&all, SIGINT);

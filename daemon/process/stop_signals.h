@@ -1,15 +1,14 @@
-// Stop signals: Ctrl-C, SIGTERM and SIGHUP, as everything that runs for long takes them.
+// Stop signals for all long-running commands: Ctrl-C, SIGTERM and SIGHUP.
 #pragma once
 
 namespace starling::daemon {
 
-// `handler` is called for each of them from now on; it must be async-signal-safe. A hangup that
-// whoever started the program wants ignored (nohup) stays ignored. Calls of the system that wait
-// are interrupted.
+// `handler` is called for each of them from now on; it must be async-signal-safe. A SIGHUP that the
+// parent process ignores (nohup) stays ignored. Waiting system calls are interrupted.
 void handle_stop_signals(void (*handler)(int));
 
-// From now on SIGHUP is ignored where no terminal can hang up, as in a service: there it asks to
-// read the configuration again, and a node that took leave would not be started again.
+// Ignores SIGHUP from now on if there is no terminal, as in a service: there it is a request to
+// reload the configuration, and a node that left would not be restarted.
 void ignore_hangups_of_services();
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
-// TraceLog: what the threads of this node and the vectors on their way to it did lately, span by
-// span. It holds the newest kSpansLimit. Every member function may be called from any thread.
+// TraceLog: recent spans of this node's threads, and of the vectors on their way to it. It holds
+// the newest kSpansLimit. Every member function may be called from any thread.
 #pragma once
 
 #include <cstddef>

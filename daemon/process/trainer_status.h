@@ -1,4 +1,4 @@
-// TrainerStatus: what is known of a trainer of the user's own, for the status and for warnings.
+// TrainerStatus: the state of the user's own trainer, for the status and for warnings.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,14 @@ struct TrainerStatus {
   };
   State state = State::waiting;
   std::string socket = {};  // path
-  std::string reason = {};  // of stalled and lost: what happened; empty: nothing to say
+  std::string reason = {};  // of stalled and lost: what happened; else empty
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};
   std::optional<std::int64_t> process = {};
   std::uint64_t steps = 0;      // that it has counted, of all jobs
   std::uint64_t exchanges = 0;  // jobs that were answered, of all trainers
   std::uint64_t attached = 0;   // trainers so far, one after another
-  std::uint64_t refused = 0;    // that were not let in
+  std::uint64_t refused = 0;    // not accepted
   // Of the state that a trainer saved last; absent before.
   std::optional<std::uint64_t> saved_bytes = {};
   // The file of the model whose exchanged vector is given, of `dimension` numbers; any thread. Null

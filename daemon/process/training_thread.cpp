@@ -78,7 +78,7 @@ void TrainingThread::run(const std::stop_token& stop) {
   }
 }
 
-// Of a large model it takes a while, in which nobody waits for the mutex.
+// For a large model it takes a while, in which the mutex is not held.
 void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
   model_wanted_.reset();
   lock.unlock();
@@ -96,7 +96,7 @@ void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {
   optim::Done done = trainer_->run(job);
   const bool averaged = (is_averaged_ || job.absorb || job.adopt) && !job.local;
   const bool copied = job.copy;
-  job = {};  // lets go of the neighbours' vectors before anybody waits for them
+  job = {};  // releases the neighbours' vectors early
   lock.lock();
   is_averaged_ = averaged;
   if (copied && !done.copy.empty()) {

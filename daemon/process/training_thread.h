@@ -1,5 +1,5 @@
 // TrainingThread: runs jobs one after another on a thread of its own, which alone touches the
-// trainer. It yields to everything else on the machine, so that it never starves the I/O thread.
+// trainer. It has the lowest priority, so that it never starves the I/O thread.
 #pragma once
 
 #include <chrono>
@@ -27,8 +27,8 @@ class TrainingThread {
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
   // Asks for the parameters as the last averaging left them, which evaluations see; a local step
-  // moves them towards this node's own data until the next averaging. They are there after the job
-  // under way or the next that averages, and after the patience whatever they are by then.
+  // moves them towards this node's own data until the next averaging. They are ready after the
+  // current job or the next that averages; after the patience, as they are then.
   void want_model();
   std::optional<std::vector<double>> take_model();
   // Ends the thread after the job under way, drops those not begun, and gives the parameters.

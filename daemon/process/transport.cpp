@@ -150,7 +150,7 @@ struct Transport::Sockets {
   auto bulk_peers() {
     return std::ranges::subrange(peers.lower_bound({Plane::bulk, {}}), peers.end());
   }
-  // Of all that send.
+  // Of all sending sockets.
   std::size_t descriptors() {
     const auto of_bulk = static_cast<std::size_t>(std::ranges::distance(bulk_peers()));
     return of_bulk * kBulkDescriptors + (peers.size() - of_bulk) * kControlDescriptors;
@@ -203,7 +203,7 @@ Transport::Peer* Transport::peer(const Endpoint& to, Plane plane) {
   }
 }
 
-// What a closed one holds goes with it: sockets that linger take descriptors too.
+// A closed socket drops its queue: lingering sockets take descriptors too.
 void Transport::make_room(Plane plane) {
   auto& peers = sockets_->peers;
   while (!peers.empty() && sockets_->descriptors() + descriptors_of(plane) > sending_share_) {
@@ -224,7 +224,7 @@ void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   std::deque<Peer::Outgoing>& queue = target->queue;
   if (queue.size() >= kBulkMessagesLimit) {
     ++dropped_;
-    if (!frames.has_payload()) return;  // words are said again, and must not cost a vector
+    if (!frames.has_payload()) return;  // is repeated; must not displace a vector
     queue.pop_back();                   // older than what comes; the front, begun, stays
   }
   queue.push_back({std::move(frames), {}, false, false});
@@ -235,8 +235,8 @@ void Transport::send(const Endpoint& to, Plane plane, gossip::Frames frames) {
   }
 }
 
-// What was sent of the front message may be lost; the other end asks for it from there on. Its body
-// goes after a header that was sent: ZeroMQ drops it with that.
+// What was sent of the front message may be lost; the other end asks for it from there on. If the
+// header was already sent, send the body too, so that ZeroMQ drops both parts together.
 void Transport::give_up_begun(Peer& peer) {
   if (peer.queue.empty() || !peer.queue.front().begun) return;
   if (Peer::Outgoing& front = peer.queue.front(); front.header_sent) {
@@ -275,7 +275,7 @@ void Transport::push(Peer& peer) {
       }
       peer.queue.pop_front();
     }
-  } catch (const zmq::error_t&) {  // the peer cannot be reached in a way that waiting will not mend
+  } catch (const zmq::error_t&) {  // the peer cannot be reached, and waiting will not help
     peer.queue.clear();
     ++dropped_;
   }

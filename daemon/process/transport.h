@@ -1,7 +1,7 @@
 // Transport: frames in, frames out, over ZeroMQ. Two sockets receive, one per plane; one socket per
 // peer and plane sends. One thread owns it. Sending never waits: control frames that do not fit are
-// dropped (gossip repeats itself), bulk messages queue, at most two per peer, a newer
-// vector replacing what has not begun. A message whose connection breaks in the middle ends there.
+// dropped (gossip repeats itself), bulk messages queue, at most two per peer, where a newer vector
+// replaces one that has not begun. A message whose connection breaks is abandoned.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@
 
 namespace starling::daemon {
 
-// One message of two frames as it came. `header` is valid during the call; `body` may be kept.
+// One received message of two frames. `header` is valid during the call; `body` may be kept.
 using FrameHandler =
     std::function<void(gossip::Plane, std::span<const std::byte> header, Payload body)>;
 
 class Transport {
  public:
-  // Binds both planes; a port of 0 takes a free one. Connections keep to the shares: beyond them
-  // the one that was used longest ago is closed, and opens again when it is needed.
+  // Binds both planes; a port of 0 takes a free one. Beyond the shares the connection that was used
+  // longest ago is closed, and reopened when needed.
   static Result<std::unique_ptr<Transport>> bind(const Endpoint& control, const Endpoint& bulk,
                                                  const DescriptorShares& shares = {});
   ~Transport();
@@ -51,7 +51,7 @@ class Transport {
   void flush(Duration timeout);
 
   std::uint64_t dropped() const { return dropped_; }
-  // Whether a message waits here, or part of one, because ZeroMQ takes no more.
+  // Whether a message, or a part of one, waits here because ZeroMQ's queue is full.
   bool has_queued() const;
 
   // Name and value of every option that the rules fix, read back from a live sending and a live

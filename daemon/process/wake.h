@@ -1,4 +1,4 @@
-// Wake: a descriptor that becomes readable when another thread, or a signal handler, says so.
+// Wake: a descriptor that another thread, or a signal handler, makes readable.
 #pragma once
 
 #include <sys/eventfd.h>

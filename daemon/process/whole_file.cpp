@@ -20,13 +20,12 @@ tl::unexpected<Error> cannot(const char* what, const std::string& path) {
   return fail("cannot {} {}: {}", what, path, std::strerror(errno));
 }
 
-// Of what is no file on a disk, and of a folder of some file systems, EINVAL says that it cannot be
-// synced.
+// EINVAL: a special file, or a folder of some file systems, cannot be synced.
 bool sync(const OpenFile& file) {
   return ::fsync(file.number()) == 0 || errno == EINVAL;
 }
 
-// A named pipe that nobody reads is an error, and no wait for a reader.
+// A named pipe without a reader is an error, not a wait.
 OpenFile open_to_write(const std::string& path, int flags, mode_t mode) {
   OpenFile file(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | flags, mode));
   if (file) ::fcntl(file.number(), F_SETFL, 0);

@@ -1,4 +1,4 @@
-// whole_file: files that are written and read whole or not at all, whatever happens meanwhile.
+// whole_file: reads and writes files completely or not at all, even in a crash.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ bool write_all(int file, const Payload& bytes);
 // that name.
 Result<void> write_file(const std::string& path, const Payload& bytes);
 
-// The bytes are on the disk, under that name, when it returns. What is no ordinary file, such as
-// /dev/stdout, is written to.
+// Writes a file; the bytes are on the disk, under that name, when it returns. A special file, such
+// as /dev/stdout, is written in place.
 Result<void> replace_file(const std::string& path, std::string_view bytes);
 
-// A name in a folder lasts once the folder is synced; where the system cannot, nothing is done.
+// Makes a new name in a folder durable; does nothing where the system cannot.
 Result<void> sync_folder(const std::string& path);
 
-// An ordinary file of at most `limit` bytes; nothing where there is none of that name. Never waits
-// for anybody, as opening a named pipe does.
+// An ordinary file of at most `limit` bytes; nothing if there is none of that name. Never blocks,
+// not even at a named pipe.
 Result<std::optional<Payload>> read_file(const std::string& path, std::size_t limit);
 
 // All bytes as a text, and the reverse.

@@ -1,5 +1,4 @@
-// Worker: a thread that does one task after another, for tasks that would hold up the thread that
-// asks for them.
+// Worker: a thread that does one task after another, for tasks that would block the caller.
 #pragma once
 
 #include <condition_variable>

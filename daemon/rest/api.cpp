@@ -66,8 +66,8 @@ HttpResponse not_json(const HttpRequest& request) {
       fmt::format("Content-Type \"{}\": expected application/json", request.content_type));
 }
 
-// Whether a browser asks on behalf of a page that is not ours. Others send neither field; of a page
-// that hides its origin a browser sends the second alone.
+// Whether a browser asks on behalf of a foreign page. Other clients send neither field; for a page
+// that hides its origin a browser sends only the second.
 bool is_foreign(const HttpRequest& request) {
   const std::string& site = request.sec_fetch_site;
   if (!site.empty() && site != "same-origin" && site != "none") return true;
@@ -125,7 +125,7 @@ class Api {
   };
   static const std::array<Route, 19> kRoutes;
 
-  // What `answer` makes of the value, at once or when it is there.
+  // The result of `answer` for the value, at once or when it is ready.
   template <class Asked, class Answer>
   static HttpResponse once_there(Asked asked, Answer answer) {
     if (asked.is_ready()) return answer(asked.get());
@@ -321,7 +321,7 @@ class Api {
     return command(what);
   }
 
-  // A command that says all by its path.
+  // A command without arguments.
   template <class What>
   HttpResponse plain_command(const HttpRequest& request) {
     if (request.body.empty()) return command(What{});
@@ -337,7 +337,7 @@ class Api {
                           fmt::format("{} commands wait already; try again", kCommandsLimit));
   }
 
-  // Of the members that the snapshot's topology is of, made when they are others than last time.
+  // The graph of the snapshot's topology, rebuilt when its members change.
   std::shared_ptr<const topology::Graph> graph() {
     const gossip::TopologyStatus& topology = snapshot_->status.topology;
     if (std::exchange(drawn_, topology.sites) != topology.sites) graph_ = topology.graph();

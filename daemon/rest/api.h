@@ -1,5 +1,4 @@
-// The REST interface of a node: which resource answers what. Questions are answered with
-// what the board has or is given at once, commands are left on it.
+// The REST interface of a node: its resources. They read the board and leave commands on it.
 #pragma once
 
 #include <functional>
@@ -17,10 +16,10 @@ namespace starling::daemon {
 using ConfigProvider = std::function<std::string()>;
 
 struct ApiOptions {
-  // Without it everybody who reaches the address may change things.
+  // Without it every client that reaches the address may change things.
   std::optional<std::string> token = {};
-  // Asks for the token on reading too, as beyond loopback; /healthz, /readyz and the page, which
-  // holds nothing of the node, stay open.
+  // Requires the token for reading too, as beyond loopback; /healthz, /readyz and the page, which
+  // has no data of the node, stay open.
   bool guard_reads = false;
   // Of the numbers of /v1/model.
   models::Precision precision = models::Precision::f32;
@@ -28,10 +27,10 @@ struct ApiOptions {
 };
 
 // The handler is for one thread at a time. `board` must outlive it. Errors are
-// {"error":{"code":…,"message":…}}: 404 for what does not exist, or not yet; 405 with Allow; 400
-// for an argument or body that is not understood, 415 for one that is not application/json; 401
-// without the token; 403 for a change that a page of another site asks for; 503 before the node has
-// started or when it has commands enough.
+// {"error":{"code":…,"message":…}}: 404 for a resource that does not exist, or not yet; 405 with
+// Allow; 400 for an invalid argument or body, 415 for a body that is not application/json; 401
+// without the token; 403 for a change requested by a page of another site; 503 before the node has
+// started or when too many commands wait.
 Handler make_api(Board& board, ConfigProvider config, ApiOptions options = {});
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
 // DocumentCache: the texts of documents of one snapshot, each made once. Serialising a status takes
-// longer than all else that a request costs, while many requests fall on one snapshot.
+// most of a request's time, and many requests share one snapshot.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,8 @@ class DocumentCache {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  // The text of the document `name` of `snapshot`: what `make` gives the first time, the same bytes
-  // afterwards. Another snapshot drops the texts of the one before.
-  // REQUIRES a name that is one of few, and a snapshot.
+  // The text of the document `name` of `snapshot`, made by `make` the first time. Another snapshot
+  // drops the texts of the previous one. REQUIRES one of a few names, and a snapshot.
   template <class Make>
   Text text(const std::shared_ptr<const Snapshot>& snapshot, std::string_view name, Make make) {
     if (snapshot != snapshot_) texts_.clear(), snapshot_ = snapshot;

@@ -22,7 +22,7 @@ json spread_json(const gossip::FleetStatus& fleet, Quantity quantity) {
   return object;
 }
 
-// A mean over the nodes that train, and what all of them do together.
+// A mean over the training nodes, and their total.
 json rate_json(const gossip::FleetStatus& fleet, Quantity quantity, std::size_t nodes) {
   json object = spread_json(fleet, quantity);
   if (!object.is_null())
@@ -42,7 +42,7 @@ json fleet_json(const Snapshot& snapshot) {
   json distance = nullptr;
   if (fleet.distance && std::isfinite(*fleet.distance))
     distance = {{"value", *fleet.distance}, {"error", fleet.distance_error}};
-  // Who has saved the round that all save together, or a later one.
+  // The nodes that have saved the common round, or a later one.
   const std::uint64_t agreed = status.checkpoint.fleet_round.value_or(0);
   json checkpoint = nullptr;
   if (agreed > 0) {

@@ -15,7 +15,7 @@ std::string small_letters(std::string_view text) {
   return small;
 }
 
-// "[::1]:80" -> "::1", "name:80" -> "name"; an address of IPv6 in its one spelling. Nothing where
+// "[::1]:80" -> "::1", "name:80" -> "name"; an IPv6 address in its canonical spelling. Nothing if
 // it is neither, such as "name:80@other".
 std::optional<std::string> host_of(std::string_view field) {
   const bool has_brackets = field.starts_with('[');

@@ -1,6 +1,6 @@
-// HostList: by which names a browser may reach this node. A page of another site that points its
-// own name at our address (DNS rebinding) is of one origin with us in the eyes of the browser; only
-// the Host field tells it apart.
+// HostList: the names by which a browser may reach this node. To a browser, a page of another site
+// that points its own name at our address (DNS rebinding) has our origin; only the Host field
+// reveals it.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace starling::daemon {
 class HostList {
  public:
   // Beyond `extra`: localhost, the bind host, loopback addresses, and, bound to anything but
-  // loopback, every IP address: an address is no name that anybody could point elsewhere.
+  // loopback, every IP address: nobody can point an address elsewhere.
   HostList(const Endpoint& bind, std::vector<std::string> extra);
 
-  // `field` is "name", "name:port", "[::1]:port"; the port is of no interest.
+  // `field` is "name", "name:port", "[::1]:port"; the port is ignored.
   bool allows(std::string_view field) const;
 
  private:

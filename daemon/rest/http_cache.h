@@ -1,4 +1,4 @@
-// What a client that has a document already need not be sent again: entity tags (RFC 9110, 8.8.3).
+// Entity tags (RFC 9110, 8.8.3): a client that has a document does not get it again.
 #pragma once
 
 #include <string_view>

@@ -26,7 +26,7 @@ Result<HttpReply> http_request(const Endpoint& endpoint, std::string_view method
                                std::string_view target, std::string_view body,
                                std::chrono::milliseconds timeout, std::string_view token = {});
 
-// "http://HOST:PORT", with or without a slash behind; the scheme may be missing.
+// "http://HOST:PORT", with or without a slash at the end; the scheme may be missing.
 Result<Endpoint> parse_url(std::string_view url);
 
 }  // namespace starling::daemon

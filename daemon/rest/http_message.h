@@ -1,4 +1,4 @@
-// HttpRequest, HttpResponse: what the HTTP server and those who answer have in common.
+// HttpRequest, HttpResponse: shared by the HTTP server and its handlers.
 #pragma once
 
 #include <ctime>
@@ -22,8 +22,8 @@ struct HttpRequest {
   std::string accept = {}, last_event_id = {}, if_none_match = {}, sec_fetch_site = {};
 };
 
-// What there is to send now, empty for nothing yet. Called in the thread of the server, again and
-// again until the client is gone.
+// The bytes to send now, empty for none yet. Called in the thread of the server, again and again
+// until the client is gone.
 using HttpSource = std::function<std::string()>;
 
 struct HttpResponse;
@@ -46,9 +46,9 @@ struct HttpResponse {
 
 using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-// "Sun, 06 Nov 1994 08:49:37 GMT": a time as the Date field has it (RFC 9110, 5.6.7).
+// "Sun, 06 Nov 1994 08:49:37 GMT": the format of the Date field (RFC 9110, 5.6.7).
 std::string http_date(std::time_t time);
-// Nothing for what http_date() does not give.
+// Nothing for a text in another format.
 std::optional<std::time_t> parse_http_date(const std::string& text);
 
 // {"error":{"code":…,"message":…}}

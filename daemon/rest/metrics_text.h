@@ -1,6 +1,6 @@
-// metrics_text: what a node says of itself, in the text format of Prometheus. Names begin with
-// starling_, units are base units, shares are fractions of 1, what only grows ends in _total. What
-// is not known, or no finite number, is absent: a 0 was measured.
+// metrics_text: the metrics of a node, in the text format of Prometheus. Names begin with
+// starling_, units are base units, shares are fractions of 1, counters end in _total. Unknown or
+// non-finite values are absent: a 0 was measured.
 #pragma once
 
 #include <cstddef>

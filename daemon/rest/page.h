@@ -1,5 +1,5 @@
 // PageFile, page_response: the web page of a node, whose files (daemon/rest/page/) are part of the
-// program. The page reads the REST interface like any other client, and asks nobody else.
+// program. The page reads the REST interface like any other client, and nothing else.
 #pragma once
 
 #include <optional>
@@ -25,9 +25,9 @@ std::span<const PageFile> page_files();
 // "/openapi.json" the description of the REST interface.
 std::optional<PageFile> page_file(std::string_view target);
 
-// The answer where the request's path names a file: 200, 304 where the client has these bytes, 405
-// for another method than GET and HEAD. A browser asks for the file anew every time, and fetches
-// nothing from anywhere else.
+// The answer if the request's path names a file: 200, 304 if the client has these bytes, 405 for
+// other methods than GET and HEAD. A browser must ask for the file every time, and may fetch
+// nothing from other hosts.
 std::optional<HttpResponse> page_response(const HttpRequest& request);
 
 }  // namespace starling::daemon

@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 using ordered = nlohmann::ordered_json;
 
-// As a file would have it.
+// The cell as in a file.
 Result<std::string> cell_of(const json& value, const std::string& column) {
   if (value.is_null()) return std::string();
   if (value.is_string()) return value.get<std::string>();

@@ -1,4 +1,4 @@
-// predict_json: what a model says of rows that are given as JSON.
+// predict_json: a model's predictions for rows in JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -16,7 +16,7 @@ std::optional<double> SpectrumCache::mixing_rate(
   return rate_;
 }
 
-// Computes both where the graph is another than the last; false where there is none to compute.
+// Computes both for a new graph; false if there is no graph.
 bool SpectrumCache::knows(const std::shared_ptr<const topology::Graph>& graph) {
   if (!graph || graph->size() > kVerticesLimit) return false;
   // A node that rebuilds the same graph costs a comparison, not an eigenvalue problem.

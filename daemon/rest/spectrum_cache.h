@@ -1,6 +1,6 @@
-// SpectrumCache: the second eigenvalue modulus of the graph last asked about, and what a round of
-// the run should leave of a disagreement. Computing it costs O(n^3), while the status is asked for
-// all the time and the graph changes rarely.
+// SpectrumCache: the second eigenvalue modulus of the last graph, and the expected factor of a
+// round on disagreement. Computing it costs O(n^3), while the status is asked for all the time and
+// the graph changes rarely.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class SpectrumCache {
   // Above this a status would take too long to answer: about a second when directed.
   static constexpr int kVerticesLimit = 512;
 
-  // What a round averages with.
+  // The neighbours that a round averages with.
   enum class Partners { all, one_drawn, one_free };
   struct Rounds {
     Partners partners = Partners::all;
@@ -27,7 +27,7 @@ class SpectrumCache {
 
   // Nothing without a graph and above the limit.
   std::optional<double> second_modulus(const std::shared_ptr<const topology::Graph>& graph);
-  // The same, and nothing where nodes choose freely whom they exchange with.
+  // The same, and nothing if nodes choose their partners freely.
   std::optional<double> mixing_rate(const std::shared_ptr<const topology::Graph>& graph);
 
  private:

@@ -94,7 +94,7 @@ json topology_summary(const Snapshot& snapshot, std::optional<double> second_mod
   return object;
 }
 
-// What a person shall think of it.
+// An explanation for people.
 std::string_view meaning(std::string_view reason) {
   using Pair = std::pair<std::string_view, std::string_view>;
   static constexpr Pair kMeanings[] = {
@@ -176,7 +176,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
 
 namespace {
 
-// For whom the rounds of the member wait, by what it says itself.
+// Which neighbour the member's rounds wait for, by its own record.
 void put_wait(json& object, const gossip::Held& held,
               const std::vector<gossip::MemberStatus>& members) {
   if (held.percent == 0) return;

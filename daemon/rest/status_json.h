@@ -1,5 +1,5 @@
 // Status as JSON: the documents of /v1/status, members, neighbors, topology and convergence, with
-// the names the interface promises. What has no value, or none that is finite, is left out.
+// the names the interface promises. Missing and non-finite values are left out.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace starling::daemon {
 
 // `second_modulus` is that of the snapshot's graph, if known: 1 - spectral_gap. `mixing_rate` is
-// what a round of the run should leave of a disagreement.
+// the expected factor of a round on disagreement.
 nlohmann::json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
                            std::optional<double> mixing_rate = {});
 // {"members": […]} by name.
@@ -21,8 +21,8 @@ nlohmann::json members_json(const Snapshot& snapshot);
 // {"neighbors": […]} by name.
 nlohmann::json neighbors_json(const Snapshot& snapshot);
 // {"nodes": [{id, name}], "edges": [{from, to, weight}], "directed", "connected", "spectral_gap"}.
-// Edges are between names and sorted; an undirected one stands once.
-// `graph` is that of the snapshot's topology; null where there is none yet.
+// Edges are between names and sorted; an undirected one appears once. `graph` is that of the
+// snapshot's topology; null where there is none yet.
 nlohmann::json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
                              std::optional<double> second_modulus);
 std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph);
@@ -40,7 +40,7 @@ void put(Json& object, const char* name, std::optional<double> value) {
   if (value && std::isfinite(*value)) object[name] = *value;
 }
 
-// One line of UTF-8; bytes that are none are replaced.
+// One line of UTF-8; invalid bytes are replaced.
 std::string to_text(const nlohmann::json& document);
 
 }  // namespace starling::daemon

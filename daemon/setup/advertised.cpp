@@ -10,7 +10,7 @@
 namespace starling::daemon {
 namespace {
 
-// Seeds whose way is looked at: a name that is not known takes seconds.
+// Seeds tried: an unknown name takes seconds.
 constexpr std::size_t kSeedsTried = 4;
 
 // A socket on 0.0.0.0 takes no connection of IPv6; one on :: takes both.
@@ -30,8 +30,8 @@ bool is_of_one_interface(std::span<const OwnAddress> addresses) {
   });
 }
 
-// Of one interface the first, which is of IPv4 where it has one; a second address of the same
-// family is one too many.
+// Whether these addresses of one interface give one choice, the first, IPv4 if it has one: a second
+// address of the same family is ambiguous.
 bool is_clear(std::span<const OwnAddress> addresses) {
   const auto is_v4 = [](const OwnAddress& own) {
     return own.address.find(':') == std::string::npos;

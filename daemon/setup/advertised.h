@@ -1,4 +1,5 @@
-// Advertised: by which address others reach a node that listens on all addresses of its machine.
+// Advertised: the address by which others reach a node that listens on all addresses of its
+// machine.
 #pragma once
 
 #include <functional>
@@ -16,15 +17,15 @@ namespace starling::daemon {
 
 struct Reachable {
   std::string host;
-  std::string reason;  // why it is this one
+  std::string reason;  // why this one
 };
 
 // The address from which this machine would send to the seed; nothing if that is not known.
 using SourceOf = std::function<std::optional<std::string>(const SeedName&)>;
 
-// Where one interface besides loopback has an address, that; of several the one that leads to the
-// first seed that is not on loopback. The error lists what listen.advertise may name. REQUIRES that
-// `listen` is a wildcard.
+// The address of the only interface besides loopback; of several interfaces, the one that leads to
+// the first seed that is not on loopback. The error lists what listen.advertise may name. REQUIRES
+// that `listen` is a wildcard.
 Result<Reachable> reachable_host(const Endpoint& listen, std::span<const OwnAddress> own,
                                  std::span<const SeedName> seeds, const SourceOf& source_of);
 

@@ -16,12 +16,12 @@ bool is_of_trainers(const models::LearnerOptions& learner) {
   return learner.model.kind == models::ModelKind::external;
 }
 
-// The optimizer of which fewest algorithms are exact stands for one that is not known.
+// For an unknown optimizer: the one with which the fewest algorithms are exact.
 optim::LocalOptimizerKind optimizer_of(const models::LearnerOptions& learner) {
   return is_of_trainers(learner) ? optim::LocalOptimizerKind::adam : learner.optim.local_optimizer;
 }
 
-// Why one node's samples may be of another kind than another's; empty where all draw from one urn.
+// Why the distribution of samples may differ by node; empty if it is equal.
 std::string difference(const models::LearnerOptions& learner) {
   const models::DataOptions& data = learner.data;
   if (is_of_trainers(learner)) return "only the trainers know";
@@ -33,8 +33,8 @@ std::string difference(const models::LearnerOptions& learner) {
   return {};
 }
 
-// Of the exact algorithms that bear the settings, the one of least rank; where none does, the first
-// that exchanges by this schedule, and the checks say what is wrong with it.
+// Of the exact algorithms that the settings allow, the one of least rank; if none, the first that
+// fits this schedule, and the checks report what is wrong with it.
 const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimizerKind optimizer,
                                  bool is_wide) {
   const bool is_pairwise = node.schedule->is_pairwise;
@@ -51,8 +51,8 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
   return best;
 }
 
-// Whether plain averaging leads all nodes where one with all data would go: the mean of their steps
-// is the step of the mean only where it is taken in each step and is linear in the gradient.
+// Whether plain averaging has the same result as one node with all data: the mean of the steps is
+// the step of the mean only if averaging follows each step and steps are linear in the gradient.
 bool moves_as_one(const gossip::Options& node, const models::LearnerOptions& learner) {
   return node.topology.kind == topology::Kind::complete && !node.schedule->is_matched &&
          learner.optim.local_steps.fixed == 1 && is_linear(optimizer_of(learner));
@@ -62,7 +62,7 @@ bool is_wide_network(const Reader& reader) {
   return reader.text("cluster.preset") == "wan";
 }
 
-// What else decides which exact algorithm it is.
+// The other reasons for the choice among exact algorithms.
 std::string what_else(const AlgorithmRow& exact, const gossip::Options& node,
                       const models::LearnerOptions& learner, const Reader& reader) {
   const optim::LocalOptimizerKind optimizer = optimizer_of(learner);
@@ -81,7 +81,7 @@ std::string what_else(const AlgorithmRow& exact, const gossip::Options& node,
 std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
                    const Reader& reader) {
   const AlgorithmRow* const named = learner.optim.algorithm;
-  // Whoever has a trainer knows whether its data differ.
+  // A user with an own trainer knows whether its data differ.
   if (!named->is_plain || is_of_trainers(learner)) return {};
   const AlgorithmRow* const chosen = choose_algorithm(node, learner, reader).algorithm;
   if (chosen->is_plain) return {};

@@ -1,5 +1,5 @@
-// Algorithm choice: what `optim.algorithm = auto` stands for. It follows from settings that all
-// nodes share, so that all choose alike without asking each other.
+// Algorithm choice: the algorithm for `optim.algorithm = auto`. It follows from settings that all
+// nodes share, so that all choose the same without a message.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct AlgorithmChoice {
   std::string reason;  // as a person reads it: "data differ by node (…)"
 };
 
-// What to say of an algorithm that a person named where another one would end nearer to the optimum
-// of all data; empty: nothing.
+// Advice if another algorithm than the chosen one would end nearer to the optimum of all data; else
+// empty.
 std::string advise(const gossip::Options& node, const models::LearnerOptions& learner,
                    const Reader& reader);
 

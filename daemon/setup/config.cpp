@@ -24,7 +24,7 @@ using namespace std::string_view_literals;
 
 constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
 
-// A missing one keeps what is there.
+// A missing one keeps the present value.
 struct Address {
   void read(Reader& reader, std::string_view name, Endpoint& value) const {
     if (reader.text(name).empty()) return;
@@ -55,7 +55,7 @@ void read_advertise(Reader& reader, Config& config) {
     config.advertise = *host;
 }
 
-// An address, for a name server cannot be asked for its own name.
+// An address, because a name server cannot be asked for its own name.
 void read_name_server(Reader& reader, Config& config) {
   const std::string& text = reader.text("cluster.name-server");
   if (text.empty()) return;
@@ -68,7 +68,7 @@ void read_name_server(Reader& reader, Config& config) {
                    "expected an address of IPv4 and a port, such as 127.0.0.1:53");
 }
 
-// The port behind that of listen.control, unless it is named.
+// The port after that of listen.control, unless it is set.
 void read_bulk(Reader& reader, Config& config) {
   const std::uint16_t port = config.listen_control.port;
   const bool has_next = port != 0 && port != 65535;
@@ -187,7 +187,7 @@ const Bindings<Config>& bindings() {
   return kBindings;
 }
 
-// What one key alone cannot tell, and what its form does not check.
+// Checks of several keys, and checks that forms do not do.
 void check_addresses(const Config& config, Reader& reader) {
   if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
     reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");

@@ -1,4 +1,5 @@
-// Config: every key of the program in one schema, and what a node makes of their values.
+// Config: every key of the program in one schema, and the configuration that a node derives from
+// their values.
 #pragma once
 
 #include <map>
@@ -23,18 +24,18 @@ struct Config {
   std::optional<Endpoint> name_server;  // for seeds in the DNS; nothing: those of the system
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
-  std::string data_dir;                    // what outlives the process; empty: nothing does
+  std::string data_dir;                    // for state that outlives the process; empty: none
   // Between two checkpoints, as rounds or as time; both 0: none but at the end.
   std::uint64_t checkpoint_rounds = 0;
   Duration checkpoint_every = std::chrono::seconds(60);
   std::size_t checkpoint_keep = 3;  // generations
   bool resumes = true;              // from the newest checkpoint in data_dir
   std::string trainer_socket;       // path; empty: the default
-  std::string trainer_command;      // that the daemon starts; empty: the trainer comes by itself
+  std::string trainer_command;      // that the daemon starts; empty: the user starts the trainer
   Duration trainer_save_every = std::chrono::seconds(60);  // 0: never
   bool trainer_shares_state = false;                       // with newcomers
-  std::string algorithm_reason;  // why it is this one; empty: it was named
-  std::string advice;            // on the one that was named; empty: none
+  std::string algorithm_reason;  // why `auto` chose it; empty: the user chose it
+  std::string advice;            // on the user's choice; empty: none
   bool stays = false;            // keep serving after the goal
   log::Level log_level = log::Level::info;
 };
@@ -49,12 +50,12 @@ Result<void> validate_cluster(const Config& config, std::size_t nodes);
 // That the goal can be reached with these data.
 Result<void> validate_goal(const Config& config, const models::Data& data);
 
-// What a person shall know of a configuration that is used all the same: variables of the
-// environment that look like keys and are none, an algorithm that fits badly.
+// Warnings about a valid configuration: environment variables that look like keys but are none, an
+// algorithm that fits badly.
 std::vector<std::string> doubts(const Config& config, const Schema& schema);
 
 // Whether node k of n holds part k of n of the data, whatever happens to the others. Samples dealt
-// out at random may move when nodes come and go; any other way of cutting stands for sites that own
+// out at random may move when nodes come and go; any other partition represents sites that own
 // their data.
 bool deals_fixed_parts(const Config& config);
 

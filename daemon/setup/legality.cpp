@@ -69,7 +69,7 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
                                node.schedule->is_loose ? node.schedule->name : "exchange.quorum"));
 }
 
-// Whether every node may take another number of steps from round to round, and can tell how many.
+// Whether the number of steps may differ by node and round, and whether each node knows its own.
 void check_local_steps(const gossip::Options& node, const optim::Options& training,
                        Reader& reader) {
   if (training.local_steps.fixed) return;

@@ -1,5 +1,6 @@
-// Legality: which choices go together, by the rows of optim/algorithms/registry.h. Each that does
-// not is a mistake with its reason and the nearest choice that does (docs/algorithms.md).
+// Legality: which choices are compatible, by the rows of optim/algorithms/registry.h. An
+// incompatible one is a mistake, with the reason and the nearest compatible choice
+// (docs/algorithms.md).
 #pragma once
 
 #include "base/settings.h"

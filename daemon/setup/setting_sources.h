@@ -15,11 +15,11 @@ namespace starling::daemon {
 std::vector<SettingSources::Pair> environment_variables();
 
 // The effective settings: defaults, then the INI file at `path` if any, then the environment, then
-// `keys`. What cannot be read is left out and said in `mistakes`.
+// `keys`. `mistakes` gets what cannot be read.
 Settings gather_settings(const Schema& schema, const std::optional<std::string>& path,
                          std::span<const SettingSources::Pair> keys,
                          std::vector<std::string>& mistakes);
-// The same, for those who have nothing to add: the error holds every mistake, one a line.
+// The same, with the mistakes as the error, one a line.
 Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& path,
                                std::span<const SettingSources::Pair> keys);
 

@@ -26,7 +26,7 @@ models::Survey survey_of(const models::Data& data, unsigned hash_bits) {
   return models::make_survey(data.train, rows, hash_bits);
 }
 
-// What a site lacks that others have.
+// The classes that a site lacks and others have.
 std::vector<std::string> missing_classes(std::size_t index, const models::Survey& site,
                                          const models::Survey& all) {
   std::vector<std::string> notes;

@@ -1,5 +1,5 @@
-// Sites: the data that planned nodes begin with. Each has a file of its own where data.path names
-// one for each by {i}: site-{i}.csv is site-0.csv for node-0, and so on.
+// Sites: the initial data of planned nodes. Each has a file of its own if data.path contains {i}:
+// site-{i}.csv is site-0.csv for node-0, and so on.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ models::DataOptions site_options(models::DataOptions options, std::size_t index)
 
 struct Sites {
   std::string description;                    // of the data of all
-  std::vector<std::string> notes;             // what becomes of them that a reader would not expect
+  std::vector<std::string> notes;             // surprising decisions about them
   std::shared_ptr<const models::Data> first;  // of node-0
 };
 
-// Loads what each of `nodes` nodes would. The error says what is wrong with which file, or which
-// two do not go together.
+// Loads the data of each of `nodes` nodes. The error names the invalid file, or the two that do not
+// fit together.
 Result<Sites> look_at_sites(const models::DataOptions& options, std::size_t nodes);
 
 }  // namespace starling::daemon

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kGoals[] = {"stop.rounds", "stop.seconds", "stop.loss", "stop.accuracy"};
 
-// What the user chose must not meet half of a recipe.
+// With any of these set by the user, the recipe would be half applied.
 constexpr const char* kChoices[] = {"optim.algorithm",     "optim.local-optimizer",
                                     "optim.learning-rate", "optim.learning-rate-schedule",
                                     "optim.momentum",      "optim.local-steps",

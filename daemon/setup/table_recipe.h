@@ -1,4 +1,4 @@
-// table_recipe: how `up` learns a table when it is told what, and neither how nor how long.
+// table_recipe: the settings of `up` for a table, if the user sets neither method nor duration.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace starling::daemon {
 
-// Whether any key of stop.* says when training ends.
+// Whether any key of stop.* is set.
 bool names_goal(const Settings& settings);
 
 // Keys and values that stand in for defaults: for data.source = csv without a goal (stop.*), a
-// number of rounds, and an optimizer whose rate falls to zero over them. A user who chooses an
-// algorithm, a schedule or anything of the optimizer gets the rounds alone. Empty: no recipe.
+// number of rounds, and an optimizer whose rate falls to zero over them. If the user chooses an
+// algorithm, a schedule or any key of the optimizer: only the rounds. Empty: no recipe.
 std::vector<std::pair<std::string, std::string>> table_recipe(const Settings& settings);
 
 }  // namespace starling::daemon

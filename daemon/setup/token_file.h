@@ -7,10 +7,10 @@
 
 namespace starling::daemon {
 
-// Its first line: a bearer token for the REST interface of a node. Blanks and line ends of any
-// system are not part of it. Empty: there is none.
+// Its first line: a bearer token for the REST interface of a node, without blanks and line ends.
+// Empty: none.
 std::string token_in(const std::string& path);
-// The same of --token-file; none is an error that names it.
+// The same for --token-file; no token is an error.
 Result<std::string> read_token_file(const std::string& path);
 
 }  // namespace starling::daemon

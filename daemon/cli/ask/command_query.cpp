@@ -137,7 +137,7 @@ class Output {
   Clock::time_point started_ = Clock::now();
 };
 
-// The node has no status yet; who watches waits for it.
+// The node has no status yet; --watch waits for it.
 bool is_starting(const HttpReply& reply) {
   const json document = json::parse(reply.body, nullptr, false);
   const json::json_pointer path("/error/code");

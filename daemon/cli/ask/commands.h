@@ -1,5 +1,5 @@
-// The commands that ask or tell running nodes. They end with 0 done, 1 refused by a node, or
-// something failed there, 2 wrong usage, 4 no node answers.
+// The commands for running nodes. Exit codes: 0 done, 1 refused or failed at a node, 2 wrong usage,
+// 4 no node answers.
 #pragma once
 
 #include "base/command_line.h"

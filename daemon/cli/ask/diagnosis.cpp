@@ -219,7 +219,7 @@ void look_at_trainer(const SeenNode& seen, Findings& findings) {
       {Severity::fail, "trainer", fmt::format("{}: {}", state, reason), *remedy("trainer")});
 }
 
-// What most of the time between the looks went into.
+// The activity that took most of the time between the looks.
 std::string where_time_went(const json& before, const json& after, double between_s) {
   const auto share = [&](const char* key) {
     return (number_of(member_of(after, "time"), key) - number_of(member_of(before, "time"), key)) /
@@ -318,7 +318,7 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
          fmt::format("{} of other nodes can be reached from here", counted(open, "port")), ""});
 }
 
-// A node cannot see whether others reach it; that no part of a model comes shows it.
+// A node cannot see whether others reach it, except when no part of a model comes.
 void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
   constexpr std::string_view kFetching = "fetching the model from ";
   const json& node = member_of(seen.status.document, "node");

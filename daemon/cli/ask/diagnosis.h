@@ -1,5 +1,5 @@
-// Diagnosis: what is wrong with a node, or with the port of a peer, and what to do about it, from
-// what was seen of them. Pure; command_doctor looks.
+// Diagnosis: finds problems of a node, or of a peer's port, and their remedies, in observations.
+// Pure; command_doctor makes the observations.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ std::string_view name(Severity severity);  // "ok", "warn", "FAIL"
 
 struct Finding {
   Severity severity = Severity::ok;
-  std::string check = {};   // what was looked at: one word
+  std::string check = {};   // the subject: one word
   std::string seen = {};    // in words
-  std::string advice = {};  // what to do; empty where all is well
+  std::string advice = {};  // what to do; empty if all is well
 
   bool operator==(const Finding&) const = default;
 };
@@ -49,7 +49,7 @@ struct Folder {
   std::optional<Space> space = {};
 };
 
-// Everything that was seen of a node, as far as the looks came.
+// All observations of a node.
 struct SeenNode {
   Endpoint at = {};
   PortState port = PortState::silent;
@@ -64,8 +64,8 @@ struct SeenNode {
   std::optional<Space> memory = {};          // where the node is local
 };
 
-// The control port of a peer, and the port behind it, which is its bulk port unless listen.bulk
-// names another.
+// The control port of a peer, and the next port, which is its bulk port unless listen.bulk names
+// another.
 struct SeenPeer {
   Endpoint at = {};
   PortState control = PortState::silent;
@@ -73,20 +73,20 @@ struct SeenPeer {
   bool is_rest = false;                // it answers HTTP as a node does
 };
 
-// At least one finding; where the node cannot be asked that is the last.
+// At least one finding; if the node cannot be asked, that is the last.
 std::vector<Finding> diagnose(const SeenNode& seen);
 std::vector<Finding> diagnose(const SeenPeer& seen);
 
-// The port behind that of `control`. REQUIRES a port below 65535.
+// The port after that of `control`. REQUIRES a port below 65535.
 inline std::uint16_t bulk_port(const Endpoint& control) {
   return static_cast<std::uint16_t>(control.port + 1);
 }
 
-// Clocks that are further apart are said. Smaller: a slow answer looks like a wrong clock.
+// A larger difference of clocks is reported. Smaller: a slow answer looks like a wrong clock.
 inline constexpr double kClockApart_s = 5;
-// A node that waits longer for a model, of which nothing has come, cannot be reached.
+// A node that has waited longer without receiving any of a model cannot be reached.
 inline constexpr double kModelPatience_s = 5;
-// Less free space than this is said, and less than the other has failed: a node keeps a few kB.
+// Less free space than the first is a warning, than the second a failure: a node keeps a few kB.
 inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
 // The share of the memory below which the system may end processes.
 inline constexpr double kMemoryLow = 0.05;

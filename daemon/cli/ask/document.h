@@ -6,9 +6,9 @@
 
 namespace starling::daemon {
 
-// An empty object where there is no such field.
+// An empty object if there is no such field.
 const nlohmann::json& part(const nlohmann::json& document, const char* name);
-// Nothing where there is no such field, or null. Throws json::type_error for what is no number.
+// Nothing if there is no such field, or null. Throws json::type_error if it is not a number.
 std::optional<double> number(const nlohmann::json& document, const char* name);
 
 }  // namespace starling::daemon

@@ -1,4 +1,4 @@
-// NodeExport: the convergence series and the events of one node, and what they are written as.
+// NodeExport: the convergence series and the events of one node, and their export formats.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,19 +12,19 @@ namespace starling::daemon {
 
 struct NodeExport {
   std::string name;
-  // When the training started, in seconds since 1970: what time_s of the points counts from.
+  // Start of the training, in seconds since 1970; time_s of the points counts from it.
   double started = 0;
   // The points and the events as /v1/convergence and /v1/events give them; objects.
   std::vector<nlohmann::json> series, events;
 };
 
 // Of the three documents of a node, asked for at `now` (seconds since 1970). A document that was
-// not asked for is null. The error says which document is none of a node.
+// not requested is null. The error names an invalid document.
 Result<NodeExport> read_export(const nlohmann::json& status, const nlohmann::json& convergence,
                                const nlohmann::json& events, double now);
 
 // One header for all nodes, then a line for each point: node, round, time_s, loss, … As RFC 4180
-// has it, lines end with CR LF. What has no value is an empty field.
+// has it, lines end with CR LF. A missing value is an empty field.
 std::string convergence_csv(std::span<const NodeExport> nodes);
 // The same of events: node, sequence, time_s, at, kind, text.
 std::string events_csv(std::span<const NodeExport> nodes);

@@ -1,5 +1,5 @@
-// A fleet as a person is shown it, from the documents of one of its nodes: /v1/fleet, /v1/members,
-// /v1/status and /v1/config. What is missing is left out, what has the wrong type is an error.
+// The view of a fleet, from the documents of one of its nodes: /v1/fleet, /v1/members, /v1/status
+// and /v1/config. Missing values are left out; a wrong type is an error.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,17 +9,17 @@
 
 namespace starling::daemon {
 
-// The sentence, and all members with what is known of them; no curves and no rates of rounds.
+// The sentence and all members; no curves and no rates of rounds.
 Result<FleetView> view_of_fleet(const nlohmann::json& fleet, const nlohmann::json& members,
                                 const nlohmann::json& status);
 
 // The sentence, and the node itself alone.
 Result<FleetView> view_of_node(const nlohmann::json& status);
 
-// Samples that the node has trained on; nothing where it does not say.
+// Samples that the node has trained on; nothing if unknown.
 std::optional<double> samples_of(const nlohmann::json& status);
 
-// stop.* of a node; a value that is none counts as not set.
+// stop.* of a node; an invalid value counts as not set.
 gossip::Goal goal_of(const nlohmann::json& config);
 
 }  // namespace starling::daemon

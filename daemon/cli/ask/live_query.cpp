@@ -17,7 +17,7 @@ Result<FleetView> LiveQuery::view(std::string_view command, const json& document
   return view_of_fleet(document, get_("/v1/members"), get_("/v1/status"));
 }
 
-// What the nodes say of rates and of the time that is left is better than what is seen here.
+// The nodes' own rates and remaining time are better than those measured here.
 void LiveQuery::measure(FleetView& view, double time_s, std::optional<double> samples) {
   if (!goal_) goal_ = goal_of(get_("/v1/config"));
   course_.add(time_s, view.nodes, samples);

@@ -1,4 +1,5 @@
-// LiveQuery: what --watch draws on a terminal. Holds what was seen before, for rates and curves.
+// LiveQuery: the frames of --watch on a terminal. Holds earlier documents' values, for rates and
+// curves.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace starling::daemon {
 
 class LiveQuery {
  public:
-  // Gives a further document of the same node; null where it gives none.
+  // Gets a further document of the same node; null if none.
   using Get = std::function<nlohmann::json(const std::string& target)>;
   explicit LiveQuery(Get get) : get_(std::move(get)) {}
 

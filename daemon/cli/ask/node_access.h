@@ -1,4 +1,4 @@
-// NodeAccess: which node a command asks, with which token, and what it answers.
+// NodeAccess: the node that a command asks, the token, and the node's answer.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -31,8 +31,8 @@ Complaint refusal_of(const NodeAccess& access, const HttpReply& reply);
 // What GET answers.
 Outcome<nlohmann::json> document_of(const NodeAccess& access, std::string_view target);
 
-// A member that is alive, or suspect, and where it answers; nothing where it tells no address that
-// other machines could ask.
+// A member that is alive, or suspect, and its HTTP address; nothing if other machines cannot reach
+// that.
 struct LivingMember {
   std::string name;
   std::optional<Endpoint> http;
@@ -42,7 +42,7 @@ struct LivingMember {
 Result<std::vector<LivingMember>> living_members(const nlohmann::json& document);
 // The node is asked for the document.
 Outcome<std::vector<LivingMember>> members_of(const NodeAccess& access);
-// Why nobody here can ask these nodes.
+// Why these nodes cannot be asked from here.
 Complaint without_http(const std::string& names);
 
 }  // namespace starling::daemon

@@ -37,7 +37,7 @@ std::string count(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// The parts that are there, with commas between, in lines that fit behind a title.
+// The present parts, separated by commas, in lines that fit after a title.
 class Phrase {
  public:
   void add(std::string_view before, const std::optional<double>& value, Format format,
@@ -168,7 +168,7 @@ std::string status_text(const json& status) {
 
 // ---- fleet
 
-// Who has not saved the round that all save.
+// The nodes that have not saved the common round.
 std::string saved_line(const json& checkpoint) {
   if (!checkpoint.is_object() || checkpoint.empty()) return {};
   Phrase saved;

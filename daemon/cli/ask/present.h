@@ -1,4 +1,4 @@
-// present: the documents of the REST interface as a person reads them.
+// present: the documents of the REST interface as text for people.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,12 +9,12 @@
 
 namespace starling::daemon {
 
-// That the document answers the command at all: it is an object that has what every version has.
+// Checks that the document answers the command: an object with the fields that every version has.
 Result<void> expect_answer(std::string_view command, const nlohmann::json& document);
 
 // `command` is status, fleet, members, neighbors, topology, convergence or events. The document
-// comes from a node that may be of another version: what is missing is left out, what has the wrong
-// type is an error.
+// comes from a node that may be of another version: missing values are left out; a wrong type is an
+// error.
 Result<std::string> present(std::string_view command, const nlohmann::json& document);
 
 }  // namespace starling::daemon

@@ -133,7 +133,7 @@ std::string bash_lists(std::span<const CompletedCommand> commands) {
   return text;
 }
 
-// Words are found again behind what bash splits at: "--a.b=c" is three words for it.
+// Joins the words that bash splits: "--a.b=c" is three words for it.
 constexpr std::string_view kBashScript =
     R"(# bash completion for starling, as `starling completion bash` prints it
 _starling_value() {{

@@ -1,4 +1,4 @@
-// What --help says.
+// The text of --help.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ using Commands = std::span<const ProgramCommand* const>;
 std::string help_of(const ProgramCommand& command);
 std::string overview_of(Commands commands);
 
-// A paragraph in one line, or lines that stand as they are.
+// A paragraph in one line, or verbatim lines.
 struct TextBlock {
   std::string paragraph = {};  // empty: lines
   std::vector<std::string> lines = {};
@@ -24,7 +24,7 @@ struct TextBlock {
 // Of a text of a command.
 std::vector<TextBlock> blocks_of(std::string_view text);
 
-// Lines without their ends, and without what blanks surround them.
+// Lines without their ends and surrounding blanks.
 std::vector<std::string> usages_of(const ProgramCommand& command);
 
 }  // namespace starling::daemon

@@ -1,4 +1,4 @@
-// Options that several commands take, and what those that ask a node end with.
+// Options of several commands, and the exit codes of those that ask a node.
 #pragma once
 
 #include "base/command_line.h"

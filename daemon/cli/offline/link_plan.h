@@ -1,4 +1,4 @@
-// LinkPlan: how long a round takes on links of a bandwidth, and what other ways to exchange gain.
+// LinkPlan: how long a round takes on links of a bandwidth, and the gain of other ways to exchange.
 // With step s (time of a local step), P bytes of a model, B bytes/s each way and d neighbours:
 //   dpsgd            s + d P / B            computes, then exchanges with every neighbour
 //   dpsgd, t steps   t s + d P / B          exchanges once in t = optim.local-steps steps
@@ -34,7 +34,7 @@ struct RoundTime {
 };
 
 // dpsgd first. The last is dpsgd with the fewest local steps with which a node computes nine tenths
-// of its time, where that takes more than the eight of the row before.
+// of its time, if more than the eight of the previous row.
 std::vector<RoundTime> plan_rounds(const LinkOptions& options);
 
 }  // namespace starling::daemon

@@ -1,6 +1,6 @@
-// Combinations: few settings in which every two choices that go together occur together. The
-// choices are those of the schema, and so of the registries: a new algorithm, schedule or format is
-// among them without being named here.
+// Combinations: a few combinations of settings that cover every legal pair of values. The values
+// come from the schema, and so from the registries: a new algorithm, schedule or format is included
+// without a change here.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace starling::daemon {
 // Keys and their values.
 using Combination = std::vector<SettingSources::Pair>;
 
-// What a trial of all combinations varies: the keys by which a run takes other paths of the
-// protocol and the mathematics.
+// The keys varied in a trial of all combinations: those that change the paths through the protocol
+// and the mathematics.
 std::span<const std::string_view> varied_keys();
 
 // Every value of each of `keys` but `auto` and second names. REQUIRES keys of the schema whose
@@ -24,12 +24,11 @@ std::span<const std::string_view> varied_keys();
 std::vector<Combination> all_combinations(const Schema& schema,
                                           std::span<const std::string_view> keys);
 
-// Some of `legal`, in its order, in which every two values occur together that do so in any of
-// `legal`; each of them has two that no other one before it has.
+// A subset of `legal`, in its order, that covers every pair of values in `legal`; each element
+// covers a pair that none before it does.
 std::vector<Combination> covering_pairs(const std::vector<Combination>& legal);
 
-// Whether a node would take these settings (daemon/setup/legality.h), over the file and the keys
-// that are given.
+// Whether a node would take these settings (daemon/setup/legality.h), over the given file and keys.
 bool is_legal(const Combination& combination, const Settings& given);
 
 // "dpsgd matching f32 sgd none late".

@@ -1,4 +1,4 @@
-// starling simulate: what it takes. main_simulate.cpp carries it out, where the layers meet.
+// starling simulate: its options. main_simulate.cpp runs it, where the layers meet.
 #pragma once
 
 #include "base/command_line.h"

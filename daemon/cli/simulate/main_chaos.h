@@ -1,4 +1,4 @@
-// The part of starling simulate that plays faults: one scenario, or one for each of many seeds.
+// The part of starling simulate that injects faults: one scenario, or one for each of many seeds.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ using TrainerMaker = std::function<std::unique_ptr<optim::Trainer>(std::size_t i
 
 // Whether the command line asks for faults.
 bool is_chaos(const CommandLine& line);
-// That of the file of --scenario, whose nodes are those of the run; null where none is named.
+// The scenario of --scenario, whose nodes are those of the run; null without it.
 Result<std::shared_ptr<const sim::Scenario>> read_scenario(const CommandLine& line);
-// Gives the exit code of the program. `make_trainer` is called from several threads. Draws a
-// scenario from each of the seeds unless there is one.
+// Returns the exit code. `make_trainer` is called from several threads. Draws a scenario from each
+// seed unless one is given.
 int simulate_chaos(const CommandLine& line, const sim::Options& options,
                    const TrainerMaker& make_trainer, const SeedRange& seeds,
                    const sim::Scenario* scenario);
 
-// What came of the seeds of --seeds.
+// The results of the seeds of --seeds.
 struct Tally {
   std::uint64_t seeds = 0, failures = 0;
   std::string first_failure;  // in words; empty: none

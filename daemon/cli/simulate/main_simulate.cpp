@@ -27,7 +27,7 @@
 namespace starling::daemon {
 namespace {
 
-// Of a run that is given none. Larger: a first look takes longer; smaller: it shows less.
+// For a run without a goal. Larger: a first look takes longer; smaller: it shows less.
 constexpr const char* kDefaultRounds = "100";
 
 const Schema& simulation_schema() {
@@ -43,7 +43,7 @@ struct Setup {
   sim::Options options;
   std::string algorithm_reason;
   optim::OuterKind outer = optim::OuterKind::none;
-  std::string default_goal;  // that stands in for what the user did not say; empty: none
+  std::string default_goal;  // set in the absence of a user's; empty: none
   SeedRange seeds;
   sim::SeededTrainers trainers;        // for the seed of a run
   sim::TrainerFactory chaos_trainers;  // whose chance is that of node.seed under every fault
@@ -57,8 +57,8 @@ Result<std::int64_t> whole_number(std::string_view name, const std::string& text
   return *value;
 }
 
-// A trainer of every node on the one data set, its part fixed where sites own their data. Their
-// chance has the seed that is asked for.
+// A trainer for every node on the one data set, with a fixed part if sites own their data, and with
+// random numbers of the given seed.
 Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t nodes) {
   TRY(auto loaded, models::load(config.learner.data));
   TRY_DO(validate_goal(config, loaded));
@@ -76,7 +76,7 @@ Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t no
   };
 }
 
-// Gives what was set; nothing where the user says how long.
+// Returns the goal set; nothing if the user set one.
 std::string set_default_goal(Settings& settings) {
   if (names_goal(settings) || !settings.is_default("sim.seconds")) return {};
   settings.set("stop.rounds", kDefaultRounds, "simulate");
@@ -134,9 +134,9 @@ Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
   return covering_pairs(legal);
 }
 
-// By partners an outer momentum goes on with what one pair did, and the next pair is another; and
-// admm, whose edges each have a state of their own, exchanges over one of them a round. The models
-// come together as many times slower (docs/simulator.md).
+// With partners, an outer momentum continues the effect of one pair while the next pair is another
+// one, and admm, with a state for each edge, exchanges over one edge a round. The models agree more
+// slowly by that factor (docs/simulator.md).
 void give_time(Setup& setup) {
   constexpr int kSlowByPartners = 7;
   const gossip::Options& node = setup.options.base;
@@ -166,7 +166,7 @@ Outcome<int> simulate_combinations(const CommandLine& line) {
   return failed > 0 ? kExitFailed : kExitDone;
 }
 
-// What the user did not choose.
+// Prints the settings that the user did not choose.
 void introduce(const Setup& setup) {
   if (!setup.algorithm_reason.empty())
     fmt::print("Algorithm {}: {}\n", setup.options.base.algorithm, setup.algorithm_reason);

@@ -149,7 +149,7 @@ int exit_code_of(const std::vector<SeedResult>& results, bool has_goal) {
                                                                          : kExitGoalNotReached;
 }
 
-// What came of each seed, shown as it comes unless it is for a document.
+// Runs each seed; shows the results at once unless they are for a document.
 std::vector<SeedResult> run_all(const sim::SweepOptions& options,
                                 const sim::SeededTrainers& trainers, SweepTable* table) {
   const std::uint64_t count = options.last_seed - options.first_seed + 1;

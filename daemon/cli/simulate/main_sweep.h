@@ -7,8 +7,8 @@
 
 namespace starling::daemon {
 
-// Prints a row for each seed as soon as it is there, or one document; then the mean and the
-// deviation of each column. Gives the exit code of the program.
+// Prints a row for each seed as soon as it is done, or one document; then the mean and the
+// deviation of each column. Returns the exit code.
 int simulate_seeds(const CommandLine& line, const sim::Options& options,
                    const sim::SeededTrainers& trainers, const SeedRange& seeds);
 

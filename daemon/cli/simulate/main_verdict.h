@@ -1,4 +1,4 @@
-// The part of starling simulate that says in JSON what came of runs under faults.
+// The part of starling simulate that writes the results of runs under faults as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

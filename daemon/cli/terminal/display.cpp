@@ -37,7 +37,7 @@ std::string range(std::span<const gossip::NodeSummary> nodes, std::string_view w
                      values[values.size() / 2]);
 }
 
-// What the rows that are not shown have in common with those that are.
+// A summary of the rows that are not shown.
 std::string rest(std::span<const gossip::NodeSummary> nodes, bool has_rmse) {
   return fmt::format("... and {} more (--json has all). Of all {}{}{}{}.\n",
                      nodes.size() - kRowsLimit, nodes.size(),

@@ -1,4 +1,4 @@
-// Display: how a running fleet and its end look to a person.
+// Display: a running fleet, and its result, as text for people.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace starling::daemon {
 
 // One line a node: round, loss, accuracy or error, consensus distance, bytes sent.
 std::string node_table(std::span<const gossip::NodeSummary> nodes);
-// The table and what came of the run.
+// The table and the result of the run.
 std::string summary_text(const gossip::Summary& summary);
 
 }  // namespace starling::daemon

@@ -1,5 +1,5 @@
-// FleetView: what a person is shown of a fleet that trains, and the Course from which its rates and
-// curves come. Plain values; nothing here asks a node or a clock.
+// FleetView: a training fleet as shown to people, and the Course, which computes its rates and
+// curves. Plain values; nothing here asks a node or a clock.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@ namespace starling::daemon {
 
 struct NodeView {
   std::string name = {};
-  std::string state = {};  // that the node gives or others give it; "silent", "ended"
+  std::string state = {};  // from the node or from others; "silent", "ended"
   std::uint64_t round = 0;
   std::optional<double> loss = {}, accuracy = {}, rmse = {};
   std::optional<double> distance = {};  // ||x_i - mean|| / ||mean||
   std::vector<double> losses = {};      // the oldest first
 };
 
-// Whether the node is there no more, so that nobody waits for its rounds.
+// Whether the node is gone, so that its rounds do not count.
 bool is_gone(const NodeView& node);
 
 struct FleetView {
   std::string summary = {};         // one sentence; reasons, if any, begin it
-  bool has_reasons = false;         // the sentence begins with what is wrong
+  bool has_reasons = false;         // the sentence begins with a problem
   std::string progress = {};        // "round 120 of 2000"
   std::optional<double> done = {};  // share of the goal, 0 to 1; nothing without a goal
   std::optional<double> rounds_per_s = {}, samples_per_s = {}, remaining_s = {};
   std::vector<NodeView> nodes = {};
 };
 
-// Remembers what was seen of each node: a curve of its loss, and how fast rounds and samples come.
+// The history of each node: a curve of its loss, and the rates of rounds and samples.
 class Course {
  public:
-  // Adds what is seen at `time_s`, and gives each node its curve. `samples` are those of all nodes
-  // together; nothing: not known. REQUIRES times that do not fall.
+  // Adds the nodes at `time_s`, and fills in their curves. `samples`: of all nodes together;
+  // nothing: unknown. REQUIRES times that do not decrease.
   void add(double time_s, std::vector<NodeView>& nodes, std::optional<double> samples);
-  // Over the last kWindow_s; nothing before there is something to compare.
+  // Over the last kWindow_s; nothing before two values.
   std::optional<double> rounds_per_s() const;
   std::optional<double> samples_per_s() const;
 

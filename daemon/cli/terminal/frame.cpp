@@ -92,7 +92,7 @@ std::size_t columns_taken(const std::vector<Shown>& columns) {
   return taken;
 }
 
-// Curves stand where they leave room for all columns of a lower rank.
+// Curves are shown if they leave room for all columns of a lower rank.
 Layout lay_out(const std::vector<NodeView>& nodes, std::size_t columns) {
   Layout layout;
   for (Shown column : kShown) {
@@ -148,7 +148,7 @@ std::string row(const NodeView& node, const Layout& layout, Style style) {
   return line;
 }
 
-// The smallest needs somebody first.
+// The smallest needs attention first.
 int calm(const NodeView& node) {
   switch (tone_of(node.state)) {
     case Tone::bad:

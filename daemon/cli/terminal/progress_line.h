@@ -1,6 +1,6 @@
-// ProgressLine: how far a long computation has come, on standard error. On a terminal one line that
-// is drawn anew twice a second and goes at the end; elsewhere a line every ten seconds. What takes
-// less than the first of these times says nothing.
+// ProgressLine: the progress of a long computation, on standard error. On a terminal it is one
+// line, redrawn twice a second and removed at the end; elsewhere a line every ten seconds. A
+// shorter computation shows nothing.
 #pragma once
 
 #include <unistd.h>
@@ -18,13 +18,13 @@ class ProgressLine {
   ProgressLine();
   ~ProgressLine();
 
-  // From any thread, as often as anything happens; the text is made when it is due.
+  // From any thread, as often as anything happens; makes the text only when it is due.
   template <class MakeText>
   void tell(MakeText make_text) {
     const std::lock_guard lock(mutex_);
     if (const auto now = std::chrono::steady_clock::now(); now >= due_) show(now, make_text());
   }
-  // Removes the line, so that what is printed takes its place.
+  // Removes the line before other output.
   void clear();
 
  private:

@@ -55,7 +55,7 @@ Size Screen::size() const {
   return size;
 }
 
-// A terminal that became narrower has broken the lines of the frame before.
+// A terminal that became narrower has wrapped the lines of the previous frame.
 std::size_t Screen::rows_above() const {
   const std::size_t columns = std::max<std::size_t>(size().columns, 1);
   std::size_t rows = 0;
@@ -82,7 +82,7 @@ void Screen::draw(const Frame& frame) {
   drawn_.clear();
   for (const std::string& line : frame) {
     drawn_.push_back(columns_of(line));
-    // Behind a full line the cursor may stand on its last character, which must not be erased.
+    // After a full line the cursor may be on its last character, which must not be erased.
     text += line + (drawn_.back() < columns ? "\x1b[K\n" : "\n");
   }
   write_all(text + "\x1b[J\x1b[?25h");

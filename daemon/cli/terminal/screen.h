@@ -1,6 +1,6 @@
-// Screen: draws lines over those drawn before, on a terminal. The one place that writes escape
-// sequences which move the cursor. A frame is one write, so that nothing flickers; the cursor is
-// hidden within that write alone, so that it is there however the program ends.
+// Screen: redraws lines in place on a terminal. The one place that writes escape sequences which
+// move the cursor. A frame is one write, so that nothing flickers; the cursor is hidden only within
+// that write, so that it is visible however the program ends.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ class Screen {
   explicit Screen(int descriptor);
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
-  // Shows the cursor once more if frames were drawn: Ctrl-C makes a terminal drop what it has not
-  // printed yet, and with it perhaps the end of a frame.
+  // Shows the cursor once more if frames were drawn: Ctrl-C makes a terminal drop unprinted output,
+  // perhaps the end of a frame.
   ~Screen();
 
   // Whether lines can be drawn over: a terminal that TERM does not call dumb. Otherwise nothing
   // below writes.
   bool is_live() const { return is_live_; }
   Style style() const { return style_; }
-  // Asked anew each time, for a window may change.
+  // Asked anew each time, because a window may change.
   Size size() const;
 
-  // In place of the frame before. The last frame stays; what is printed then stands below it.
+  // Replaces the previous frame. The last frame stays, above later output.
   void draw(const Frame& frame);
-  // Removes the frame, so that what follows takes its place.
+  // Removes the frame before other output.
   void clear();
 
  private:

@@ -1,4 +1,4 @@
-// Table and friends: what commands print for people.
+// Table and formats for the output of commands.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace starling::daemon {
 
 // Columns as wide as their widest cell, two blanks apart, under a line of titles. A column whose
-// title starts with '>' is flush right. One with a '?' before that is left out where it says
-// nothing ("-" in every row), and, the last such first, where the table is wider than `width`.
+// title starts with '>' is flush right. A column with a '?' before that is left out if it is empty
+// ("-" in every row), and, the last such first, if the table is wider than `width`.
 class Table {
  public:
   explicit Table(std::vector<std::string> titles);
@@ -30,7 +30,7 @@ class Table {
   std::vector<Column> columns_;
 };
 
-// Columns of the terminal, or of COLUMNS; kNarrow where there is neither, or less.
+// Columns of the terminal, or of COLUMNS; kNarrow without either, or at least.
 inline constexpr std::size_t kNarrow = 60;
 std::size_t display_width();
 
@@ -42,14 +42,14 @@ std::string human_duration(double seconds);
 std::string human_fraction(double fraction);
 // Three digits that count: "0.0312", "1.2e-07".
 std::string human_number(double value);
-// Control and format characters and what is no UTF-8 become '?': a name that came over the network
-// shall not steer a terminal, nor look like another.
+// Control and format characters and invalid UTF-8 become '?': a name from the network must not
+// control a terminal, nor look like another.
 std::string printable(std::string_view text);
 
 enum class Spark { blocks, ascii };
 
-// The course of the values in one line of blocks, at most `width` of them, from their least to
-// their largest; on a logarithmic scale where they span two decades. Empty without values.
+// A curve of the values as one line of at most `width` blocks, from their least to their largest;
+// on a logarithmic scale if they span two decades. Empty without values.
 std::string sparkline(std::span<const double> values, std::size_t width,
                       Spark spark = Spark::blocks);
 

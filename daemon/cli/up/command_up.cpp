@@ -57,10 +57,10 @@ struct Plan {
   Config config;
   FleetOptions fleet;
   Sites sites;
-  std::string recipe;  // that stands in for what the user did not say; empty: none
+  std::string recipe;  // in place of missing settings of the user; empty: none
 };
 
-// A target makes a table, and files of their own are not shared out.
+// A target implies a table; nodes with files of their own share no data.
 void settle_data(Settings& settings) {
   if (!settings.text("data.target").empty() && settings.is_default("data.source"))
     settings.set("data.source", "csv", "data.target");
@@ -231,7 +231,7 @@ std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
   return round;
 }
 
-// What nobody has measured yet is left out.
+// Values without a measurement are left out.
 std::string progress_line(std::span<const gossip::NodeSummary> nodes, double time_s,
                           std::size_t running) {
   std::string line = fmt::format("{:5.1f} s  round {:>5}", time_s, least_round(nodes));
@@ -261,7 +261,7 @@ std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
   return {"has not started yet; its log: " + line};
 }
 
-// Each once, whichever of the nodes says it.
+// Prints each once, whichever node has it.
 void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, double time_s, bool quiet) {
   const Time now(steady_clock::now().time_since_epoch());
   for (const Fleet::Node& node : fleet.nodes()) {

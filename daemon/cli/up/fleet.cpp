@@ -26,7 +26,7 @@ constexpr milliseconds kStartPatience{60'000};                        // loading
 constexpr milliseconds kStopPatience{3'800};
 constexpr milliseconds kTrainersPatience{8'000};  // more, for trainers to end by themselves
 
-// What `up` decides for a node over what the user said.
+// The settings that `up` decides for a node, over the user's.
 std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
                                         const std::string& seed, const Endpoint& http,
                                         const std::string& model_path, const std::string& folder) {
@@ -146,13 +146,13 @@ std::optional<json> get(Fleet::Node& node, const std::string& target, const Pati
 
 }  // namespace
 
-// Node 0 first, for the others join through it; those all at once.
+// Node 0 first, because the others join through it; then those all at once.
 Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
   fleet.has_trainers_ = options.has_trainers;
   const Endpoint any{options.host, 0};
-  // It takes the address that `starling status` asks by default, unless somebody has that.
+  // It takes the address that `starling status` asks by default, unless it is in use.
   TRY_DO(fleet.launch(options, 0, options.first_http));
   if (!fleet.await(0) && !options.is_interrupted()) {
     fleet.nodes_.clear();
@@ -180,7 +180,7 @@ Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const
   return {};
 }
 
-// The others have done nothing yet that anybody would miss.
+// The others have done nothing worth keeping yet.
 tl::unexpected<Error> Fleet::give_up(const std::string& reason) {
   nodes_.clear();
   remove_logs();
@@ -321,7 +321,7 @@ gossip::MembersSummary Fleet::members() const {
   return {};
 }
 
-// One that was told to end, here or by somebody else, has not failed.
+// A node that was asked to end, here or elsewhere, has not failed.
 std::string Fleet::keep_logs_of_failed() {
   std::string text;
   for (Node& node : nodes_) {
@@ -343,7 +343,7 @@ std::string Fleet::stop() {
   const std::string failed = keep_logs_of_failed();
   for (Node& node : nodes_) {
     node.process.signal(SIGTERM);
-    node.process.signal(SIGCONT);  // one that is stopped would not hear it
+    node.process.signal(SIGCONT);  // a stopped one would not get it
   }
   const milliseconds more = has_trainers_ ? kTrainersPatience : milliseconds(0);
   const auto until = std::chrono::steady_clock::now() + kStopPatience + more;

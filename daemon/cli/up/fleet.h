@@ -27,17 +27,17 @@ struct FleetOptions {
   std::string host = "127.0.0.1";                        // of all its nodes
   std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
   Endpoint first_http;   // of node-0, when it is free; others take any port
-  // Somebody wants all to end: nobody is waited for any more.
+  // Whether the user wants all to end: then no wait goes on.
   std::function<bool()> is_interrupted = [] { return false; };
 };
 
-// Of a log, without empty lines; empty where there is none.
+// Of a log, ignoring empty lines; empty if there is none.
 std::string last_line(const std::string& path);
 
 class Fleet {
  public:
-  // Starts all nodes; the error names the node that did not come up and what it said. After an
-  // interruption those that were started are there.
+  // Starts all nodes; the error names the node that did not start, and its message. After an
+  // interruption only some are started.
   static Result<Fleet> start(const FleetOptions& options);
   Fleet(Fleet&&) = default;
 
@@ -54,15 +54,15 @@ class Fleet {
   void refresh();
   std::size_t running();
   std::vector<gossip::NodeSummary> node_summaries() const;
-  // Over the curves of all nodes that run; one that does not give its curve is_silent afterwards.
+  // Over the curves of all nodes that run; a node that does not answer is_silent afterwards.
   std::vector<gossip::SeriesPoint> series();
-  // What a person is shown of each node, without its curve.
+  // Each node as shown to people, without its curve.
   std::vector<NodeView> node_views();
-  // Of all nodes together, since they began; nothing before all have said.
+  // Of all nodes together, since their start; nothing until all have answered.
   std::optional<double> samples() const;
-  // The sentence of the first node that answers and has reasons, behind its name, or else of the
+  // The sentence of the first node that answers and has reasons, after its name, or else of the
   // first that answers; without its warnings, and empty before one answers. Its loss and accuracy
-  // are the means of what all nodes say, where the node has estimates that come later.
+  // are the means of all nodes' values, in place of the node's estimates, which lag.
   struct Sentence {
     std::string text = {};
     bool has_reasons = false;
@@ -70,11 +70,10 @@ class Fleet {
   Sentence sentence();
   // As the first node that answered sees them.
   gossip::MembersSummary members() const;
-  // Asks all to leave, waits for all together, and kills who does not. Their logs go with them, but
-  // for those of nodes that had failed; the text says what these said last, and where it is kept.
+  // Asks all to leave, waits for all together, and kills the remaining ones. Removes the logs,
+  // except those of nodes that had failed; the text has their last lines, and where the logs are.
   std::string stop();
-  // The file of the model that the first of those left that left in order; empty before stop(), and
-  // where nobody did.
+  // The model file of the first node that left normally; empty before stop(), and if none did.
   const std::string& model() const { return model_; }
 
  private:

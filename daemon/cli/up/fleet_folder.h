@@ -1,4 +1,4 @@
-// fleet_folder: what `starling up` writes beside its nodes' folders, so that a later one goes on
+// fleet_folder: a file of `starling up` beside its nodes' folders, so that a later `up` goes on
 // with the same nodes and settings: fleet.json, {"nodes": n, "settings": {"section.key": "value"}}.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace starling::daemon {
 
-// Writes it into the folder, which is made where it is missing. What is at its default, and the
-// folder itself, is left out.
+// Writes it into the folder, which is created if missing. Leaves out defaults, and the folder
+// itself.
 Result<void> keep_fleet(const std::string& folder, std::size_t nodes, const Settings& settings);
 
-// Adds to the line what the folder says and the line does not: the number of nodes, the settings,
-// and the folder as node.data-dir. With a configuration file of its own only that file's count.
+// Adds to the line what it lacks and the folder has: the number of nodes, the settings, and the
+// folder as node.data-dir. If the line has a configuration file, only that file's settings count.
 Result<void> recall_fleet(const std::string& folder, CommandLine& line);
 
 }  // namespace starling::daemon
