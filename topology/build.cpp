@@ -63,7 +63,7 @@ Result<Graph> make_listed(const Options& options, Sites sites) {
   return undirected(count(sites), edges);
 }
 
-// Whom one vertex sends to and hears.
+// The neighbours of one vertex.
 template <auto rule, auto reverse = rule>
 Result<Neighbors> near_by(const Options&, Sites sites, int vertex) {
   return Neighbors{rule(count(sites), vertex), reverse(count(sites), vertex)};

@@ -27,18 +27,17 @@ Kind resolve(Kind kind, std::size_t n);
 // degree that the kind cannot have. REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
 
-// Whom one vertex exchanges with; ascending, without the vertex itself or duplicates.
+// The neighbours of one vertex; ascending, without the vertex itself or duplicates.
 struct Neighbors {
-  std::vector<int> out;  // those who hear it
-  std::vector<int> in;   // those whom it hears
+  std::vector<int> out;  // the vertex sends to these
+  std::vector<int> in;   // the vertex receives from these
 
   bool operator==(const Neighbors&) const = default;
 };
 
-// The same as build() says of that vertex, by a rule of the kind that looks at the vertex alone:
-// O(n) at most. Members come and go, and each time every node asks only this. Of small-world and
-// random-regular, where what is far away decides whom a vertex knows, the whole graph is made.
-// REQUIRES a vertex of the sites.
+// The vertex's neighbours in the graph of build(), in O(n); every node calls this whenever a member
+// comes or goes. Only small-world and random-regular build the whole graph, because distant
+// vertices affect the neighbours. REQUIRES a vertex of the sites.
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex);
 
 // For a planned number of nodes, before anything starts: refuses kinds that n does not fit.

@@ -41,8 +41,8 @@ std::vector<int> near_in_grid(int n, int vertex);
 // larger cube on the numbers below n (Katseff: Incomplete hypercubes, 1988): clearing bits leads to
 // vertex 0, so it is connected, and the degree is at most ceil(log2 n).
 std::vector<int> near_in_hypercube(int n, int vertex);
-// Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n). Whom the vertex sends to, and whom it
-// hears.
+// Directed: i sends to i + 2^b (mod n) for b < ceil(log2 n). The vertices that `vertex` sends to,
+// and receives from.
 std::vector<int> ahead_in_exponential(int n, int vertex);
 std::vector<int> behind_in_exponential(int n, int vertex);
 

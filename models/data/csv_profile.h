@@ -74,7 +74,7 @@ class CsvTable {
   char separator_;
   std::vector<std::string> names_;
   std::vector<bool> is_named_;
-  std::vector<std::string> first_;  // the first record, where it is not a header
+  std::vector<std::string> first_;  // the first record, if it is not a header
   bool holds_first_ = false;
   std::size_t rows_ = 0;
 };

@@ -96,8 +96,7 @@ constexpr AlgorithmRow kRows[] = {
      .varying_steps_refusal = "adds up what rounds of equally many steps did",
      .make = kMake<NoLoCo>},
     // Lian et al., Asynchronous decentralized parallel stochastic gradient descent, 2018. For one
-    // node it is dpsgd, for the schedule says with whom and when, and gives each pair the weight
-    // 1/2.
+    // node this is dpsgd: the schedule chooses pairs and times, and the weight 1/2.
     {.name = "adpsgd",
      .help = "two at a time, nobody waits; the faster count for more",
      .needs = {.is_pairwise = true},
@@ -105,8 +104,8 @@ constexpr AlgorithmRow kRows[] = {
      .counterpart = "dpsgd",
      .outer_refusal = "has no rounds that all nodes share",
      .make = kMake<Dpsgd>},
-    // For one node it is ed with pairs of weight 1/2, y being what came over the edges. The limit
-    // is the optimum of all data, however much faster one node is than another.
+    // For one node this is ed with pairs of weight 1/2, where y is the sum of flows. The limit is
+    // the optimum of all data, even if nodes differ in speed.
     {.name = "pairwise-ed",
      .help = "two at a time, nobody waits; exact",
      .needs = {.delivery = Delivery::exactly_once, .is_pairwise = true, .mixing_share = 0.5},

@@ -2,8 +2,7 @@
 //   F_ij = sum over the pairs (s_i, s_j) averaged on it of c w_ij (s_j - s_i) ,
 // c being the algorithm's share times its gain for the pair. Both ends compute the same numbers but
 // for the sign, which floating point keeps, so the flows of a network always add up to nothing.
-// When an edge ends, both ends forget its flow: a node that crashed leaves nothing behind with the
-// others.
+// When an edge ends, both ends forget its flow: a crashed node leaves no trace at the others.
 #pragma once
 
 #include <algorithm>
