@@ -1,6 +1,6 @@
 // The REST interface of the node that this page is of: one question at a time for each resource,
 // with the node's token where it asks for one.
-import { byId, setHidden } from './dom.js';
+import { byId } from './dom.js';
 
 const kPatience_ms = 8000;
 const kTokenKey = 'starling-token';
@@ -19,7 +19,7 @@ let dialog = null;  // the promise of a token, while one is asked for
 
 function askForToken() {
   if (dialog) return dialog;
-  setHidden(byId('token-refused'), !hasToken());
+  byId('token-refused').hidden = !hasToken();
   byId('token-dialog').showModal();
   dialog = new Promise((resolve) => {
     byId('token-form').addEventListener('submit', (submit) => {

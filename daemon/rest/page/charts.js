@@ -1,7 +1,7 @@
 // The charts of this node's training, with the fleet's band behind each curve. Their cursors and
 // their abscissas move together.
 import { aboveZero, edge, interpolated, shown, smoothed } from './curves.js';
-import { byId, element, setHidden, setText, themed } from './dom.js';
+import { byId, element, setText, showText, themed } from './dom.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
 const kHeight = 200;
@@ -95,7 +95,7 @@ class Chart {
   show(points, places, settings) {
     this.drawn = this.curves(points, settings);
     const isEmpty = !this.drawn.some(({ style }) => style === 'own' || style === 'other');
-    setHidden(this.root, isEmpty);
+    this.root.hidden = isEmpty;
     if (isEmpty) return;
     const shape = JSON.stringify([this.drawn.map(({ style }) => style), settings.abscissa,
                                   this.isLogarithmic(settings), settings.theme]);
@@ -133,8 +133,7 @@ class Chart {
     const opens = button.getAttribute('aria-expanded') !== 'true';
     for (const other of this.legend.children) other.setAttribute('aria-expanded', 'false');
     button.setAttribute('aria-expanded', String(opens));
-    setText(this.help, opens ? help : '');
-    setHidden(this.help, !opens);
+    showText(this.help, opens ? help : '');
   }
 
   // At the cursor, else the newest; of a curve with gaps the last value before.
@@ -240,10 +239,9 @@ function lineStyle(style) {
     own: { stroke: themed('--own'), width: 2 },
     other: { stroke: themed('--other'), width: 2 },
     mean: { stroke: themed('--fleet'), width: 2, dash: [6, 4] },
-    max: { stroke: 'transparent', width: 0 },
-    min: { stroke: 'transparent', width: 0 },
   };
-  return { spanGaps: true, points: { show: false }, ...lines[style] };
+  const edgeOfBand = { stroke: 'transparent', width: 0 };
+  return { spanGaps: true, points: { show: false }, ...(lines[style] ?? edgeOfBand) };
 }
 
 export class Charts {
@@ -280,9 +278,9 @@ export class Charts {
 
   show() {
     const points = shown(this.series.points);
-    setHidden(byId('no-curves'), points.length > 0);
-    setHidden(byId('zoom-out'), this.settings.zoom === null);
-    setHidden(byId('charts'), points.length === 0);
+    byId('no-curves').hidden = points.length > 0;
+    byId('zoom-out').hidden = this.settings.zoom === null;
+    byId('charts').hidden = points.length === 0;
     if (points.length === 0) return;
     const places = points.map((point) => point[this.settings.abscissa]);
     const settings = { ...this.settings, theme: themed('--page') };

@@ -1,6 +1,6 @@
 // Whether the node answers, and the line that says since when it does not.
 import { Refusal } from './api.js';
-import { byId, setHidden, setText } from './dom.js';
+import { byId, showText } from './dom.js';
 import { clock, duration } from './format.js';
 
 const kPatience_ms = 3000;  // of silence before it is said
@@ -31,8 +31,7 @@ export class Contact {
 
   show() {
     const text = this.text();
-    setText(byId('silence'), text);
-    setHidden(byId('silence'), text === '');
+    showText(byId('silence'), text);
     document.body.classList.toggle('is-silent', text !== '');
   }
 }

@@ -1,7 +1,8 @@
 // "Copy as curl": the command that prints what a panel shows.
 import { hasToken } from './api.js';
-import { setText } from './dom.js';
+import { element, setText } from './dom.js';
 
+const kText = 'Copy as curl';
 const kSaid_ms = 2000;
 
 // The token itself stays out of the clipboard.
@@ -30,13 +31,15 @@ async function copy(text) {
   }
 }
 
-export function listenForCurl() {
-  for (const button of document.querySelectorAll('button.curl')) {
-    const text = button.textContent;
+// The button of each panel, whose head names the resource that the panel shows.
+export function addCurlButtons() {
+  for (const head of document.querySelectorAll('.head')) {
+    const button = element('button', { class: 'curl', type: 'button' }, kText);
     button.addEventListener('click', async () => {
-      const done = await copy(command(button.dataset.path));
+      const done = await copy(command(head.dataset.path));
       setText(button, done ? 'Copied' : 'Not copied');
-      setTimeout(() => setText(button, text), kSaid_ms);
+      setTimeout(() => setText(button, kText), kSaid_ms);
     });
+    head.append(button);
   }
 }

@@ -1,6 +1,7 @@
 // From series to curves: a few hundred points of each, smoothed, over a common abscissa.
 
 const kPointsShown = 500;
+const kMeans = ['loss', 'accuracy', 'rmse', 'distance', 'distance_to_optimum'];
 const kRateOver_s = 1;  // of bytes a second: a round that follows at once is no hundred megabytes
 
 function mean(values) {
@@ -10,13 +11,9 @@ function mean(values) {
 
 // One point for each group of rounds that follow each other: means.
 function summary(group) {
-  const last = group.at(-1);
-  const of = (name) => mean(group.map((point) => point[name]));
-  return {
-    round: last.round, time_s: last.time_s, bytes: last.bytes,
-    loss: of('loss'), accuracy: of('accuracy'), rmse: of('rmse'), distance: of('distance'),
-    distance_to_optimum: of('distance_to_optimum'),
-  };
+  const { round, time_s, bytes } = group.at(-1);
+  const means = kMeans.map((name) => [name, mean(group.map((point) => point[name]))]);
+  return { round, time_s, bytes, ...Object.fromEntries(means) };
 }
 
 // Adds bytes a second, since the newest point that is old enough.

@@ -8,33 +8,27 @@ const kLinesShown = 6;
 // Of this node, what its status says; its round and loss are those that stand in the table.
 function ownFacts({ node, run, topology }, member) {
   const shard = run.shard?.description ?? `${integer(run.shard?.samples)} samples`;
-  const rows = [
+  return [
     ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
     ['round', integer(member?.round)], ['loss', decimal(member?.loss)],
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
     ['local steps', integer(run.local_steps)],
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
+    topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
+    member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
   ];
-  if (topology.spectral_gap !== undefined) rows.push(['spectral gap', decimal(topology.spectral_gap)]);
-  if (member?.waits_for) rows.push(['waits', waits(member)]);
-  if (run.problem) rows.push(['problem', run.problem]);
-  return rows;
 }
 
 const waits = (member) => `for ${member.waits_for}, ${percent(member.waiting)} of the time`;
 
-function facts({ member, edge, round, behind, isSelf }, status) {
-  if (isSelf && status) return ownFacts(status, member);
-  const rows = [];
-  if (member) {
-    rows.push(['state', standing(member)], ['round', integer(round)]);
-    if (behind > 0) rows.push(['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`]);
-    rows.push(['loss', decimal(member.loss)]);
-    if (member.waits_for) rows.push(['waits', waits(member)]);
-    rows.push(['last heard', `${duration(member.last_heard_s)} ago`]);
-    rows.push(['address', member.control]);
-  }
-  return edge ? [...rows, ...edgeFacts(edge)] : rows;
+// What this node has heard of another.
+function memberFacts(member, behind) {
+  return [
+    ['state', standing(member)], ['round', integer(member.round)],
+    behind > 0 && ['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`],
+    ['loss', decimal(member.loss)], member.waits_for && ['waits', waits(member)],
+    ['last heard', `${duration(member.last_heard_s)} ago`], ['address', member.control],
+  ];
 }
 
 function edgeFacts(edge) {
@@ -45,6 +39,13 @@ function edgeFacts(edge) {
     ['from it', `${rate(edge.receive_bytes_per_s)}, ${bytes(edge.received_bytes)} in all`],
     ['waited for', `up to ${duration(edge.patience_s)} a round`],
   ];
+}
+
+// [name, value] of each.
+function facts({ member, edge, behind, isSelf }, status) {
+  const rows = isSelf && status ? ownFacts(status, member)
+    : [...(member ? memberFacts(member, behind) : []), ...(edge ? edgeFacts(edge) : [])];
+  return rows.filter((row) => row);
 }
 
 // Whether a text speaks of the node: node-1 is not in "node-12 joined".

@@ -15,8 +15,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-export function setHidden(node, hidden) {
-  if (node.hidden !== hidden) node.hidden = hidden;
+// Hides the element where the text is empty.
+export function showText(node, text) {
+  setText(node, text);
+  node.hidden = text === '';
 }
 
 // The list's items, one a text.
@@ -24,7 +26,7 @@ export function setItems(list, texts) {
   while (list.children.length > texts.length) list.lastElementChild.remove();
   while (list.children.length < texts.length) list.append(element('li'));
   texts.forEach((text, k) => setText(list.children[k], text));
-  setHidden(list, texts.length === 0);
+  list.hidden = texts.length === 0;
 }
 
 // The value of a custom property of the page, such as a colour of the theme at hand.

@@ -14,7 +14,6 @@ export class Events {
 
   clear() {
     this.events = [];
-    this.kinds = new Set();
   }
 
   get last() {
@@ -31,8 +30,7 @@ export class Events {
 
   // A choice of the filter.
   offer(kind) {
-    if (this.kinds.has(kind)) return;
-    this.kinds.add(kind);
+    if ([...byId('kind').options].some(({ value }) => value === kind)) return;
     byId('kind').append(element('option', { value: kind }, kind.replaceAll('_', ' ')));
   }
 

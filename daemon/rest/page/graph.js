@@ -1,7 +1,7 @@
 // The graph of nodes on a canvas: who averages with whom, in what state each is, and one node to
 // know more of.
 import { showDetails } from './details.js';
-import { byId, element, setHidden, setText, themed } from './dom.js';
+import { byId, element, setText, themed } from './dom.js';
 import { isPaused, standing } from './fleet_nodes.js';
 import { decimal } from './format.js';
 import { Layout } from './layout.js';
@@ -171,11 +171,15 @@ export class Graph {
   lines(context, links) {
     context.beginPath();
     for (const { source, target } of links) {
-      context.moveTo(...this.view.toScreen(source));
-      context.lineTo(...this.view.toScreen(target));
+      this.line(context, source, target);
       if (this.isDirected && this.nodes.size <= kNamesLimit) this.arrow(context, source, target);
     }
     context.stroke();
+  }
+
+  line(context, source, target) {
+    context.moveTo(...this.view.toScreen(source));
+    context.lineTo(...this.view.toScreen(target));
   }
 
   arrow(context, source, target) {
@@ -202,8 +206,7 @@ export class Graph {
     context.lineWidth = kEdgeWidths[0] + share * (kEdgeWidths[1] - kEdgeWidths[0]);
     context.setLineDash(edge.state === 'active' ? [] : [6, 5]);
     context.beginPath();
-    context.moveTo(...this.view.toScreen(source));
-    context.lineTo(...this.view.toScreen(target));
+    this.line(context, source, target);
     context.stroke();
     context.setLineDash([]);
     context.globalAlpha = 1;
@@ -333,7 +336,7 @@ export class Graph {
 
   hover(name, event) {
     const tip = byId('tip');
-    setHidden(tip, name === null);
+    tip.hidden = name === null;
     this.canvas.classList.toggle('points', name !== null);
     if (name !== null) {
       setText(tip, this.summary(name));

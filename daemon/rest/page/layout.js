@@ -62,10 +62,10 @@ export class Layout {
     return this.simulation.alpha() > this.simulation.alphaMin();
   }
 
-  // `names` and `edges` [{from, to}] of the graph. Whether it differs from the one before.
+  // `names` and `edges` [{from, to}] of the graph.
   update(names, edges) {
     const key = JSON.stringify([names, edges.map(({ from, to }) => [from, to])]);
-    if (key === this.key) return false;
+    if (key === this.key) return;
     this.key = key;
     const before = new Map(this.nodes.map((node) => [node.name, node]));
     this.nodes = names.map((name) => before.get(name) ?? { name });
@@ -76,7 +76,6 @@ export class Layout {
     if (isFresh) firstPlaces(this.nodes, this.links);
     else this.placeNewcomers();
     this.begin(isFresh ? 1 : kReheat);
-    return true;
   }
 
   // While a cluster starts, its nodes come one after another, and places between the first of them

@@ -1,7 +1,7 @@
 // The page of a node: asks the node again and again, and lets every panel show what it said.
 import { Charts } from './charts.js';
 import { Contact } from './contact.js';
-import { listenForCurl } from './curl.js';
+import { addCurlButtons } from './curl.js';
 import { Events } from './events.js';
 import { FleetSeries } from './fleet_series.js';
 import { fleetNodes } from './fleet_nodes.js';
@@ -94,5 +94,5 @@ listenForTheme(() => {
   charts.show();
   graph.draw();
 });
-listenForCurl();
+addCurlButtons();
 for (const one of kPolls) poll(one);

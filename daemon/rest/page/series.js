@@ -1,5 +1,5 @@
-// Series of what a node says over hours, in bounded memory: beyond a limit one of every two points
-// is left out, evaluated ones last.
+// The series of a node over hours, in bounded memory: beyond a limit one of every two points is
+// left out, evaluated ones last.
 
 const kPointsLimit = 10000;  // as many as the node keeps itself
 
@@ -37,32 +37,5 @@ export class Series {
     const isLonger = this.points.length > before;
     while (this.points.length > kPointsLimit) this.points = thinned(this.points);
     return isLonger;
-  }
-}
-
-// Values of the last minutes, by time: [{at_s, value}].
-export class Window {
-  constructor(span_s) {
-    this.span_s = span_s;
-    this.entries = [];
-  }
-
-  add(at_s, value) {
-    if (this.entries.length > 0 && at_s < this.entries.at(-1).at_s) this.entries = [];
-    this.entries.push({ at_s, value });
-    while (this.entries[0].at_s < at_s - this.span_s) this.entries.shift();
-  }
-
-  get oldest() {
-    return this.entries[0];
-  }
-
-  get newest() {
-    return this.entries.at(-1) ?? { at_s: 0, value: 0 };
-  }
-
-  // The newest that was there then, else the oldest.
-  at(at_s) {
-    return this.entries.findLast((entry) => entry.at_s <= at_s) ?? this.oldest;
   }
 }

@@ -1,7 +1,6 @@
 // Where a node's time goes, since its start and in the last minute.
 import { byId, element, setText } from './dom.js';
 import { duration, percent } from './format.js';
-import { Window } from './series.js';
 
 const kRecent_s = 60;
 const kParts = [
@@ -40,14 +39,16 @@ class Split {
 
 export class TimeSplit {
   constructor() {
-    this.recent = new Window(kRecent_s);
+    this.recent = [];  // {uptime_s, amounts} of the last minute
     this.splits = [new Split('In the last minute'), new Split('Since the node started')];
   }
 
-  update({ node, time }) {
+  update({ node: { uptime_s }, time }) {
     const all = amounts(time);
-    this.recent.add(node.uptime_s, all);
-    const before = this.recent.oldest.value;
+    if (uptime_s < this.recent.at(-1)?.uptime_s) this.recent = [];  // the node was started anew
+    this.recent.push({ uptime_s, amounts: all });
+    while (this.recent[0].uptime_s < uptime_s - kRecent_s) this.recent.shift();
+    const before = this.recent[0].amounts;
     this.splits[0].show(all.map((amount, k) => Math.max(0, amount - before[k])));
     this.splits[1].show(all);
   }
