@@ -128,24 +128,25 @@ static int can_shift(const starling_swarm* swarm) {
   return 1;
 }
 
-/* The places of the regions: a page of its own for each but the table, which follows the header. */
+/* A region behind the others, on a page of its own. */
+static void place_region(starling_swarm* swarm, region* place, uint64_t bytes) {
+  place->offset = aligned(swarm->bytes, PAGE_BYTES);
+  place->bytes = bytes;
+  swarm->bytes = place->offset + bytes;
+}
+
+/* The table follows the header. */
 static void place_regions(starling_swarm* swarm, uint64_t table_bytes) {
+  int corrects = swarm->options.corrects;
+  uint64_t bytes = swarm->values.bytes;
+  swarm->can_shift = can_shift(swarm);
   swarm->table.offset = HEADER_BYTES;
   swarm->table.bytes = table_bytes;
-  swarm->values.offset = aligned(HEADER_BYTES + table_bytes, PAGE_BYTES);
-  uint64_t end = swarm->values.offset + swarm->values.bytes;
-  swarm->can_shift = can_shift(swarm);
-  if (swarm->options.corrects || swarm->can_shift) {
-    swarm->correction.offset = aligned(end, PAGE_BYTES);
-    swarm->correction.bytes = swarm->values.bytes;
-    end = swarm->correction.offset + swarm->correction.bytes;
-  }
-  if (swarm->options.corrects) {
-    swarm->gradient.offset = aligned(end, PAGE_BYTES);
-    swarm->gradient.bytes = swarm->values.bytes;
-    end = swarm->gradient.offset + swarm->gradient.bytes;
-  }
-  swarm->bytes = aligned(end, PAGE_BYTES);
+  swarm->bytes = HEADER_BYTES + table_bytes;
+  place_region(swarm, &swarm->values, bytes);
+  if (corrects || swarm->can_shift) place_region(swarm, &swarm->correction, bytes);
+  if (corrects) place_region(swarm, &swarm->gradient, bytes);
+  swarm->bytes = aligned(swarm->bytes, PAGE_BYTES);
 }
 
 static int map_memory(starling_swarm* swarm) {

@@ -33,11 +33,6 @@ static void pause_for(double seconds) {
   nanosleep(&time, NULL);
 }
 
-static char* copy_of(const char* value) {
-  char* copy = malloc(strlen(value) + 1);
-  return copy != NULL ? strcpy(copy, value) : NULL;
-}
-
 int starling_create(const starling_options* options, const starling_tensor* tensors, size_t count,
                     starling_swarm** out) {
   starling_swarm* swarm = calloc(1, sizeof *swarm);
@@ -55,9 +50,8 @@ int starling_create(const starling_options* options, const starling_tensor* tens
            options->size < sizeof *options ? options->size : sizeof *options);
   }
   if (swarm->options.socket != NULL) {
-    swarm->socket = copy_of(swarm->options.socket);
-    swarm->options.socket = swarm->socket;
-    if (swarm->socket == NULL) return sl_fail(swarm, STARLING_SYSTEM, "there is no memory");
+    swarm->options.socket = strdup(swarm->options.socket);
+    if (swarm->options.socket == NULL) return sl_fail(swarm, STARLING_SYSTEM, "there is no memory");
   }
   if (swarm->options.steps < STARLING_ANY_STEPS || swarm->options.steps > STARLING_LINEAR) {
     return sl_fail(swarm, STARLING_INVALID, "no steps have the number %d", swarm->options.steps);
@@ -71,57 +65,66 @@ void* starling_values(starling_swarm* swarm, size_t index) {
   return swarm->memory + swarm->values.offset + swarm->places[index].offset;
 }
 
+/* The part of an averaged tensor in a region that is in use; NULL for other tensors. */
+static void* part_of(const starling_swarm* swarm, region place, size_t index) {
+  if (index >= swarm->count || swarm->places[index].role != STARLING_AVERAGED) return NULL;
+  return swarm->memory + place.offset + swarm->places[index].offset;
+}
+
 const void* starling_correction(const starling_swarm* swarm, size_t index) {
-  if (!swarm->corrects || index >= swarm->count) return NULL;
-  if (swarm->places[index].role != STARLING_AVERAGED) return NULL;
-  return swarm->memory + swarm->correction.offset + swarm->places[index].offset;
+  return swarm->corrects ? part_of(swarm, swarm->correction, index) : NULL;
 }
 
 void* starling_gradient(starling_swarm* swarm, size_t index) {
-  if (!swarm->tracks || index >= swarm->count) return NULL;
-  if (swarm->places[index].role != STARLING_AVERAGED) return NULL;
-  return swarm->memory + swarm->gradient.offset + swarm->places[index].offset;
+  return swarm->tracks ? part_of(swarm, swarm->gradient, index) : NULL;
 }
 
 static void add_region(text* record, const char* name, region place) {
+  if (place.bytes == 0) return;
   sl_text_add(record, ",\"%s\":{\"offset\":%llu,\"bytes\":%llu}", name,
               (unsigned long long)place.offset, (unsigned long long)place.bytes);
 }
 
-/* Adds `"name":value` where the value is finite. printf writes a comma in some locales. */
+/* Adds the member of an object where the value is finite. printf writes a comma in some locales. */
 static void add_number(text* record, const char* name, double value) {
   if (!isfinite(value)) return;
   char digits[40];
   snprintf(digits, sizeof digits, "%.17g", value);
   char* comma = strchr(digits, ',');
   if (comma != NULL) *comma = '.';
+  if (record->used > 0 && record->data[record->used - 1] != '{') sl_text_add(record, ",");
   sl_text_add_string(record, name);
   sl_text_add(record, ":%s", digits);
+}
+
+static void add_learning_rate(text* record, const starling_swarm* swarm) {
+  if (swarm->learning_rate > 0) add_number(record, "learning_rate", swarm->learning_rate);
+}
+
+/* Sends a record and frees it. */
+static int send_text(starling_swarm* swarm, text* record, int with_segment) {
+  int code = sl_wire_send(swarm, record, with_segment);
+  sl_text_free(record);
+  return code;
 }
 
 static int say_hello(starling_swarm* swarm) {
   static const char* const kSteps[] = {"", "sgd", "linear"};
   text hello = {0};
-  int steps = swarm->options.steps;
   sl_text_add(&hello,
               "{\"kind\":\"hello\",\"version\":%d,\"client\":\"c 0.1\",\"mode\":\"loop\","
               "\"samples\":%llu,\"corrects\":%s,\"shifts\":%s,\"steps\":\"%s\","
               "\"evaluates\":false,\"segment\":%llu",
               WIRE_VERSION, (unsigned long long)swarm->options.samples,
               swarm->options.corrects ? "true" : "false", swarm->can_shift ? "true" : "false",
-              kSteps[steps], (unsigned long long)swarm->bytes);
-  if (swarm->learning_rate > 0 && isfinite(swarm->learning_rate)) {
-    sl_text_add(&hello, ",");
-    add_number(&hello, "learning_rate", swarm->learning_rate);
-  }
+              kSteps[swarm->options.steps], (unsigned long long)swarm->bytes);
+  add_learning_rate(&hello, swarm);
   add_region(&hello, "table", swarm->table);
   add_region(&hello, "values", swarm->values);
-  if (swarm->correction.bytes > 0) add_region(&hello, "correction", swarm->correction);
-  if (swarm->gradient.bytes > 0) add_region(&hello, "gradient", swarm->gradient);
+  add_region(&hello, "correction", swarm->correction);
+  add_region(&hello, "gradient", swarm->gradient);
   sl_text_add(&hello, "}");
-  int code = sl_wire_send(swarm, &hello, 1);
-  sl_text_free(&hello);
-  return code;
+  return send_text(swarm, &hello, 1);
 }
 
 static int is_kind(const starling_swarm* swarm, const char* kind) {
@@ -231,19 +234,11 @@ static int send_done(starling_swarm* swarm) {
   if (swarm->samples > 0) {
     sl_text_add(&done, ",\"samples\":%llu", (unsigned long long)swarm->samples);
   }
-  if (swarm->losses > 0 && isfinite(loss)) {
-    sl_text_add(&done, ",");
-    add_number(&done, "loss", loss);
-  }
-  if (swarm->learning_rate > 0 && isfinite(swarm->learning_rate)) {
-    sl_text_add(&done, ",");
-    add_number(&done, "learning_rate", swarm->learning_rate);
-  }
+  if (swarm->losses > 0) add_number(&done, "loss", loss);
+  add_learning_rate(&done, swarm);
   add_refusal(swarm, loss, &done);
   sl_text_add(&done, "}");
-  int code = sl_wire_send(swarm, &done, 0);
-  sl_text_free(&done);
-  return code;
+  return send_text(swarm, &done, 0);
 }
 
 static int exchange(starling_swarm* swarm) {
@@ -296,8 +291,7 @@ int starling_log(starling_swarm* swarm, const char* name, double value) {
   sl_text_add(&record, "{\"kind\":\"log\",\"metrics\":{");
   add_number(&record, name, value);
   sl_text_add(&record, "}}");
-  int code = sl_wire_send(swarm, &record, 0);
-  sl_text_free(&record);
+  int code = send_text(swarm, &record, 0);
   return code == STARLING_GONE ? STARLING_OK : code; /* starling_step notices it */
 }
 
@@ -322,8 +316,7 @@ void starling_close(starling_swarm* swarm) {
   if (swarm->connection >= 0) {
     text record = {0};
     sl_text_add(&record, "{\"kind\":\"close\"}");
-    sl_wire_send(swarm, &record, 0);
-    sl_text_free(&record);
+    send_text(swarm, &record, 0);
     sl_wire_drop(swarm);
   }
   swarm->corrects = swarm->shifts = 0;
@@ -335,6 +328,6 @@ void starling_free(starling_swarm* swarm) {
   if (swarm == NULL) return;
   sl_wire_drop(swarm);
   sl_segment_free(swarm);
-  free(swarm->socket);
+  free((char*)swarm->options.socket);
   free(swarm);
 }

@@ -32,8 +32,7 @@ typedef struct {
 } tensor_place;
 
 struct starling_swarm {
-  starling_options options; /* `socket` is owned */
-  char* socket;             /* owned; NULL where it is to be found */
+  starling_options options; /* `socket` is owned; NULL where it is to be found */
 
   tensor_place* places; /* owned; one a tensor */
   size_t count;

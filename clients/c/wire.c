@@ -60,7 +60,8 @@ static int find_only(starling_swarm* swarm) {
 
 /* Sets swarm->path. */
 static int find_socket(starling_swarm* swarm) {
-  const char* named = swarm->socket != NULL ? swarm->socket : getenv("STARLING_SOCKET");
+  const char* named = swarm->options.socket;
+  if (named == NULL) named = getenv("STARLING_SOCKET");
   swarm->path[0] = 0;
   if (named == NULL || named[0] == 0) return find_only(swarm);
   if (strlen(named) >= PATH_BYTES) {
