@@ -9,8 +9,8 @@ import sys
 from typing import Any, Dict, Sequence
 
 from .kept import decode, encode
+from .segment import sealed
 
-_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 # What bytes from another node can raise below, beside ValueError.
 _FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
 
@@ -34,17 +34,11 @@ class Keeper:
         """A descriptor of a sealed memory file with the state; the caller closes it. Raises
         TypeError for a state that is neither plain data nor tensors."""
         parts = encode(self._state())
-        descriptor = os.memfd_create("starling state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            for part in parts:
-                left = memoryview(part)
-                while left:
-                    left = left[os.write(descriptor, left):]
-            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
+
+        def write(descriptor: int) -> None:
+            with open(descriptor, "wb", closefd=False) as file:
+                file.writelines(parts)
+        return sealed("starling state", write, fcntl.F_SEAL_WRITE)
 
     def load(self, descriptor: int, own: bool) -> None:
         """Takes the state in the file: all of it if a trainer of this node saved it, else that of
@@ -88,9 +82,9 @@ class Keeper:
         if self._optimizer is not None and "optimizer" in state:
             # The learning rate and its like are the script's, not those of the state.
             groups = self._optimizer.state_dict()["param_groups"]
-            kept = state["optimizer"]["param_groups"]
-            if [len(group["params"]) for group in groups] != [len(group["params"])
-                                                              for group in kept]:
+            sizes = [[len(group["params"]) for group in side]
+                     for side in (groups, state["optimizer"]["param_groups"])]
+            if sizes[0] != sizes[1]:
                 raise ValueError("the optimizer has other parameters than the one that was saved")
             self._check_moments(state["optimizer"]["state"])
             self._optimizer.load_state_dict(

@@ -45,7 +45,6 @@ class NumpyTensors:
         return False
 
     def bind(self, segment: Segment) -> None:
-        """Puts the values into the segment."""
         self.arrays = self._views(segment, "values", self.entries)
         averaged = [entry for entry in self.entries if entry.role == "averaged"]
         if "correction" in segment.regions:
@@ -60,7 +59,6 @@ class NumpyTensors:
         """Brings the segment up to date; there is nothing to do for arrays that alias it."""
 
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
-        """Takes what the daemon wrote."""
         self.corrects = corrects
         self.shifts = shifts
         self._tracked_share = tracked_share
@@ -68,17 +66,13 @@ class NumpyTensors:
             self.clear_gradients()
 
     def fault(self) -> Optional[str]:
-        """The first averaged tensor that holds a number that is not finite."""
-        for entry in self.entries:
-            if entry.role == "averaged" and not is_finite(self.arrays[entry.name]):
-                return entry.name
-        return None
+        return next((entry.name for entry in self.entries if entry.role == "averaged"
+                     and not is_finite(self.arrays[entry.name])), None)
 
     def forget_faults(self) -> None:
         """A trainer of numpy keeps its own state of the optimizer."""
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Adds the correction in place to the gradients by name, where the daemon asks for it."""
         if self.corrects:
             for name, gradient in gradients.items():
                 gradient += self.corrections[name]
@@ -88,7 +82,6 @@ class NumpyTensors:
         return gradients
 
     def shift(self) -> None:
-        """Adds the correction to the parameters, where the daemon asks for it."""
         if self.shifts:
             for name, correction in self.corrections.items():
                 self.arrays[name][...] += correction

@@ -5,11 +5,12 @@ correction that no algorithm asks for, takes no page.
 """
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import mmap
 import os
 import struct
-from typing import Dict, Sequence
+from typing import Callable, Dict, Sequence
 
 from .table import Entry, aligned, lay_out, text_of
 
@@ -45,7 +46,7 @@ class Segment:
             self.regions[name] = {"offset": begin, "bytes": size}
             end = begin + size
         self.bytes = aligned(end, PAGE_BYTES)
-        self.descriptor = _sealed(self.bytes)
+        self.descriptor = sealed("starling", lambda memfd: os.ftruncate(memfd, self.bytes))
         self.memory = mmap.mmap(self.descriptor, self.bytes)
         self._prepare("values")
         struct.pack_into("<QQ", self.memory, 0, MAGIC, 0)
@@ -57,11 +58,9 @@ class Segment:
     def _prepare(self, region: str) -> None:
         """Maps the pages of a region at once, which costs less than one by one when touched."""
         place = self.regions[region]
-        try:
+        with contextlib.suppress(OSError):  # of a kernel before 5.14
             self.memory.madvise(MADV_POPULATE_WRITE, place["offset"],
                                 aligned(place["bytes"], PAGE_BYTES))
-        except OSError:
-            pass  # a kernel before 5.14
 
     def offset_of(self, entry: Entry, region: str = "values") -> int:
         """Where the numbers of a tensor begin in the segment, in bytes."""
@@ -74,12 +73,12 @@ class Segment:
             self.descriptor = -1
 
 
-def _sealed(size: int) -> int:
-    """A memfd of this size that can neither shrink nor grow; its owner closes it."""
-    descriptor = os.memfd_create("starling", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+def sealed(name: str, fill: Callable[[int], None], seals: int = 0) -> int:
+    """A memfd that can neither shrink nor grow once `fill` has filled it; its owner closes it."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        os.ftruncate(descriptor, size)
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        fill(descriptor)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | seals)
     except BaseException:
         os.close(descriptor)
         raise

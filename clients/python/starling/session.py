@@ -1,6 +1,7 @@
 """A session with the daemon: from `hello` to `end`, over as many connections as it takes."""
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import weakref
@@ -78,12 +79,9 @@ class Session:
 
     def tell(self, record: Record) -> None:
         """Sends a record that nothing answers. A daemon that is gone is noticed by `answer`."""
-        if self._connection is None:
-            return
-        try:
-            self._connection.send(record)
-        except DaemonGone:
-            pass
+        if self._connection is not None:
+            with contextlib.suppress(DaemonGone):
+                self._connection.send(record)
 
     def close(self) -> None:
         """Ends in order: tells the daemon, if it is there, that the trainer goes."""
@@ -117,14 +115,10 @@ class Session:
         return self._receive(deadline)
 
     def _ask(self, done: Record, descriptor: Optional[int]) -> Record:
-        connection = self._connection
-        if connection is None:
+        if self._connection is None:
             raise DaemonGone("the session with the daemon is over; attach again")
-        try:
-            connection.send(finite_only(done), descriptor)
-        except DaemonGone:
-            # What the daemon said before it closed says why.
-            return self._receive(Deadline())
+        with contextlib.suppress(DaemonGone):  # what the daemon said before it closed says why
+            self._connection.send(finite_only(done), descriptor)
         return self._receive(Deadline())
 
     def _receive(self, deadline: Deadline) -> Record:

@@ -8,6 +8,11 @@ from typing import Any, Callable, Iterable, Iterator, Tuple
 # Place of this node, from 0, and the number of nodes. Both may change while batches are drawn.
 Place = Callable[[], Tuple[int, int]]
 
+# Of a DataLoader.
+_OPTIONS = ("num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator",
+            "multiprocessing_context")
+_OPTIONS_OF_WORKERS = ("prefetch_factor", "persistent_workers")
+
 
 def share_of(loader: Iterable[Any], place: Place) -> Iterator[Any]:
     """The batches of this node, without end. Raises ValueError where the loader gives none."""
@@ -68,21 +73,13 @@ def _every_nth(loader: Iterable[Any], place: Place) -> Iterator[Any]:
 def _loader_of_share(loader: Any, place: Place) -> Any:
     """A DataLoader like this one over this node's samples, so that others are not even read; None
     where samples have no numbers or the batches are of the user's own sampler."""
-    data = getattr(sys.modules.get("torch"), "utils", None)
-    data = getattr(data, "data", None)
-    if data is None or type(loader) is not data.DataLoader:
-        return None
-    if isinstance(loader.dataset, data.IterableDataset) or loader.batch_size is None:
-        return None
-    if type(loader.batch_sampler) is not data.BatchSampler:
+    data = sys.modules.get("torch.utils.data")
+    if (data is None or type(loader) is not data.DataLoader or loader.batch_size is None
+            or isinstance(loader.dataset, data.IterableDataset)
+            or type(loader.batch_sampler) is not data.BatchSampler):
         return None
     batches = data.BatchSampler(_SamplesOfShare(loader.sampler, place), loader.batch_size,
                                 loader.drop_last)
-    options = {"num_workers": loader.num_workers, "collate_fn": loader.collate_fn,
-               "pin_memory": loader.pin_memory, "timeout": loader.timeout,
-               "worker_init_fn": loader.worker_init_fn, "generator": loader.generator,
-               "multiprocessing_context": loader.multiprocessing_context}
-    if loader.num_workers > 0:
-        options.update(prefetch_factor=loader.prefetch_factor,
-                       persistent_workers=loader.persistent_workers)
+    kept = _OPTIONS + (_OPTIONS_OF_WORKERS if loader.num_workers > 0 else ())
+    options = {name: getattr(loader, name) for name in kept}
     return data.DataLoader(loader.dataset, batch_sampler=batches, **options)

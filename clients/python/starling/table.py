@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import List, Sequence, Tuple
+from typing import Sequence, Tuple
 
 ALIGNMENT = 64  # bytes; of regions and tensors
 TENSORS_LIMIT = 65_536
@@ -38,10 +39,7 @@ class Entry:
     @property
     def count(self) -> int:
         """How many numbers the tensor holds."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
@@ -63,9 +61,7 @@ def lay_out(entries: Sequence[Entry]) -> int:
 
 def text_of(entries: Sequence[Entry]) -> bytes:
     """The table as the daemon reads it."""
-    rows: List[dict] = [{"name": entry.name, "shape": list(entry.shape), "dtype": entry.dtype,
-                         "role": entry.role, "offset": entry.offset} for entry in entries]
-    text = json.dumps(rows, separators=(",", ":")).encode()
+    text = json.dumps([vars(entry) for entry in entries], separators=(",", ":")).encode()
     if len(text) > TEXT_BYTES_LIMIT:
         raise ValueError(f"a table of {len(text)} bytes; at most {TEXT_BYTES_LIMIT} are allowed")
     return text

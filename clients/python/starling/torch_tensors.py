@@ -144,7 +144,6 @@ class TorchTensors:
             self.copied_bytes += slot.entry.bytes
 
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
-        """Takes what the daemon wrote."""
         for slot in self._broken():
             slot.deliver()
             self.copied_bytes += slot.entry.bytes
@@ -159,7 +158,6 @@ class TorchTensors:
                 slot.gradient.zero_()
 
     def fault(self) -> Optional[str]:
-        """The first averaged tensor that holds a number that is not finite."""
         return next((slot.entry.name for slot in self._averaged if not _is_finite(slot.view)), None)
 
     def forget_faults(self) -> None:
@@ -173,7 +171,6 @@ class TorchTensors:
                 del self._optimizer.state[parameter]
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Adds the correction in place to the gradients by name, where the daemon asks for it."""
         if self.corrects:
             added = {slot.entry.name: slot.added for slot in self._averaged}
             for name, gradient in gradients.items():
@@ -185,7 +182,6 @@ class TorchTensors:
         return gradients
 
     def shift(self) -> None:
-        """Adds the correction to the parameters, where the daemon asks for it."""
         if self.shifts:
             for slot in self._averaged:
                 slot.tensor().data.add_(slot.added)
