@@ -1,5 +1,5 @@
-// ProgramCommand: what a command of the program takes and does, from which its help, its manual
-// page and its completion follow. CommandLine: the arguments of a command, as written.
+// ProgramCommand: the arguments and action of a command, from which its help, manual page and shell
+// completion are made. CommandLine: the arguments of a command, as written.
 #pragma once
 
 #include <fmt/format.h>

@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 19> kBugs = {
     "edge_one_sided",         // sessions: a closing edge forgets the pairs that it still owes
     "pair_mixed_twice",       // edge ledger: a pair is mixed twice
     "weight_one_sided",       // edge ledger: the weight ignores the peer's share
-    "asks_too_early",         // sessions: a vector under way is taken for lost
+    "asks_too_early",         // sessions: a vector under way counts as lost
     "never_waits_again",      // exchange: no round waits again for a neighbour that was late once
     "believes_any_round",     // exchange: any round that a neighbour claims is believed
     "share_too_large",        // schedules: a node's own part is left out of the shares of a round

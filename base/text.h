@@ -16,8 +16,8 @@ std::string_view trim(std::string_view text);
 // The trimmed parts between separators; empty parts are left out.
 std::vector<std::string> split(std::string_view text, char separator);
 
-// As a field of comma-separated values (RFC 4180): in quotes where it holds a comma, a quote or the
-// end of a line.
+// As a field of comma-separated values (RFC 4180): in quotes if it has a comma, a quote or the end
+// of a line.
 std::string csv_field(const std::string& text);
 
 // Convert the whole text, blanks around it aside: nothing if a character is left over or the number

@@ -106,10 +106,10 @@ struct Progress {
 
   bool is_evaluated() const { return accuracy || rmse || evaluation_loss; }
 };
-// What took time at this node, for a trace of the last rounds.
+// An activity of this node, for a trace of the last rounds.
 struct Span {
   enum class Kind {
-    wait,     // the round waited for vectors; `neighbor` sent the one that came last, if one came
+    wait,     // the round waited for vectors; `neighbor` sent the last one, if any came
     receive,  // a vector of `neighbor` was under way
   };
   Kind kind;

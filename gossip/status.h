@@ -34,7 +34,7 @@ struct MemberStatus {
 
   bool is_present() const { return liveness <= Liveness::suspect; }
 };
-// How many are in that state; how many of those present say that they are in that phase.
+// The number of members in that state; of present members in that phase, by their records.
 std::size_t count_in(std::span<const MemberStatus> members, Liveness liveness);
 std::size_t count_in(std::span<const MemberStatus> members, Phase phase);
 std::size_t count_present(std::span<const MemberStatus> members);
@@ -82,7 +82,7 @@ struct TopologyStatus {
 
 struct RunStatus {
   std::uint64_t round = 0;      // rounds completed or jumped over
-  std::uint64_t uncounted = 0;  // of those, the rounds that no node did
+  std::uint64_t uncounted = 0;  // of these, the rounds that no node did
   std::uint64_t steps = 0, samples = 0;
   std::size_t local_steps = 0;     // of the last round; 0: none yet
   std::string local_steps_reason;  // why this number; empty: a setting

@@ -82,7 +82,7 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
   return predictions;
 }
 
-// Of one block; amounts in the scale that the model learned.
+// The predictions of one block; amounts in the model's scale.
 void Predictor::decide(const double* outputs, std::size_t rows, Predictions& predictions) const {
   const std::size_t count = model_.card.shape.sizes.back();
   if (!table().classifies) {

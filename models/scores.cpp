@@ -9,7 +9,7 @@
 namespace starling::models {
 namespace {
 
-// By the ranks of the rows; equal numbers share their mean rank. Mann, Whitney: On a test of
+// Uses the ranks of the rows; equal numbers share their mean rank. Mann, Whitney: On a test of
 // whether one of two random variables is stochastically larger, 1947.
 std::optional<double> area_under_curve(const std::vector<double>& second,
                                        const std::vector<bool>& is_second) {

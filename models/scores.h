@@ -37,7 +37,7 @@ struct Scores {
   std::optional<double> r_squared;  // none for a constant target
 };
 
-// Of the rows of `set`, which has labels; `classes` are the model's, ascending.
+// The scores of the rows of `set`, which has labels; `classes` are the model's, ascending.
 Scores score_classes(const Dataset& set, const Predictions& predictions,
                      std::span<const std::string> classes);
 Scores score_amounts(const Dataset& set, const Predictions& predictions);

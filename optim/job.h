@@ -1,11 +1,11 @@
-// Job and Done: what the node asks of the trainer and what comes back. Parameters pass through
-// the node as payload handles, never as numbers.
+// Job and Done: a request of the node to the trainer, and the result. Parameters pass through the
+// node as payload handles, never as numbers.
 //
 // One job is, in this order and each part only if asked for:
 //   adopt     go on from this snapshot of another node, not from the own state
 //   resume    go on from the state that this node saved in an earlier life
 //   absorb    x = offered + sum_j weight_j (theirs_j - own_j), for the round that was offered;
-//             own_j is what was offered, or an earlier vector that theirs_j belongs to
+//             own_j is the last offer, or an earlier vector that theirs_j belongs to
 //   copy      x as it is now, for readers of the shared model
 //   snapshot  the state after the previous round, for a newcomer
 //   save      the same in full, for this node's next life
@@ -34,7 +34,7 @@ enum class Delivery {
   per_edge,      // each neighbour is sent its own vector, and applies the newest, once
 };
 
-// What an algorithm needs of the protocol.
+// The requirements of an algorithm on the protocol.
 struct Needs {
   Delivery delivery = Delivery::newest;
   // Two nodes at a time exchange.
@@ -141,7 +141,7 @@ struct Stats {
   Laps laps{};
 };
 
-// What the node must know of the training to run the protocol.
+// The properties of the training that the protocol needs.
 struct Workload {
   std::size_t payload_bytes = 0;   // of one offered vector; 0 until founded
   std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded

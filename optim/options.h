@@ -1,5 +1,5 @@
-// How to train: the settings of section `optim` and those of `exchange` and `model` that choose the
-// number format.
+// Options of training: the settings of section `optim` and those of `exchange` and `model` that
+// choose the number format.
 #pragma once
 
 #include <cstddef>

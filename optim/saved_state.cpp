@@ -116,7 +116,7 @@ class FieldReader {
     return found_.contains(name) ? read(name, to) : Result<void>();
   }
   Result<void> read_order(const std::string& name, std::vector<std::uint32_t>& order) const;
-  // Those whose name is that of the part and the id of an edge.
+  // The fields named by the part and the id of an edge.
   template <class S>
   Result<void> read_edges(const std::string& name, std::size_t dimension,
                           std::map<std::uint64_t, std::vector<S>>& edges) const;

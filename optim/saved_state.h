@@ -40,7 +40,7 @@ struct SavedState {
 };
 
 inline constexpr std::uint32_t kSavedStateVersion = 3;
-// Of the model's dimension, in the state of any algorithm with any optimizer.
+// The most vectors in the state of any algorithm with any optimizer.
 inline constexpr std::size_t kStateVectorsLimit = 4;
 
 // A copy of the numbers in one buffer of the pool; shares the opaque part. `x` lies as `blocks`
@@ -66,7 +66,7 @@ Result<std::vector<S>> load_parameters(const SavedState& saved,
                                        std::span<const ParameterBlock> blocks);
 
 // Whether the saved state has all vectors and numbers of `state`, which is of a model of
-// `dimension` parameters, and what is there for the node itself fits too. The error names the field
+// `dimension` parameters, and whether its fields for the node itself fit. The error names the field
 // that is missing or does not fit, or holds a number that is not finite.
 template <class S>
 Result<void> check_state(const SavedState& saved, std::size_t dimension, const State<S>& state);

@@ -16,7 +16,7 @@
 
 namespace starling::optim {
 
-// Who goes on from a state: another node that joins, or this node in its next life.
+// The user of a saved state: another node that joins, or this node in its next life.
 enum class Heir { newcomer, self };
 
 template <class S>
@@ -33,7 +33,7 @@ struct State {
   Named<std::variant<double*, std::uint64_t*, bool*>> own = {};
   Named<std::vector<std::uint32_t>*> orders = {};  // of indices, each below their number
   Named<OfEdges*> edges = {};                      // vectors of the model's dimension
-  // What only the learner reads, and how much of it another node may have, in bytes.
+  // Data that only the learner reads, and the most bytes of it at another node.
   Payload opaque = {};
   std::size_t opaque_limit = 0;
 

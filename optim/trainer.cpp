@@ -213,7 +213,7 @@ class TypedTrainer final : public Trainer {
     return x;
   }
 
-  // What the state depends on.
+  // The kind of the state: what it depends on.
   std::string kind() const {
     return fmt::format("{} {}", full_name(options_), name(options_.local_optimizer));
   }
@@ -247,7 +247,7 @@ class TypedTrainer final : public Trainer {
     done.rejections = std::move(mixed.rejections);
   }
 
-  // Of a large model: also when the node stops.
+  // A large model is also described when the node stops.
   static bool is_described(const Job& job) {
     return job.offer ? job.round % kSketchEvery == 1 : job.absorb;
   }

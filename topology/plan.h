@@ -1,4 +1,4 @@
-// Plan: what a graph costs and how well it mixes, before anything is deployed.
+// Plan: the cost of a graph and how well it mixes, before deployment.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ class Deflated {
   double share_;
 };
 
-// Of a Schur form, which is triangular except for blocks of two rows on the diagonal. Each block
+// For a Schur form, which is triangular except for blocks of two rows on the diagonal. Each block
 // has two conjugate eigenvalues.
 double blocks_modulus(const Eigen::MatrixXd& schur) {
   double largest = 0;
@@ -66,7 +66,7 @@ double blocks_modulus(const Eigen::MatrixXd& schur) {
   return largest;
 }
 
-// Of a tridiagonal matrix.
+// For a tridiagonal matrix.
 double tridiagonal_modulus(const VectorXd& diagonal, const VectorXd& beside) {
   Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
   solver.computeFromTridiagonal(diagonal, beside, Eigen::EigenvaluesOnly);

@@ -8,7 +8,7 @@
 namespace starling::topology {
 namespace {
 
-// Of a torus and a grid; with fewer the shape is another, simpler kind.
+// For a torus and a grid; with fewer the shape is another, simpler kind.
 constexpr std::size_t kLeastNodes = 4;
 
 // On average, for the kinds whose edges grow as n^2.

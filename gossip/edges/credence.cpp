@@ -10,7 +10,7 @@ namespace starling::gossip {
 namespace {
 
 // A neighbour's round is likely if it is at most this many rounds above all known rounds, plus one
-// for every 1/kRoundShare of this node's shortest round since the neighbour was heard.
+// for every 1/kRoundShare of this node's shortest round since the neighbour's last message.
 constexpr std::uint64_t kRoundsAhead = 64;
 constexpr int kRoundShare = 8;
 constexpr Duration kRoundLeast = std::chrono::microseconds(20);

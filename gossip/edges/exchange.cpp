@@ -195,7 +195,7 @@ std::vector<NodeId> Exchange::tick(Time now, const Links& links, Outbox& out) {
   return doubted;
 }
 
-// ---------------------------------------------------------------- what is said
+// ---------------------------------------------------------------- messages to neighbours
 
 void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   const NodeId peer = link.wanted.peer;
@@ -237,7 +237,7 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
   return sessions_.offer(now, link, std::move(vector), skips, waits, message);
 }
 
-// ---------------------------------------------------------------- what is heard
+// ---------------------------------------------------------------- messages from neighbours
 
 void Exchange::receive(Time now, const Envelope& from, const Round& message, Payload payload,
                        const Links& links, const Roster& members, Outbox& out) {
@@ -294,7 +294,7 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
   return heard;
 }
 
-// ---------------------------------------------------------------- what there is to see
+// ---------------------------------------------------------------- status
 
 void Exchange::note(Time now, const optim::Done& done) {
   waits_.worked(now);

@@ -40,7 +40,7 @@ class Exchange {
   // The links may have changed: forgets neighbours that are gone, and offers to new neighbours on
   // edges whose vectors are not paired.
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
-  // Sends what the trainer offers in the current round. REQUIRES done.is_offer.
+  // Sends the trainer's offer of the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
   // Whether a neighbour waits for an answer between rounds. answer() sends it; call that after all
   // whole pairs have been averaged.
@@ -89,12 +89,12 @@ class Exchange {
  private:
   Wait wait(const Links& links) const;
   const Link* asker(const Links& links) const;
-  // ---- what is said
+  // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);
   void send_offer(Time now, const Link& link, Outbox& out);
   bool offer_pair(Time now, const Link& link, const Neighbor& neighbor, EdgeVector vector,
                   Round& message);
-  // ---- what is heard
+  // ---- messages from neighbours
   Sessions::Heard hear_pairs(Time now, const Envelope& from, const Round& message, Payload payload,
                              const Links& links, Outbox& out);
   void hear_round(Time now, Neighbor& neighbor, std::uint64_t round);

@@ -64,7 +64,7 @@ class FleetMeans {
   std::vector<float> flow(NodeId to) const { return aggregate_.flow(to); }
   const std::vector<float>& estimate() const { return aggregate_.estimate(); }
 
-  // ---- what is known
+  // ---- results
   // ||x - mean|| / ||mean|| of this node's model; nothing before there is one.
   std::optional<double> own_distance() const;
   // All but the extremes.

@@ -34,7 +34,7 @@ struct Link {
   std::string name;  // of the peer
   Endpoint control, bulk;        // of the peer
   std::uint64_t epoch = 0;       // this end's number of this opening of the edge
-  std::uint64_t peer_epoch = 0;  // the peer's number of it; 0: not heard
+  std::uint64_t peer_epoch = 0;  // the peer's number of it; 0: unknown
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;

@@ -20,7 +20,7 @@ std::uint64_t as_sent(double probe) {
 
 }  // namespace
 
-// Of ln(squares) over the round, by least squares. REQUIRES two points of different rounds.
+// Slope of ln(squares) over the round, by least squares. REQUIRES two points of different rounds.
 double MixingMeter::slope(const std::vector<Point>& points) {
   const auto count = static_cast<double>(points.size());
   double round = 0, logarithm = 0;

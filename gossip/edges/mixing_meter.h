@@ -53,7 +53,7 @@ class MixingMeter {
   std::optional<std::uint64_t> epoch_;
   double probe_ = 0;
   double change_ = 0;      // of the probe, by the averages of this round
-  double squares_ = 0;     // sum over those of weight times squared difference
+  double squares_ = 0;     // sum over these of weight times squared difference
   bool is_mixed_ = false;  // in this round
   std::uint64_t round_ = 0;
   std::vector<Point> points_;  // of the rounds of this epoch with averages

@@ -38,7 +38,7 @@ void Neighbor::measure(Time now, const Link& link, const Round& message, std::si
   out.put(Span{Span::Kind::receive, left, now, link.name, message.round, bytes});
 }
 
-// ---------------------------------------------------------------- who is there
+// ---------------------------------------------------------------- peers
 
 bool Neighbors::follow(const Links& links, const Roster& members) {
   const std::pair versions{links.version(), members.version()};

@@ -38,8 +38,8 @@ struct Neighbor {
   std::uint64_t offered_edge = 0;  // edge id of the opening that the offer went over; 0: not sent
   bool offered_out = false;        // the edge carried vectors to the peer when the offer was sent
   Time offered{};                  // when the last offer of a round went to the peer
-  double offered_path = 0;  // Offering::path at the last vector that was offered to the peer
-  double span = 0;          // Round::span of that vector
+  double offered_path = 0;         // Offering::path at the last vector that was offered to the peer
+  double span = 0;                 // Round::span of that vector
   // ---- waiting for the peer
   Patience patience;
   bool late = false;        // the patience ran out; no round waits until the peer sends again
@@ -75,9 +75,10 @@ class Neighbors {
   // The shortest time of a round, of this node's own and those of two neighbours; 0: unknown.
   Duration pace(const Recent& own) const;
 
-  // ---- a round This node begins to offer: to `partner` alone, if there is one.
+  // ---- a round
+  // This node begins to offer: to `partner` alone, if there is one.
   void begin_round(Time now, std::optional<NodeId> partner);
-  // The edge as a scheduler sees it; of all active edges.
+  // The edge as a scheduler sees it, and all active edges.
   StreamView view(const Link& link, const Sessions& sessions) const;
   std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
   // An offer went over an edge whose vectors are not paired: plans to ask for the peer's vector.
@@ -87,17 +88,18 @@ class Neighbors {
   std::vector<NodeId> tick(Time now, const Wait& wait, const Links& links, Outbox& out);
   // When to call tick() next.
   Time deadline() const { return std::min(next_ask_, next_doubt_); }
-  // The vector that came last since then; with no sender if none came.
+  // The last vector that came since then; with no sender if none came.
   WaitMeter::Last last_come(Time since, const Links& links) const;
   // Ends the round: a neighbour whose patience has run out is late. Returns the newly late one
   // whose last message is oldest.
   std::optional<NodeId> end_round(Time now, const Wait& wait, const Links& links);
 
-  // ---- for people Records the trainer's findings about the neighbours' vectors.
+  // ---- for people
+  // Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
   // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
-  // In the order of their names. `round`: of this node.
+  // The edges by name. `round`: of this node.
   std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,
                                    const Sessions& sessions) const;
   bool is_paused(NodeId peer) const { return paused_.contains(peer); }

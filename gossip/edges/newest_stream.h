@@ -65,8 +65,8 @@ class NewestStream {
   std::uint64_t edge_ = 0;  // edge id that stream_ and sent_ belong to
   Stream stream_;
   SendWindow sent_;                    // keeps the newest vector alone
-  std::optional<HeardVector> latest_;  // the newest vector heard
-  std::optional<HeardVector> before_;  // the vector heard before it
+  std::optional<HeardVector> latest_;  // the newest vector of the peer
+  std::optional<HeardVector> before_;  // the vector before it
 };
 
 }  // namespace starling::gossip

@@ -89,8 +89,8 @@ class Scheduler {
   // The round after `round` of a node that follows neighbours in round `furthest`; see
   // RoundCounter.
   std::uint64_t next_round(std::uint64_t round, std::uint64_t furthest) const;
-  // Whether this node is more than rounds_in_step ahead of all neighbours heard. On its own it
-  // would only train towards its own optimum.
+  // Whether this node is more than rounds_in_step ahead of all its neighbours. Alone it would only
+  // train towards its own optimum.
   bool is_far_ahead(const Turn& turn, Streams streams) const;
   // Until when the round waits for a vector of the peer; Time{} if the round does not wait for it.
   Time waits_until(const Turn& turn, const StreamView& stream, bool is_far_ahead) const;

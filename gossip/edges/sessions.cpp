@@ -228,7 +228,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
       session->stream.retransmit(ledger.sent(), message, header, session->bulk, out);
   plan_question(now, *session, is_answered);
   if (message.asks)
-    say(now, *session, shall_ask_back(now, *session, message), out);
+    say(now, *session, must_ask_back(now, *session, message), out);
   else if (is_known ||
            (message.index > 0 && (is_idle || ledger.is_closed() || ledger.received().has_gap())))
     say(now, *session, false, out);
@@ -249,7 +249,7 @@ void Sessions::plan_question(Time now, Session& session, bool is_answered) const
 }
 
 // Whether the peer waits for a vector of this end that may be lost.
-bool Sessions::shall_ask_back(Time now, const Session& session, const Round& message) const {
+bool Sessions::must_ask_back(Time now, const Session& session, const Round& message) const {
   const SendWindow& sent = session.ledger.sent();
   return message.received < sent.last() &&
          session.stream.may_ask_back(now, sent, session.least_pause);
@@ -304,7 +304,7 @@ void Sessions::close_all(Time now, Outbox& out) {
   open_.clear();
 }
 
-// ---------------------------------------------------------------- what there is to see
+// ---------------------------------------------------------------- status
 
 bool Sessions::is_settled() const {
   return open_.empty() && unsettled() == 0;

@@ -116,7 +116,7 @@ class Sessions {
   void find_contradiction(Time now, Session& session, const Round& message);
   bool take_in(Session& session, const Round& message, Payload payload);
   void plan_question(Time now, Session& session, bool is_answered) const;
-  bool shall_ask_back(Time now, const Session& session, const Round& message) const;
+  bool must_ask_back(Time now, const Session& session, const Round& message) const;
   void say(Time now, Session& session, bool asks, Outbox& out) const;
   void begin_closing(Time now, Session session, Outbox& out);
   template <class Visit>

@@ -32,11 +32,11 @@ inline constexpr Duration kPauseInitial = std::chrono::milliseconds(500);
 class Stream {
  public:
   // ---- numbers of messages
-  // Writes the next number of this end and the highest one heard into `message`.
+  // Writes the next number of this end and the peer's highest one into `message`.
   void number(Round& message);
   // The number of this end's last message.
   std::uint64_t order() const { return order_; }
-  // The highest number heard of the peer.
+  // The highest number of the peer's messages.
   std::uint64_t heard() const { return heard_; }
   // Takes the numbers of the peer's message, and notes in `sent` what the peer has seen. Ignores a
   // false number, one that this end never gave.
@@ -46,7 +46,8 @@ class Stream {
   std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header,
                            const Endpoint& bulk, Outbox& out);
 
-  // ---- questions Makes a numbered message a question.
+  // ---- questions
+  // Makes a numbered message a question.
   void ask(Time now, Round& message);
   // Whether to answer the peer's question with one: the peer may lack a vector of `sent`, and no
   // question of the last `pause` that was sent after the vector waits for an answer. Only the
@@ -58,15 +59,15 @@ class Stream {
   Time ask_at() const { return ask_at_; }
   bool is_planned() const { return ask_at_ != kNever; }
   void plan(Time at) { ask_at_ = at; }
-  // Plans the question after one that is asked now. The pause grows.
+  // Plans the next question after one asked now. The pause grows.
   void back_off(Time now);
-  // From the next question to the one after it.
+  // Between the next question and the one after it.
   Duration pause() const { return pause_; }
   void set_pause(Duration pause) { pause_ = pause; }
 
  private:
   std::uint64_t order_ = 0;     // of the last message sent
-  std::uint64_t heard_ = 0;     // the highest order heard
+  std::uint64_t heard_ = 0;     // the highest order of the peer's messages
   std::uint64_t question_ = 0;  // the order of the last message that asked
   Time asked_at_{};             // when that message was sent
   Time ask_at_ = kNever;

@@ -40,7 +40,7 @@ class Extremes {
   // For a ping or its answer.
   const Ranges& ranges() const { return current_; }
 
-  // Of the last epoch that ended; nothing if no member had the quantity.
+  // The range in the last finished epoch; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
   // The largest wish of all members in that epoch; before the first one ended, of the members met
   // so far.

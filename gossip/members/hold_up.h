@@ -16,7 +16,7 @@ namespace starling::gossip {
 
 // If there are several, the one that most members wait for.
 std::optional<HoldUp> hold_up_among(const std::vector<const Member*>& present);
-// "node-2 holds up the others: 84 % of the rounds' time", as node `self` says it.
+// "node-2 holds up the others: 84 % of the rounds' time", in the words of node `self`.
 std::string text_of(const HoldUp& hold_up, NodeId self);
 
 }  // namespace starling::gossip

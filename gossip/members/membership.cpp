@@ -46,7 +46,7 @@ void Membership::awake(Time now) {
   law_.was_away(away);
 }
 
-// ---------------------------------------------------------------- what is heard
+// ---------------------------------------------------------------- messages from members
 
 void Membership::receive(Time now, const Envelope& from, const Body& body, Outbox& out) {
   if (from.sender == roster_.self()) return hear_namesake(now, body, out);
@@ -108,8 +108,8 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   if (!sender) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
   const Endpoint& control = sender->member.control;
-  // This node heard the subject within the last period and answers for it: a ping may be stuck
-  // behind vectors, whose chunks show that the subject lives.
+  // This node got a message of the subject within the last period, and answers for it: a ping may
+  // be stuck behind vectors, whose chunks show that the subject lives.
   const bool asks_for_another = probe.kind == Probe::Kind::request;
   if (const Roster::Entry* subject = roster_.entry(probe.subject);
       asks_for_another && subject && subject->is_present() && now - subject->last_heard < period_)
@@ -155,7 +155,7 @@ void Membership::unanswered(Time now, const Endpoint& at) {
   law_.unanswered(now, at);
 }
 
-// ---------------------------------------------------------------- what time brings
+// ---------------------------------------------------------------- time
 
 void Membership::tick(Time now, Outbox& out) {
   if (identity_.tick(now, out)) self_changed(now);
@@ -179,7 +179,7 @@ Time Membership::deadline() const {
   return std::min({least, prober_.deadline(), law_.deadline(), dissemination_.deadline()});
 }
 
-// ---------------------------------------------------------------- what is said
+// ---------------------------------------------------------------- messages to members
 
 void Membership::leave(Outbox& out) {
   identity_.leave();

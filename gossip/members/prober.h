@@ -42,7 +42,7 @@ class Prober {
   Time deadline() const;
   // The member is late in a round: the prober pings it next, at once.
   void doubt(Time now, NodeId member);
-  // No process listens at the member's address: the probe of it ends without a result.
+  // No process listens at the member's address: its probe ends without a result.
   void refused(NodeId member);
   void receive(Time now, const Endpoint& from, const Probe& probe, const View& view, NodeId self,
                Outbox& out);

@@ -197,7 +197,7 @@ void RumorLaw::list(const Entry& entry) {
   dissemination_.meet(entry.member.id);
 }
 
-// ---------------------------------------------------------------- what this node finds out
+// ---------------------------------------------------------------- this node's findings
 
 void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
   Entry* entry = roster_.entry(id);
@@ -249,7 +249,7 @@ void RumorLaw::doubt(Time now, NodeId id) {
   if (entry && entry->liveness == Liveness::alive) prober_.doubt(now, id);
 }
 
-// ---------------------------------------------------------------- what time brings
+// ---------------------------------------------------------------- time
 
 void RumorLaw::was_away(Duration away) {
   for (auto& [id, entry] : roster_.others())

@@ -119,7 +119,7 @@ void Seeds::hurry(Time now) {
     for (Place& place : seed.places) place.next = now;
 }
 
-// ---------------------------------------------------------------- what is found out
+// ---------------------------------------------------------------- findings
 
 template <class Change>
 void Seeds::change(const Endpoint& at, Change change) {
@@ -195,7 +195,7 @@ void Seeds::has_told(const Endpoint& at) {
   change(at, [](Place& place) { place.has_told = true; });
 }
 
-// ---------------------------------------------------------------- for people
+// ---------------------------------------------------------------- reasons
 
 // The sentence about a silent place whose host accepts connections.
 std::string Seeds::silence(const Place& place) const {

@@ -52,7 +52,7 @@ class Seeds {
   // Makes all places due now.
   void hurry(Time now);
 
-  // ---- what is known about an address
+  // ---- findings about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
   // The name `at` has these addresses now. Returns whether there is a new place to ask.
@@ -76,7 +76,7 @@ class Seeds {
     bool has_told = false;  // the node there has itself reported what is wrong
     std::string finding{};  // a problem that this node found; empty: none
   };
-  // Of a name in the DNS.
+  // The state of a name in the DNS.
   struct Search {
     std::optional<Time> asked{};   // while a look-up is under way: since when
     std::optional<Time> found{};   // the end of the last look-up

@@ -10,7 +10,7 @@ namespace {
 
 // Larger: a change of trend shows later. Smaller: the noise of batches changes the trend.
 constexpr Duration kTrendOver = std::chrono::minutes(1);
-// Of each half of that time.
+// Least means in each half of that time.
 constexpr std::size_t kMeansLeast = 2;
 // Standard errors that a change must exceed. Consecutive means are smoothed, so they carry less
 // information than independent values.

@@ -88,7 +88,7 @@ class Gate {
   std::uint64_t cluster_;
   NodeId self_;
   Assembler assembler_;
-  // One window for each incarnation, the one heard last at the end.
+  // One window for each incarnation, the most recent at the end.
   std::map<std::pair<NodeId, Plane>, std::vector<Window>> windows_;
   std::optional<OtherVersion> other_version_;
   std::optional<Stray> stray_;

@@ -1,6 +1,5 @@
-// Muster: counts the members that a node expects before it begins, and those of them that are
-// ready. A node waits as long as members keep coming or becoming ready, and begins without the
-// rest.
+// Muster: counts the members that a node expects before it begins, and the ready ones among them. A
+// node waits as long as members keep coming or becoming ready, and begins without the rest.
 #pragma once
 
 #include <cstddef>

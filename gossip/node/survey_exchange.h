@@ -1,7 +1,7 @@
 // SurveyExchange: spreads the surveys of all founders to each of them, by anti-entropy. Up to
-// kFoundersTold other founders get messages directly. In a larger crowd a founder tells a few
-// others, drawn at random, which surveys it holds, and each of the two sends what the other lacks;
-// so all founders hold all surveys after a number of turns that grows with the logarithm of theirs.
+// kFoundersTold other founders get messages directly. In a larger crowd a founder sends a few
+// random others the list of surveys that it holds, and each of the two sends what the other lacks.
+// The number of turns grows with the logarithm of the number of founders.
 //
 // Surveys travel as they are and are merged by the trainers of all founders in the same order. Sums
 // merged on the way would depend on the path, but founders need numbers equal to the bit.
@@ -36,8 +36,8 @@ class SurveyExchange {
   bool has_all(const Founders& founders) const;
   // Returns the known surveys of these founders, in their order.
   std::vector<std::string> of(const Founders& founders) const;
-  // One turn: tells founders, this node among `founders`, what they seem to lack. `relays`: also
-  // the surveys of others, if all founders get messages directly.
+  // One turn: sends the other `founders` the surveys that they seem to lack. `relays`: also the
+  // surveys of others, if all founders get messages directly.
   void tell(const Founders& founders, bool relays, Outbox& out);
   // Takes surveys. Only the node that a survey describes can replace it. In a crowd, replies with
   // what the sender lacks. With `is_past`, this node founds already, and sends a founder that is

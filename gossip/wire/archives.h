@@ -69,7 +69,7 @@ std::size_t count_fields(const T& x) {
 
 // ---------------------------------------------------------------- writing
 
-// Writes any values; Checker tells whether they are within their limits.
+// Writes any values; Checker checks whether they are within their limits.
 class Writer {
  public:
   void array(std::size_t size) { packer_.pack_array(static_cast<std::uint32_t>(size)); }

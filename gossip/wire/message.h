@@ -98,7 +98,7 @@ struct Probe {
 };
 // The sender wants this edge. `epoch` is the sender's number of this opening of the edge; `echo` is
 // the receiver's number as the sender knows it, and 0 asks for an answer. The edge is active at the
-// end that sees its own epoch echoed. `claim` says what the sender remembers of the edge from an
+// end that sees its own epoch echoed. `claim` identifies the sender's memory of the edge from an
 // earlier life (KeptEdge); it never changes within an epoch; 0: nothing.
 struct Hello {
   static constexpr MessageKind kKind{2, "hello", Plane::control};
@@ -124,7 +124,7 @@ struct Surveys {
 };
 struct SnapshotRequest {
   static constexpr MessageKind kKind{5, "snapshot request", Plane::control};
-  Member self;  // the donor may not have heard of the newcomer yet
+  Member self;  // the donor may not know the newcomer yet
 };
 // The answer to a Join of another cluster, or to a Join that came to the bulk port. The only
 // message that is exchanged between clusters.

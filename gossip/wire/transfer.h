@@ -117,7 +117,7 @@ class Assembler {
   std::optional<Part> take_part() { return std::exchange(part_, std::nullopt); }
   // Forgets transfers that got no chunk for longer than `age`; returns how many.
   std::size_t expire(Time now, Duration age);
-  // Of the chunks that are kept.
+  // Of the kept chunks.
   std::size_t kept_bytes() const { return kept_bytes_; }
 
  private:
@@ -130,8 +130,8 @@ class Assembler {
   // An interrupted transfer and the one after it. Larger: a sender can make this node hold more.
   // Smaller: an interrupted vector begins again.
   static constexpr std::size_t kTransfersPerSender = 2;
-  // From edges that close, and from donors. Larger: peers can make this node hold more memory.
-  // Smaller: vectors begin again more often while the topology changes.
+  // For closing edges, and for donors. Larger: peers can make this node hold more memory. Smaller:
+  // vectors begin again more often while the topology changes.
   static constexpr std::size_t kTransfersSpare = 8;
   using Key = std::pair<NodeId, std::uint64_t>;  // sender and transfer
 

@@ -1,4 +1,4 @@
-// cell: what a cell of a table looks like, before the kind of its column is known.
+// cell: the form of a cell of a table, before the kind of its column is known.
 #pragma once
 
 #include <optional>

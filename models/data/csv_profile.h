@@ -1,4 +1,4 @@
-// csv_profile: what the cells of a table look like, column by column, in one pass over its text.
+// csv_profile: statistics of the cells of a table, column by column, in one pass over its text.
 #pragma once
 
 #include <cstddef>

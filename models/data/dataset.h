@@ -28,7 +28,7 @@ struct SparseFeatures {
   std::vector<float> value;
 };
 
-// What a column of a table holds. An empty one has only missing cells, so it may be either.
+// The contents of a column of a table. An empty one has only missing cells, so it may be either.
 enum class ColumnKind { empty, numbers, words };
 
 // Columns of numbers and columns of words, raw: the feature map turns them into features.
@@ -54,7 +54,7 @@ struct Dataset {
   std::vector<std::int32_t> labels;  // classification: 0 .. classes - 1, one a row; else empty
   std::vector<double> targets;       // regression: one a row; else empty
   std::size_t classes = 0;           // 0 for regression
-  // Of a table, ascending, one a class: other nodes may know other classes.
+  // For a table, ascending, one a class: other nodes may know other classes.
   std::vector<std::string> class_names = {};
 };
 

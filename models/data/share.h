@@ -35,7 +35,7 @@ class Share {
   const Rows& rows() const { return rows_; }
   const std::string& description() const { return description_; }
 
-  // From a batch, indices of own samples, to rows; an empty batch means all samples.
+  // The rows of a batch of indices of own samples; an empty batch means all samples.
   Selection batch(std::span<const std::uint32_t> batch);
   // `limit` rows of the held-out set spread evenly, all for 0; of the own samples if nothing is
   // held out, and of all samples for a node without own ones.

@@ -36,10 +36,10 @@ struct Survey {
   const ColumnSurvey* find(std::string_view name) const;
 };
 
-// Of one survey, and of all merged; in the text form.
+// The limit of one survey, and of all merged, in the text form.
 inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 
-// Of these rows of a data set with TableFeatures.
+// The survey of these rows of a data set with TableFeatures.
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits);
 
 // The same on every node for the same surveys in the same order. The error names the column or the

@@ -47,7 +47,7 @@ class FeatureMap {
   void gather_targets(const Dataset& set, std::span<const std::uint32_t> rows, S* out) const;
 
   static constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
-  // By the code of a word in column `slot` of words: its feature, or kUnknown.
+  // The feature of each word in column `slot` of words, by its code, or kUnknown.
   const std::vector<std::uint32_t>& places(std::size_t slot) const { return places_[slot]; }
 
  private:

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-// Of libgomp, which oneDNN links. Declared here to avoid <omp.h>, which needs -fopenmp.
+// From libgomp, which oneDNN links. Declared here to avoid <omp.h>, which needs -fopenmp.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace starling::models {

@@ -31,7 +31,7 @@ struct TrainedModel {
   std::vector<double> parameters;
 };
 
-// Of a kind, not auto, on features of that width; 0 classes for regression.
+// The shape for a kind, not auto, and features of that width; 0 classes for regression.
 NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t width,
                       std::size_t classes);
 

@@ -44,7 +44,8 @@ class Network {
   // for the last layer, and biases zero.
   void initialize(std::span<S> x, std::uint64_t seed) const;
 
-  // Of the block's inputs, rows x outputs, row-major, before any loss; valid until the next call.
+  // The outputs for the block's inputs, rows x outputs, row-major, before any loss; valid until the
+  // next call.
   std::span<const S> outputs(std::span<const S> x, const Block<S>& block);
   Score score(std::span<const S> x, const Block<S>& block);
   // Adds `scale` times the gradient of the block's summed loss; overwrites instead if `first`.

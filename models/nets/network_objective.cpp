@@ -240,7 +240,7 @@ optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_
   optim::Evaluation evaluation;
   evaluation.loss = score.loss / count;
   if (selection.set->classes > 0)
-    // Rows of a class that the model does not know are wrong, whatever it says.
+    // Rows of a class that the model does not know count as wrong.
     evaluation.accuracy = static_cast<double>(score.correct) / count * selection.usable;
   else
     evaluation.rmse = std::sqrt(score.squared_error / count) * map_.target_unit();

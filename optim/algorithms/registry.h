@@ -21,11 +21,11 @@ class Algorithm;
 struct OptimizerRule {
   enum class Allowed { any, linear, sgd };  // linear in the gradient: all but adam
   Allowed allowed = Allowed::any;
-  std::string_view reason = {};   // said of the algorithm: "brings a momentum of its own"
+  std::string_view reason = {};   // about the algorithm: "brings a momentum of its own"
   std::string_view instead = {};  // the nearest algorithm that allows every optimizer
 };
 
-// What a training loop outside of this program must do in each of its steps for an algorithm.
+// The duty of an external training loop in each of its steps, for an algorithm.
 enum class LoopDuty {
   none,              // any loop will do
   correct_gradient,  // add LocalSteps::added to the gradient
@@ -75,7 +75,7 @@ struct AlgorithmRow {
   AlgorithmMaker make;
 };
 
-// In the order in which people see them. Rows are static; compare them by address.
+// In the order of display. Rows are static; compare them by address.
 std::span<const AlgorithmRow> algorithms();
 // Null if there is none of that name; ignores aliases.
 const AlgorithmRow* find_algorithm(std::string_view name);

@@ -29,7 +29,7 @@ struct Format {
   FormatKernels<double> in_double;
 };
 
-// In the order in which people see them. Rows are static; compare them by address.
+// In the order of display. Rows are static; compare them by address.
 std::span<const Format> formats();
 // REQUIRES that there is one: our code names it, not the user.
 const Format* format_named(std::string_view name);

@@ -54,8 +54,8 @@ class Flows {
     double (*gain)(const MixTerm&) = nullptr;  // the unit of the flows; null: 1
   };
   // Averages s with the terms, and counts what came over each edge that is kept, of the last `size`
-  // numbers of s. The pair of an edge that has ended is averaged too, for its other end may have
-  // done so before the edge ended; neither end has a flow of it any more.
+  // numbers of s. The pair of an edge that has ended is averaged too, because its other end may
+  // have done so before the edge ended; neither end has a flow of it any more.
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
     std::vector<MixTerm> shared(terms.begin(), terms.end());
     for (MixTerm& term : shared) term.weight *= shares.share;

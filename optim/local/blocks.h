@@ -27,7 +27,7 @@ inline std::size_t dimension_of(std::span<const ParameterBlock> blocks) {
   return blocks.empty() ? 0 : blocks.back().offset + blocks.back().size();
 }
 
-// Of a model whose parameters all mean the same.
+// For a model whose parameters all mean the same.
 inline std::vector<ParameterBlock> one_block(std::size_t size) {
   return {{.name = "x", .extents = {size}, .offset = 0}};
 }

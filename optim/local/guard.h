@@ -26,7 +26,7 @@ class Guard {
   // `function` outlives the guard; `seed` is that of the initial model.
   Guard(LocalFunction<S>& function, std::uint64_t seed) : function_(&function), seed_(seed) {}
 
-  // From x to x + factor u.
+  // The step from x to x + factor u.
   struct Step {
     std::span<const S> x, u;
     S factor = 1;

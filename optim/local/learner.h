@@ -17,7 +17,7 @@
 
 namespace starling::optim {
 
-// What an algorithm asks for in one round: from x_1 = x, for k = 1 .. count,
+// The steps that an algorithm requests in one round: from x_1 = x, for k = 1 .. count,
 //   g_k = gradient of F(x_k) + <c, x_k> + (mu / 2) ||x_k - v||^2  on a batch
 //   d_k = g_k + added
 //   u_k = the local optimizer's step for d_k, or -gamma d_k where is_plain
@@ -77,8 +77,8 @@ class Learner {
   // was tried. Without samples F is zero; if there are also no terms, added vectors or direction to
   // return, u_k = 0. REQUIRES with is_exact: `end`, and no `sum`.
   virtual Report advance(std::span<const S> x, const LocalSteps<S>& steps, const Moves<S>& to) = 0;
-  // On the held-out set, or on the node's own samples where there is none; `limit` samples at
-  // most, 0 for all.
+  // On the held-out set, or on the node's own samples if there is none; `limit` samples at most, 0
+  // for all.
   virtual Evaluation evaluate(std::span<const S> x, std::size_t limit) = 0;
 
   // The state besides x between steps, for that heir.

@@ -43,8 +43,8 @@ class LocalData {
   // Sets which samples are this node's. May be called at any time.
   virtual void assign(const Shard& shard) = 0;
   virtual DataSummary describe() const = 0;
-  // The known minimiser of the mean of all F_i, for all shards as they are now; empty when unknown.
-  // Valid until the next assign().
+  // The known minimiser of the mean of all F_i, for the present shards; empty when unknown. Valid
+  // until the next assign().
   virtual std::span<const double> optimum() const { return {}; }
 };
 

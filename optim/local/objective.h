@@ -28,8 +28,8 @@ class LocalFunction {
   // holds indices below samples(); empty means all samples. REQUIRES samples() > 0.
   virtual double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                                    std::span<S> gradient) = 0;
-  // x = argmin F_i(x) + <c, x> + (mu / 2) ||x||^2 over all own samples. False, with x as it was,
-  // where there is no closed form or the minimum is not unique. REQUIRES samples() > 0.
+  // x = argmin F_i(x) + <c, x> + (mu / 2) ||x||^2 over all own samples. False, with x unchanged, if
+  // there is no closed form or the minimum is not unique. REQUIRES samples() > 0.
   virtual bool minimize(std::span<const S> c, double mu, std::span<S> x) {
     static_cast<void>(c), static_cast<void>(mu), static_cast<void>(x);
     return false;
