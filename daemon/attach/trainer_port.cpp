@@ -135,7 +135,7 @@ void TrainerPort::set_listener(std::function<void(bool)> listener) {
   if (on_change_) on_change_(trainer_ != nullptr);
 }
 
-// ---- those who wait
+// ---- threads that wait
 
 std::shared_ptr<const Attached> TrainerPort::await(milliseconds patience) {
   std::unique_lock lock(mutex_);

@@ -34,7 +34,7 @@ class TrainerState {
   static Result<std::shared_ptr<const TrainerState>> map(OpenFile file, std::size_t size);
 
   OpenFile file_;
-  std::byte* data_;  // mapped; null where there are no bytes
+  std::byte* data_;  // mapped; null without bytes
   std::size_t size_;
 };
 

@@ -29,7 +29,7 @@ class PeerKeeper {
 
   DiskState state_;
   Board& board_;
-  bool failed_ = false;  // and said so
+  bool failed_ = false;  // and logged it
   std::mutex mutex_;
   std::condition_variable_any woken_;
   std::jthread thread_;  // last: it uses everything above

@@ -14,7 +14,7 @@ namespace starling::daemon {
 // False: errno says why.
 bool write_all(int file, const Payload& bytes);
 
-// Makes a file, for its owner alone, whose bytes are on the disk when it returns. REQUIRES none of
+// Makes a file, for its owner only; the bytes are on the disk when it returns. REQUIRES none of
 // that name.
 Result<void> write_file(const std::string& path, const Payload& bytes);
 

@@ -113,7 +113,7 @@ void add_run(Families& families, const gossip::RunStatus& run) {
                  "Time until stop.rounds or stop.seconds is reached, as it goes now. Absent where "
                  "neither is set, or nothing is known yet.",
                  run.remaining_s);
-  if (run.steps == 0) return;  // both are zeros that nobody measured
+  if (run.steps == 0) return;  // both are zeros, not measurements
   families.gauge("starling_loss",
                  "Training loss of the last local step, of one batch of the node's own data: it "
                  "is noisy, and low where the node knows its own data only.",
@@ -145,7 +145,7 @@ void add_consensus(Families& families, const gossip::Status& status) {
                    "Closed edges that were given up while one end may have averaged a pair of "
                    "vectors and the other not: a share of the mean may be lost with each.",
                    status.abandoned_edges);
-  if (status.run.round == 0) return;  // zeros that nobody measured
+  if (status.run.round == 0) return;  // zeros, not measurements
   families.gauge("starling_consensus_distance_ratio",
                  "How far the models are from their mean, relative to it: ||x_i - mean|| / "
                  "||mean||, estimated from the neighbours. When it grows, the averaged loss "

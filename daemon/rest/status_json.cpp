@@ -44,7 +44,7 @@ json run_json(const Identity& identity, const gossip::RunStatus& run) {
                  {"samples", run.samples},
                  {"shard", {{"samples", run.shard_samples}}}};
   if (!run.shard_description.empty()) object["shard"]["description"] = run.shard_description;
-  // Before the first step both are zeros that nobody measured.
+  // Before the first step both are zeros, not measurements.
   if (run.steps > 0) {
     object["local_steps"] = run.local_steps;
     put(object, "learning_rate", run.learning_rate);
@@ -142,7 +142,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
                  std::optional<double> mixing_rate) {
   const gossip::Status& status = snapshot.status;
   json consensus = json::object();
-  // Before the first round both are zeros that nobody measured, as is the loss of a member.
+  // Before the first round both are zeros, not measurements, as is the loss of a member.
   if (status.run.round > 0) {
     put(consensus, "distance", status.consensus_distance);
     put(consensus, "neighbor_distance", status.neighbor_distance);

@@ -22,7 +22,7 @@ nlohmann::json members_json(const Snapshot& snapshot);
 nlohmann::json neighbors_json(const Snapshot& snapshot);
 // {"nodes": [{id, name}], "edges": [{from, to, weight}], "directed", "connected", "spectral_gap"}.
 // Edges are between names and sorted; an undirected one appears once. `graph` is that of the
-// snapshot's topology; null where there is none yet.
+// snapshot's topology; null if there is none yet.
 nlohmann::json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
                              std::optional<double> second_modulus);
 std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph);

@@ -14,9 +14,9 @@ namespace starling::daemon {
 // One process, named after the node, with a track for the training thread ("mix", "evaluate",
 // "compute", "encode": complete events), one for the I/O thread ("send"), one for the rounds
 // ("wait"), and one a neighbour for the vectors on their way from it ("receive": pairs of async
-// events, for several may be under way). Times are microseconds since 1970, so that the traces of
-// several nodes lie beside each other as well as their clocks agree. `spans` in the order in which
-// they began; `started`: when the process did.
+// events, because several may be under way). Times are microseconds since 1970, so that the traces
+// of several nodes lie beside each other as well as their clocks agree. `spans` in the order in
+// which they began; `started`: when the process did.
 nlohmann::json trace_json(const std::string& node, const std::vector<TraceSpan>& spans,
                           std::chrono::system_clock::time_point started);
 

@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kAskEvery{100};
 constexpr std::int64_t kWaitLimit_s = 600;
 
-// What is to be said of what was done.
+// The result of the command, for people and for programs.
 struct Ending {
   std::string text;
   json document = json::object();

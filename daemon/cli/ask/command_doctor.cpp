@@ -128,8 +128,8 @@ class Looks {
       seen_.memory = {values["MemAvailable:"], values["MemTotal:"]};
   }
 
-  // Neighbours, members that were not heard lately, and then all that are there: one that joins
-  // has no edges yet, and gets no model through a bulk port that is closed.
+  // Neighbours, recently silent members, then all present ones: a joining member has no edges yet,
+  // and gets no model through a closed bulk port.
   std::set<std::string> names_to_try() const {
     const std::string own =
         seen_.status.document.value(json::json_pointer("/node/name"), std::string());

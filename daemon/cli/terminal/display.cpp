@@ -12,7 +12,7 @@
 namespace starling::daemon {
 namespace {
 
-constexpr std::size_t kRowsLimit = 64;  // of a table that somebody reads
+constexpr std::size_t kRowsLimit = 64;  // of a table for people
 constexpr std::size_t kNameWidth = 8;
 constexpr double kLarge = 1000;  // from here on six digits count, not a number of decimals
 

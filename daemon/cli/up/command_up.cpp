@@ -308,7 +308,7 @@ class Progress {
     last_line_s_ = time_s;
     fmt::print("{}\n", progress_line(fleet.node_summaries(), time_s, fleet.running()));
     const Fleet::Sentence sentence = fleet.sentence();
-    // The loss, and what stands behind it, are in the lines. Without a loss nobody trains yet.
+    // The lines show the loss and the text after it. Without a loss no node trains yet.
     const std::size_t loss = sentence.text.find(", loss ");
     const std::vector<std::string> told{sentence.text.substr(0, loss)};
     const Time now(steady_clock::now().time_since_epoch());
