@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "daemon/cli/help/options.h"

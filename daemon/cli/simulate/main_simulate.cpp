@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_line.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "daemon/cli/simulate/combinations.h"
 #include "daemon/cli/simulate/main_chaos.h"
