@@ -5,7 +5,6 @@
 #include "models/linear/feature_map.h"
 #include "models/linear/sparse_logistic.h"
 #include "models/linear/weighted_objective.h"
-#include "models/nets/model_card.h"
 #include "models/nets/network_objective.h"
 
 namespace starling::models {
@@ -48,6 +47,23 @@ Result<void> check_start(const ModelOptions& model, ModelKind kind, const Datase
   return {};
 }
 
+template <class S>
+Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions& model,
+                                                             const DataOptions& options,
+                                                             std::shared_ptr<const Data> data) {
+  const Dataset& train = data->train;
+  TRY(ModelOptions resolved, resolve(model, options, train));
+  const ModelKind kind = resolved.kind;
+  TRY_DO(check_size(resolved, train.columns, train.classes));
+  if (is_sparse(train) && kind == ModelKind::logistic)
+    return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));
+  if (is_sparse(train) && train.columns > kDenseColumnsLimit)
+    return fail("model.kind = {} on {} sparse columns; expected at most {}, or logistic",
+                to_string(kind), train.columns, kDenseColumnsLimit);
+  return std::make_unique<NetworkObjective<S>>(std::move(resolved),
+                                               Share(std::move(data), options));
+}
+
 }  // namespace
 
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
@@ -72,21 +88,11 @@ Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& opt
 ModelKind expected_kind(const ModelOptions& model, const DataOptions& options) {
   if (model.kind != ModelKind::automatic) return model.kind;
   if (model.start) return model.start->card.kind;
-  switch (options.source) {
-    case Source::digits:
-    case Source::idx:
-      return ModelKind::mlp;
-    case Source::houses:
-    case Source::reference:
-      return ModelKind::linear;
-    case Source::csv:
-      return options.task == Task::regression       ? ModelKind::linear
-             : options.task == Task::classification ? ModelKind::softmax
-                                                    : ModelKind::automatic;
-    case Source::libsvm:
-      return ModelKind::automatic;
-  }
-  return ModelKind::automatic;
+  const Source source = options.source;
+  if (source == Source::digits || source == Source::idx) return ModelKind::mlp;
+  if (source == Source::houses || source == Source::reference) return ModelKind::linear;
+  if (source == Source::libsvm || options.task == Task::automatic) return ModelKind::automatic;
+  return options.task == Task::regression ? ModelKind::linear : ModelKind::softmax;
 }
 
 Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& options,
@@ -99,27 +105,6 @@ Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& optio
   resolved.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
   return resolved;
 }
-
-namespace {
-
-template <class S>
-Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions& model,
-                                                             const DataOptions& options,
-                                                             std::shared_ptr<const Data> data) {
-  const Dataset& train = data->train;
-  TRY(ModelOptions resolved, resolve(model, options, train));
-  const ModelKind kind = resolved.kind;
-  TRY_DO(check_size(resolved, train.columns, train.classes));
-  if (is_sparse(train) && kind == ModelKind::logistic)
-    return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));
-  if (is_sparse(train) && train.columns > kDenseColumnsLimit)
-    return fail("model.kind = {} on {} sparse columns; expected at most {}, or logistic",
-                to_string(kind), train.columns, kDenseColumnsLimit);
-  return std::make_unique<NetworkObjective<S>>(std::move(resolved),
-                                               Share(std::move(data), options));
-}
-
-}  // namespace
 
 template <class S>
 Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& model,
@@ -143,7 +128,7 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
   TRY(const ModelOptions resolved, resolve(model, options, train));
   card.kind = resolved.kind;
   std::size_t width = train.columns;
-  if (std::holds_alternative<TableFeatures>(train.features)) {
+  if (is_table(train)) {
     std::vector<std::string> texts(surveys.begin(), surveys.end());
     if (options.weight == Weight::samples) {
       TRY(texts, without_weights(surveys));

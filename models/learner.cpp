@@ -7,6 +7,21 @@
 #include "models/factory.h"
 
 namespace starling::models {
+namespace {
+
+template <class S>
+Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
+                                                   std::shared_ptr<const Data> data,
+                                                   std::string_view name,
+                                                   std::function<Time()> clock) {
+  ModelOptions model = options.model;
+  model.weight_decay = options.optim.weight_decay;
+  TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
+  return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
+                                std::move(clock));
+}
+
+}  // namespace
 
 void describe_learner(Schema& schema) {
   describe_model(schema);
@@ -31,22 +46,6 @@ std::vector<Term> agreed(const LearnerOptions& options) {
   std::ranges::move(optim::agreed(options.optim), std::back_inserter(terms));
   return terms;
 }
-
-namespace {
-
-template <class S>
-Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
-                                                   std::shared_ptr<const Data> data,
-                                                   std::string_view name,
-                                                   std::function<Time()> clock) {
-  ModelOptions model = options.model;
-  model.weight_decay = options.optim.weight_decay;
-  TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
-  return optim::make_trainer<S>(options.optim, std::move(objective), stable_hash(name),
-                                std::move(clock));
-}
-
-}  // namespace
 
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,
                                                      std::shared_ptr<const Data> data,

@@ -1,7 +1,6 @@
 // Learner: everything that defines what a node trains and how, from settings to a trainer.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>

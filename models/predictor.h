@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "models/data/dataset.h"
-#include "models/data/table_layout.h"
+#include "models/data/table_builder.h"
 #include "models/nets/model_card.h"
 
 namespace starling::models {

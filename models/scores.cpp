@@ -33,7 +33,7 @@ std::optional<double> area_under_curve(const std::vector<double>& second,
 
 void fill_classes(Scores& scores, std::span<const std::string> names) {
   for (std::size_t c = 0; c < names.size(); ++c) {
-    ClassScore score{.name = names[c], .rows = 0, .precision = {}, .recall = {}};
+    ClassScore score{.name = names[c]};
     std::size_t predicted = 0;
     for (std::size_t k = 0; k < names.size(); ++k) {
       score.rows += scores.confusion[c][k];

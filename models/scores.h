@@ -15,9 +15,10 @@ namespace starling::models {
 struct ClassScore {
   std::string name;
   std::size_t rows = 0;  // that are of the class
-  std::optional<double>
-      precision;  // of predictions of it, the share that is right; none: no predictions
-  std::optional<double> recall;  // the share of the class's rows that were found; none: no rows
+  // The share of predictions of it that is right; none: no predictions.
+  std::optional<double> precision = {};
+  // The share of the class's rows that were found; none: no rows.
+  std::optional<double> recall = {};
 };
 
 struct Scores {

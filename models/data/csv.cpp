@@ -5,9 +5,7 @@
 
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
-#include "models/data/csv_profile.h"
 #include "models/data/gz_file.h"
-#include "models/data/holdout.h"
 #include "models/data/text.h"
 
 namespace starling::models {
@@ -121,10 +119,9 @@ Result<Data> read_csv(const DataOptions& options) {
   TableBuilder builder(std::move(decision.layout));
   std::uint64_t row = 0;
   const bool has_test = !options.test_path.empty();
-  const double fraction = has_test ? 0 : options.holdout;
   TRY(const Count count,
       for_each_row(options, options.path, text, builder.layout(), [&](const Cells& cells) {
-        return builder.add(cells, held_out(row++, fraction, options.seed) ? data.test : data.train);
+        return builder.add(cells, is_held_out(options, row++) ? data.test : data.train);
       }));
   std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "models/data/csv_profile.h"
 #include "models/data/data_options.h"
-#include "models/data/table_layout.h"
+#include "models/data/table_builder.h"
 
 namespace starling::models {
 

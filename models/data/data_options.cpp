@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/bindings.h"
+#include "base/prng.h"
 #include "base/text.h"
 
 namespace starling::models {
@@ -28,25 +29,18 @@ constexpr std::int64_t kSamplesLimit = 1'000'000;
 constexpr std::int64_t kReferenceLimit = 10'000;  // of n, d and m each
 constexpr std::int64_t kSeedLimit = 0x7FFFFFFF;
 
-// dirichlet:ALPHA has its number after the colon; the others stand alone.
 Result<Partition> parse_partition(std::string_view text) {
-  const auto refused = [] {
-    return fail("expected iid, by-label, contiguous or dirichlet:ALPHA with ALPHA from {} to {}",
-                kAlphaLeast, kAlphaMost);
-  };
-  const std::size_t colon = text.find(':');
-  for (std::size_t i = 0; i < kPartitions.size(); ++i) {
-    if (text.substr(0, colon) != kPartitions[i]) continue;
-    Partition partition{.kind = static_cast<Partition::Kind>(i)};
-    const bool takes_alpha = partition.kind == Partition::Kind::dirichlet;
-    if (takes_alpha != (colon != std::string_view::npos)) return refused();
-    if (!takes_alpha) return partition;
-    const std::optional<double> alpha = parse_number(text.substr(colon + 1));
-    if (!alpha || *alpha < kAlphaLeast || *alpha > kAlphaMost) return refused();
-    partition.alpha = *alpha;
-    return partition;
+  using enum Partition::Kind;
+  constexpr std::string_view kDirichlet = "dirichlet:";
+  if (text.starts_with(kDirichlet)) {
+    const std::optional<double> alpha = parse_number(text.substr(kDirichlet.size()));
+    if (alpha && *alpha >= kAlphaLeast && *alpha <= kAlphaMost)
+      return Partition{.kind = dirichlet, .alpha = *alpha};
   }
-  return refused();
+  for (const Partition::Kind kind : {iid, by_label, contiguous})
+    if (text == kPartitions[static_cast<std::size_t>(kind)]) return Partition{.kind = kind};
+  return fail("expected iid, by-label, contiguous or dirichlet:ALPHA with ALPHA from {} to {}",
+              kAlphaLeast, kAlphaMost);
 }
 
 Result<ShardChoice> parse_shard(std::string_view text) {
@@ -75,10 +69,6 @@ Result<unsigned> parse_words(std::string_view text) {
 
 std::string print_words(unsigned bits) {
   return bits == 0 ? "share" : fmt::format("hash:{}", bits);
-}
-
-void read_separator(Reader& reader, DataOptions& options) {
-  options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
 }
 
 // Checks keys against each other.
@@ -150,7 +140,9 @@ void bind_table(Bindings<DataOptions>& all) {
       .add({"data.separator", "auto",
             "What separates the fields of a csv: comma, semicolon, tab, or auto: what its first "
             "line has most of."},
-           read_separator)
+           [](Reader& reader, DataOptions& options) {
+             options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
+           })
       .among(kSeparators)
       .bind("data.header", &DataOptions::has_header, kFlag, own,
             "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
@@ -162,25 +154,22 @@ void bind_table(Bindings<DataOptions>& all) {
 
 void bind_reference(Bindings<DataOptions>& all) {
   using enum Scope;
-  all.bind("data.reference.n", at(&DataOptions::reference, &ReferenceOptions::n),
-           Whole{1, kReferenceLimit}, agreed,
+  const auto of = [](auto member) { return at(&DataOptions::reference, member); };
+  all.bind("data.reference.n", of(&ReferenceOptions::n), Whole{1, kReferenceLimit}, agreed,
            "Least squares problems of source reference, one a node: node i has "
            "F_i(x) = |A_i x - b_i|^2 / (2m). Set it to the number of nodes: with fewer nodes "
            "the others' problems are nobody's.")
-      .bind("data.reference.d", at(&DataOptions::reference, &ReferenceOptions::d),
-            Whole{1, kReferenceLimit}, agreed,
+      .bind("data.reference.d", of(&ReferenceOptions::d), Whole{1, kReferenceLimit}, agreed,
             "Unknowns of the reference problem: the length of x.")
-      .bind("data.reference.m", at(&DataOptions::reference, &ReferenceOptions::m),
-            Whole{1, kReferenceLimit}, agreed,
+      .bind("data.reference.m", of(&ReferenceOptions::m), Whole{1, kReferenceLimit}, agreed,
             "Rows of each A_i. Below d a node alone cannot determine x.")
-      .bind("data.reference.h", at(&DataOptions::reference, &ReferenceOptions::h), Real{0, 1e6},
-            agreed,
+      .bind("data.reference.h", of(&ReferenceOptions::h), Real{0, 1e6}, agreed,
             "How far the nodes' own solutions lie apart: x_i = xc + h U. 0 makes them agree; "
             "larger shows the bias of algorithms that only average.")
-      .bind("data.reference.noise", at(&DataOptions::reference, &ReferenceOptions::noise),
-            Real{0, 1e6}, agreed, "Added to b_i: noise U, U uniform in [-1, 1).")
-      .bind("data.reference.seed", at(&DataOptions::reference, &ReferenceOptions::seed),
-            Whole{0, kSeedLimit}, agreed, "Seed S of the reference problem.");
+      .bind("data.reference.noise", of(&ReferenceOptions::noise), Real{0, 1e6}, agreed,
+            "Added to b_i: noise U, U uniform in [-1, 1).")
+      .bind("data.reference.seed", of(&ReferenceOptions::seed), Whole{0, kSeedLimit}, agreed,
+            "Seed S of the reference problem.");
 }
 
 void bind_dealing(Bindings<DataOptions>& all) {
@@ -237,6 +226,10 @@ DataOptions read_data_options(Reader& reader) {
 
 std::vector<Term> agreed(const DataOptions& options) {
   return bindings().agreed(options);
+}
+
+bool is_held_out(const DataOptions& options, std::uint64_t row) {
+  return options.test_path.empty() && Prng::derive(options.seed, row).uniform() < options.holdout;
 }
 
 std::string_view to_string(Source source) {

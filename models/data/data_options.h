@@ -32,7 +32,7 @@ struct ShardChoice {
   bool operator==(const ShardChoice&) const = default;
 };
 
-// Problem(n, d, m, h, noise, S) of the reference; see models/data/reference.h.
+// Problem(n, d, m, h, noise, S) of the reference; see models/data/reference.cpp.
 struct ReferenceOptions {
   std::size_t n = 16;
   std::size_t d = 10;
@@ -79,6 +79,10 @@ DataOptions read_data_options(Reader& reader);
 // The agreed keys and their values. If each node says what it holds (data.shard), the keys that
 // deal out one data set need not agree.
 std::vector<Term> agreed(const DataOptions& options);
+
+// Whether a row of data.path is kept from training, the same on every node: by a hash of row and
+// data.seed alone, about data.holdout of the rows. None where there is a data.test-path.
+bool is_held_out(const DataOptions& options, std::uint64_t row);
 
 // As a user writes them: "digits", "dirichlet:0.5".
 std::string_view to_string(Source source);

@@ -1,4 +1,7 @@
-#include "models/data/digits.h"
+// digits: images of handwritten-looking digits drawn by the program, ten classes of 28 x 28 bytes.
+// A digit is a few strokes; every image draws them with its own shift, scale, slant, rotation,
+// thickness, wobble and noise, so that a linear model does clearly worse than a network.
+#include "models/data/load.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +15,9 @@
 
 namespace starling::models {
 namespace {
+
+constexpr std::size_t kDigitSide = 28;
+constexpr std::size_t kDigitClasses = 10;
 
 struct Point {
   double x = 0;  // the digit lies in [-1, 1] x [-1, 1], y down

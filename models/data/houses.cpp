@@ -1,4 +1,7 @@
-#include "models/data/houses.h"
+// houses: random regression data with correlated features and noise, whose best linear model is
+// known. House k has a common quality u and own z_j, all standard normal: feature
+// x_j = .6 u + .8 z_j, price y = 2 + w.x + .3 e.
+#include "models/data/load.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,6 @@
-#include "models/data/idx.h"
+// idx: the format of the MNIST family. Big-endian: 0 0 8 (unsigned bytes), the number of
+// dimensions, each dimension in 4 bytes, then the bytes themselves.
+#include "models/data/load.h"
 
 #include <array>
 #include <filesystem>
@@ -10,6 +12,10 @@
 
 namespace starling::models {
 namespace {
+
+constexpr std::size_t kIdxClasses = 10;              // labels are 0 to 9
+constexpr std::size_t kIdxImagesLimit = 10'000'000;  // of one file
+constexpr std::size_t kIdxSideLimit = 1024;          // pixels a side of an image
 
 struct Idx {
   std::vector<std::size_t> dimensions;

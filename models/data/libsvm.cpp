@@ -1,4 +1,6 @@
-#include "models/data/libsvm.h"
+// libsvm: one sample a line, `LABEL INDEX:VALUE INDEX:VALUE ...`, indices from 1, ascending; other
+// values are 0. Stays sparse in memory, and unscaled.
+#include "models/data/load.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,17 +10,13 @@
 
 #include "base/text.h"
 #include "models/data/gz_file.h"
-#include "models/data/holdout.h"
 #include "models/data/text.h"
 
 namespace starling::models {
 namespace {
 
-struct Sample {
-  std::int32_t label = 0;
-  std::vector<std::uint32_t> columns;
-  std::vector<float> values;
-};
+constexpr std::size_t kLibsvmClassesLimit = 1000;
+constexpr std::size_t kEntriesLimit = 4'000'000'000;  // of one data set; offsets are 32 bits
 
 // Takes the text before the next blank off `line`.
 std::string_view take_word(std::string_view& line) {
@@ -34,17 +32,20 @@ std::optional<T> parse(std::string_view text) {
   return parse_exactly<T>(text.substr(text.starts_with('+') ? 1 : 0));
 }
 
-Result<void> parse_entry(std::string_view word, Sample& sample) {
+// Adds it to the row that begins at row_start.back().
+Result<void> add_entry(std::string_view word, SparseFeatures& features) {
   const std::size_t colon = std::min(word.find(':'), word.size());
   const auto index = parse<std::uint32_t>(word.substr(0, colon));
   if (!index || *index < 1 || *index > kColumnsLimit || colon == word.size())
     return fail("\"{}\", expected INDEX:VALUE with INDEX from 1 to {}", word, kColumnsLimit);
   const auto value = parse<float>(word.substr(colon + 1));
   if (!value || !std::isfinite(*value)) return fail("\"{}\", expected a finite number", word);
-  if (!sample.columns.empty() && *index - 1 <= sample.columns.back())
-    return fail("index {} after {}, expected ascending indices", *index, sample.columns.back() + 1);
-  sample.columns.push_back(*index - 1);
-  sample.values.push_back(*value);
+  const bool is_first = features.column.size() == features.row_start.back();
+  if (!is_first && *index - 1 <= features.column.back())
+    return fail("index {} after {}, expected ascending indices", *index,
+                features.column.back() + 1);
+  features.column.push_back(*index - 1);
+  features.value.push_back(*value);
   return {};
 }
 
@@ -56,54 +57,31 @@ Result<std::int32_t> parse_label(std::string_view word) {
   return static_cast<std::int32_t>(*label);
 }
 
-Result<void> parse_sample(std::string_view line, Sample& sample) {
-  sample.columns.clear();
-  sample.values.clear();
-  TRY(sample.label, parse_label(take_word(line)));
+Result<void> add_sample(std::string_view line, Dataset& set) {
+  auto& features = std::get<SparseFeatures>(set.features);
+  TRY(const std::int32_t label, parse_label(take_word(line)));
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line))
-    TRY_DO(parse_entry(word, sample));
+    TRY_DO(add_entry(word, features));
+  if (set.rows == kRowsLimit) return fail("expected at most {} samples", kRowsLimit);
+  if (features.column.size() > kEntriesLimit)
+    return fail("expected at most {} entries", kEntriesLimit);
+  if (features.column.size() > features.row_start.back())
+    set.columns = std::max<std::size_t>(set.columns, features.column.back() + 1);
+  features.row_start.push_back(static_cast<std::uint32_t>(features.column.size()));
+  set.labels.push_back(label);
+  ++set.rows;
   return {};
 }
 
-class Builder {
- public:
-  Builder() { features_.row_start.push_back(0); }
-
-  Result<void> add(const Sample& sample) {
-    if (set_.rows == kRowsLimit) return fail("expected at most {} samples", kRowsLimit);
-    features_.column.insert(features_.column.end(), sample.columns.begin(), sample.columns.end());
-    features_.value.insert(features_.value.end(), sample.values.begin(), sample.values.end());
-    if (features_.column.size() > kEntriesLimit)
-      return fail("expected at most {} entries", kEntriesLimit);
-    features_.row_start.push_back(static_cast<std::uint32_t>(features_.column.size()));
-    set_.labels.push_back(sample.label);
-    if (!sample.columns.empty())
-      set_.columns = std::max<std::size_t>(set_.columns, sample.columns.back() + 1);
-    ++set_.rows;
-    return {};
-  }
-
-  Dataset finish() {
-    set_.features = std::move(features_);
-    return std::move(set_);
-  }
-
- private:
-  Dataset set_;
-  SparseFeatures features_;
-};
-
-// Passes every non-empty line of the file to `take`, and adds file and line to its errors.
-Result<void> read_lines(const std::string& path, auto take) {
+// Adds the sample of every line that is not empty to the set that `choose` gives for it.
+Result<void> read_lines(const std::string& path, auto choose) {
   TRY(const std::string text, read_text(path));
   std::string_view rest = text;
-  Sample sample;
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = take_line(rest);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    Result<void> outcome = parse_sample(line, sample);
-    if (outcome) outcome = take(sample);
-    if (!outcome) return fail("{}: line {}: {}", path, number, outcome.error().text);
+    if (const Result<void> added = add_sample(line, choose()); !added)
+      return fail("{}: line {}: {}", path, number, added.error().text);
   }
   return {};
 }
@@ -130,18 +108,15 @@ Result<void> settle(const std::string& path, Dataset& train, Dataset& test) {
 }  // namespace
 
 Result<Data> read_libsvm(const DataOptions& options) {
-  Builder train;
-  Builder test;
+  Data data;
+  data.train.features = data.test.features =
+      SparseFeatures{.row_start = {0}, .column = {}, .value = {}};
   std::uint64_t row = 0;
-  const double fraction = options.test_path.empty() ? options.holdout : 0;
-  TRY_DO(read_lines(options.path, [&](const Sample& sample) {
-    return held_out(row++, fraction, options.seed) ? test.add(sample) : train.add(sample);
+  TRY_DO(read_lines(options.path, [&]() -> Dataset& {
+    return is_held_out(options, row++) ? data.test : data.train;
   }));
   if (!options.test_path.empty())
-    TRY_DO(read_lines(options.test_path, [&](const Sample& sample) { return test.add(sample); }));
-  Data data;
-  data.train = train.finish();
-  data.test = test.finish();
+    TRY_DO(read_lines(options.test_path, [&]() -> Dataset& { return data.test; }));
   TRY_DO(settle(options.path, data.train, data.test));
   data.description =
       fmt::format("libsvm: {} sparse samples of {} features, {} held out, {} classes",

@@ -1,11 +1,6 @@
 #include "models/data/load.h"
 
 #include "models/data/csv.h"
-#include "models/data/digits.h"
-#include "models/data/houses.h"
-#include "models/data/idx.h"
-#include "models/data/libsvm.h"
-#include "models/data/reference.h"
 
 namespace starling::models {
 

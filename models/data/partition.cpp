@@ -118,29 +118,29 @@ std::vector<Rows> deal_dirichlet(const Dataset& train, double alpha, std::size_t
   return result;
 }
 
+// mix64 is one to one, so there are no ties.
+std::size_t winner(const std::vector<std::uint64_t>& hashes, std::uint64_t salt) {
+  std::size_t best = 0;
+  std::uint64_t most = 0;
+  for (std::size_t k = 0; k < hashes.size(); ++k)
+    if (const std::uint64_t hash = mix64(salt ^ hashes[k]); hash >= most) most = hash, best = k;
+  return best;
+}
+
 // Problem i is rows i m to (i + 1) m, whatever the partition is called.
 Assignment assign_reference(const Dataset& train, const DataOptions& options,
                             const optim::Shard& shard) {
   const std::size_t n = options.reference.n;
+  const bool automatic = options.shard.kind == ShardChoice::Kind::automatic;
+  ENSURE(automatic || options.shard.index < n, "a node has one of the problems");
   std::vector<Rows> problems = cut(all_rows(train.rows), n);
   Assignment result;
-  if (options.shard.kind == ShardChoice::Kind::automatic) {
-    for (std::size_t i = 0; i < shard.members.size(); ++i) result.parts.push_back(problems[i % n]);
-    result.own = shard.place;
-    result.description = fmt::format("problem {} of {}", shard.place % n, n);
-  } else {
-    ENSURE(options.shard.index < n, "a node has one of the problems");
-    result.parts = std::move(problems);
-    result.own = options.shard.index;
-    result.description = fmt::format("problem {} of {}", options.shard.index, n);
-  }
+  result.own = automatic ? shard.place : options.shard.index;
+  result.description = fmt::format("problem {} of {}", result.own % n, n);
+  for (std::size_t i = 0; automatic && i < shard.members.size(); ++i)
+    result.parts.push_back(problems[i % n]);
+  if (!automatic) result.parts = std::move(problems);
   return result;
-}
-
-Assignment assign_all(std::size_t rows) {
-  return {.parts = {all_rows(rows)},
-          .own = 0,
-          .description = fmt::format("all {} samples", with_commas(rows))};
 }
 
 }  // namespace
@@ -160,19 +160,6 @@ std::vector<Rows> deal(const Dataset& train, const Partition& partition, std::si
   }
   return parts == train.classes ? by_class(train) : cut(sorted_rows(train), parts);
 }
-
-namespace {
-
-// mix64 is one to one, so there are no ties.
-std::size_t winner(const std::vector<std::uint64_t>& hashes, std::uint64_t salt) {
-  std::size_t best = 0;
-  std::uint64_t most = 0;
-  for (std::size_t k = 0; k < hashes.size(); ++k)
-    if (const std::uint64_t hash = mix64(salt ^ hashes[k]); hash >= most) most = hash, best = k;
-  return best;
-}
-
-}  // namespace
 
 std::vector<Rows> rendezvous(std::size_t rows, const std::vector<NodeId>& members,
                              std::uint64_t seed) {
@@ -196,7 +183,10 @@ Assignment assign_rows(const Dataset& train, const DataOptions& options,
                        const optim::Shard& shard) {
   ENSURE(shard.place < shard.members.size(), "a node is a member of its shard");
   const ShardChoice& choice = options.shard;
-  if (choice.kind == ShardChoice::Kind::all) return assign_all(train.rows);
+  if (choice.kind == ShardChoice::Kind::all)
+    return {.parts = {all_rows(train.rows)},
+            .own = 0,
+            .description = fmt::format("all {} samples", with_commas(train.rows))};
   if (options.source == Source::reference) return assign_reference(train, options, shard);
   const bool automatic = choice.kind == ShardChoice::Kind::automatic;
   Assignment result;

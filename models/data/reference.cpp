@@ -1,4 +1,11 @@
-#include "models/data/reference.h"
+// The reference problem: language-neutral least squares with numbers known to ten digits.
+//
+//   U(s, k) = (sm((s << 32) | k) >> 11) 2^-53 2 - 1         uniform in [-1, 1)
+//   A_i[r, c] = U(S + i, r d + c),  xc[c] = U(S + 900, c),  x_i = xc + h U(S + 500 + i, c)
+//   b_i = A_i x_i + noise U(S + 700 + i, r),  F_i(x) = |A_i x - b_i|^2 / (2m)
+//
+// Problem i is rows i m to (i + 1) m of the data set, so F_i is half the mean squared error there.
+#include "models/data/load.h"
 
 #include <fmt/format.h>
 

@@ -4,16 +4,12 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/text.h"
 #include "models/data/csv.h"
 #include "models/data/text.h"
 
 namespace starling::models {
 namespace {
-
-std::string_view name_of(ColumnKind kind) {
-  constexpr std::string_view kNames[] = {"nothing", "numbers", "words"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 void merge_words(std::vector<std::string>& words, const std::vector<std::string>& others) {
   std::vector<std::string> both;
@@ -26,8 +22,9 @@ std::string describe(const ColumnSurvey& column) {
   if (column.kind == ColumnKind::numbers)
     return fmt::format("numbers (mean {:.4g})", column.moments.mean);
   const auto word = std::ranges::find_if(column.words, [](const auto& w) { return !w.empty(); });
-  return word == column.words.end() ? std::string(name_of(column.kind))
-                                    : fmt::format("words (such as \"{}\")", word->substr(0, 40));
+  return word == column.words.end()
+             ? std::string(name_of({"nothing", "numbers", "words"}, column.kind))
+             : fmt::format("words (such as \"{}\")", word->substr(0, 40));
 }
 
 Result<void> merge_column(ColumnSurvey& sum, const ColumnSurvey& other) {
@@ -67,34 +64,23 @@ Result<void> merge_into(Survey& sum, const Survey& other) {
     return fail("one node has data.words = {}, another {}; expected one for all",
                 sum.hash_bits == 0 ? "share" : fmt::format("hash:{}", sum.hash_bits),
                 other.hash_bits == 0 ? "share" : fmt::format("hash:{}", other.hash_bits));
+  const auto absent = [](const ColumnSurvey& column) {
+    return fail(
+        "column {} is in the table of one node and not in that of another; add it, or "
+        "leave it out with data.ignore = {} everywhere",
+        column.name, column.name);
+  };
   for (const ColumnSurvey& column : other.columns)
-    if (!sum.find(column.name))
-      return fail(
-          "column {} is in the table of one node and not in that of another; add it, or "
-          "leave it out with data.ignore = {} everywhere",
-          column.name, column.name);
+    if (!sum.find(column.name)) return absent(column);
   for (ColumnSurvey& column : sum.columns) {
     const ColumnSurvey* const found = other.find(column.name);
-    if (!found)
-      return fail(
-          "column {} is in the table of one node and not in that of another; add it, or "
-          "leave it out with data.ignore = {} everywhere",
-          column.name, column.name);
+    if (!found) return absent(column);
     TRY_DO(merge_column(column, *found));
   }
   TRY_DO(merge_target(sum, other));
   sum.rows += other.rows;
   return {};
 }
-
-}  // namespace
-
-const ColumnSurvey* Survey::find(std::string_view name) const {
-  const auto found = std::ranges::find(columns, name, &ColumnSurvey::name);
-  return found == columns.end() ? nullptr : &*found;
-}
-
-namespace {
 
 // The statistics of the rows, by the slots of the table.
 struct Seen {
@@ -124,6 +110,11 @@ std::vector<std::string> chosen(const std::vector<std::string>& words,
 }
 
 }  // namespace
+
+const ColumnSurvey* Survey::find(std::string_view name) const {
+  const auto found = std::ranges::find(columns, name, &ColumnSurvey::name);
+  return found == columns.end() ? nullptr : &*found;
+}
 
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits) {
   const auto& table = std::get<TableFeatures>(set.features);

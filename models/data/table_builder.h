@@ -9,9 +9,20 @@
 
 #include "base/result.h"
 #include "models/data/dataset.h"
-#include "models/data/table_layout.h"
 
 namespace starling::models {
+
+// Which columns a table has and what each holds, so that any file with these columns can be read,
+// in any order.
+struct TableLayout {
+  struct Column {
+    std::string name;
+    ColumnKind kind = ColumnKind::numbers;
+  };
+  std::vector<Column> columns;  // features
+  std::string target;           // empty: none, or none wanted
+  bool classifies = false;      // the target is a class
+};
 
 class TableBuilder {
  public:

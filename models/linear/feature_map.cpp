@@ -10,11 +10,6 @@
 namespace starling::models {
 namespace {
 
-// Same features, same words and same numbers to the last bit.
-std::uint64_t fingerprint_of(const Survey& survey) {
-  return stable_hash(encode(survey));
-}
-
 // The feature of a hashed word within its column: the same on every node, and in the page that
 // predicts without this program.
 std::size_t word_hash(const std::string& column, const std::string& word, unsigned bits) {
@@ -63,7 +58,7 @@ Result<FeatureMap> FeatureMap::found(const Dataset& set, const Survey& survey) {
     TRY_DO(map.adopt(column, survey.hash_bits, table));
   if (map.width_ == 0) return fail("no survey has a feature");
   map.adopt_target(set, survey);
-  map.fingerprint_ = fingerprint_of(survey);
+  map.fingerprint_ = stable_hash(encode(survey));  // of words, and of numbers to the last bit
   return map;
 }
 

@@ -6,6 +6,27 @@
 namespace starling::models {
 namespace {
 
+// The sum of many log(1 + e), e in [0, 1], with one logarithm for a few hundred of them.
+class LogSum {
+ public:
+  void add(double e) {
+    product_ *= 1 + e;
+    if (product_ > 1e300) fold();
+  }
+  double finish() {
+    fold();
+    return sum_;
+  }
+
+ private:
+  void fold() {
+    sum_ += std::log(product_);
+    product_ = 1;
+  }
+  double product_ = 1;
+  double sum_ = 0;
+};
+
 template <class S>
 Score squared(std::size_t rows, const S* targets, S scale, S* z) {
   Score score;
@@ -73,10 +94,5 @@ Score take_loss(Loss loss, Extent extent, Truth<S> truth, S scale, S* outputs) {
 
 template Score take_loss(Loss, Extent, Truth<float>, float, float*);
 template Score take_loss(Loss, Extent, Truth<double>, double, double*);
-
-void LogSum::fold() {
-  sum_ += std::log(product_);
-  product_ = 1;
-}
 
 }  // namespace starling::models

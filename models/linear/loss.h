@@ -37,22 +37,4 @@ struct Truth {
 template <class S>
 Score take_loss(Loss loss, Extent extent, Truth<S> truth, S scale, S* outputs);
 
-// The sum of many log(1 + e), e in [0, 1], with one logarithm for a few hundred of them.
-class LogSum {
- public:
-  void add(double e) {
-    product_ *= 1 + e;
-    if (product_ > 1e300) fold();
-  }
-  double finish() {
-    fold();
-    return sum_;
-  }
-
- private:
-  void fold();
-  double product_ = 1;
-  double sum_ = 0;
-};
-
 }  // namespace starling::models

@@ -1,4 +1,4 @@
-// NormalEquations: least squares of one node, in closed form.
+// NormalEquations: least squares of one node, and of a network of nodes, in closed form.
 //   F(x) = 1 / (2 m) sum_r (a_r x - y_r)^2 + 1/2 x^T diag(l2) x = 1/2 x^T M x - x^T r + constant
 #pragma once
 
@@ -6,6 +6,10 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
+
+#include "models/data/dataset.h"
+#include "models/data/partition.h"
 
 namespace starling::models {
 
@@ -35,5 +39,19 @@ class NormalEquations {
   double mu_ = 0;
   std::optional<Eigen::LDLT<Eigen::MatrixXd>> factors_;  // of M + mu I
 };
+
+struct LeastSquaresOptions {
+  bool bias = true;
+  double l2 = 0;
+  double weight_decay = 0;
+};
+
+// The best linear model of a network: the minimiser w, b of
+//   mean over the nodes i with samples of  1 / (2 m_i) |X_i w + b - y_i|^2
+//     +  l2 / 2 |w|^2  +  weight_decay / 2 (|w|^2 + b^2)
+// where node i holds the m_i rows parts[i]: w, then b if there is a bias. Empty when it is not
+// unique. REQUIRES DenseFeatures and targets.
+std::vector<double> least_squares(const Dataset& set, std::span<const Rows> parts,
+                                  const LeastSquaresOptions& options);
 
 }  // namespace starling::models

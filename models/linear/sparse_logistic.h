@@ -3,7 +3,6 @@
 // A gradient costs the entries of the batch and one pass over the parameters: w, then b.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "models/data/share.h"

@@ -26,10 +26,6 @@ Result<Weighted> parse(const std::string& text) {
 }  // namespace
 
 template <class S>
-WeightedObjective<S>::WeightedObjective(std::unique_ptr<optim::Objective<S>> inner)
-    : inner_(std::move(inner)) {}
-
-template <class S>
 std::string WeightedObjective<S>::survey() const {
   return fmt::format("{}:{}", inner_->samples(), inner_->survey());
 }

@@ -16,7 +16,8 @@ namespace starling::models {
 template <class S>
 class WeightedObjective final : public optim::Objective<S> {
  public:
-  explicit WeightedObjective(std::unique_ptr<optim::Objective<S>> inner);
+  explicit WeightedObjective(std::unique_ptr<optim::Objective<S>> inner)
+      : inner_(std::move(inner)) {}
 
   // The number of samples and a colon, before the survey of the inner objective; in a foundation,
   // the mean number.

@@ -9,7 +9,6 @@
 
 #include "base/result.h"
 #include "models/data/data_options.h"
-#include "models/data/dataset.h"
 #include "models/data/survey.h"
 #include "models/nets/model_options.h"
 #include "models/nets/network.h"

@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "models/linear/gemm.h"
-#include "models/linear/least_squares.h"
 
 namespace starling::models {
 namespace {
@@ -17,10 +16,6 @@ constexpr std::size_t kLeastBlockRows = 16;
 
 // A closed form of d parameters costs d^2 numbers of memory and d^3 / 3 operations.
 constexpr std::size_t kClosedFormLimit = 1024;
-
-std::size_t block_rows(std::size_t width) {
-  return std::clamp(kBlockNumbers / width, kLeastBlockRows, kBlockRows);
-}
 
 template <class T>
 T* grown(std::vector<T>& buffer, std::size_t size) {
@@ -77,23 +72,14 @@ NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
 
 template <class S>
 void NetworkObjective<S>::make_network() {
-  network_.emplace(shape());
+  const std::size_t classes = survey_ ? survey_->classes.size() : share_.train().classes;
+  network_.emplace(shape_of(model_, share_.options().source, map_.width(), classes));
   blocks_ = tensors(network_->shape());
 }
 
 template <class S>
 bool NetworkObjective<S>::is_table() const {
   return std::holds_alternative<TableFeatures>(share_.train().features);
-}
-
-template <class S>
-std::size_t NetworkObjective<S>::classes() const {
-  return survey_ ? survey_->classes.size() : share_.train().classes;
-}
-
-template <class S>
-NetworkShape NetworkObjective<S>::shape() const {
-  return shape_of(model_, share_.options().source, map_.width(), classes());
 }
 
 template <class S>
@@ -161,10 +147,9 @@ void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
 }
 
 template <class S>
-template <class Visit>
-void NetworkObjective<S>::for_each_block(const Selection& selection, Visit visit) {
+void NetworkObjective<S>::for_each_block(const Selection& selection, auto visit) {
   const Dataset& set = *selection.set;
-  const std::size_t most = block_rows(map_.width());
+  const std::size_t most = std::clamp(kBlockNumbers / map_.width(), kLeastBlockRows, kBlockRows);
   for (std::size_t start = 0; start < selection.rows.size(); start += most) {
     const auto rows = selection.rows.subspan(start, std::min(most, selection.rows.size() - start));
     Block<S> block{

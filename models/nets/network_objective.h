@@ -2,7 +2,6 @@
 // regression and the mlp. A batch is gathered into a dense block, and large ones go block by block.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,12 +44,9 @@ class NetworkObjective final : public optim::Objective<S> {
   bool is_table() const;
   void make_network();
   std::string schema() const;
-  std::size_t classes() const;
-  NetworkShape shape() const;
   NormalEquations normal_equations();
   // Calls visit(block, is_first) for every block of the selection.
-  template <class Visit>
-  void for_each_block(const Selection& selection, Visit visit);
+  void for_each_block(const Selection& selection, auto visit);
 
   ModelOptions model_;
   Share share_;

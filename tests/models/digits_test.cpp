@@ -1,4 +1,4 @@
-#include "models/data/digits.h"
+#include "models/data/load.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "models/data/idx.h"
+#include "models/data/load.h"
 
 #include <zlib.h>
 

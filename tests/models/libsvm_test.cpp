@@ -1,4 +1,4 @@
-#include "models/data/libsvm.h"
+#include "models/data/load.h"
 
 #include "tests/models/support.h"
 

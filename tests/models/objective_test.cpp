@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 
-#include "models/data/reference.h"
 #include "tests/models/support.h"
 
 using namespace starling;
