@@ -10,21 +10,19 @@
 namespace starling::models {
 namespace {
 
+constexpr std::size_t kDenseColumnsLimit = 65'536;  // of sparse rows made dense block by block
+
 bool is_sparse(const Dataset& train) {
   return std::holds_alternative<SparseFeatures>(train.features);
-}
-
-bool is_table(const Dataset& train) {
-  return std::holds_alternative<TableFeatures>(train.features);
 }
 
 // auto selects the first.
 std::vector<ModelKind> fitting_kinds(const Dataset& train) {
   if (train.classes == 0) return {ModelKind::linear, ModelKind::mlp};
   std::vector<ModelKind> kinds{ModelKind::softmax, ModelKind::mlp};
-  if (!is_sparse(train) && !is_table(train)) std::ranges::reverse(kinds);
+  if (!is_sparse(train) && !train.is_table()) std::ranges::reverse(kinds);
   // The number of classes of all nodes together is known only after the founding of a table.
-  if (train.classes == 2 || is_table(train))
+  if (train.classes == 2 || train.is_table())
     kinds.insert(is_sparse(train) ? kinds.begin() : kinds.end(), ModelKind::logistic);
   return kinds;
 }
@@ -35,7 +33,7 @@ Result<void> check_start(const ModelOptions& model, ModelKind kind, const Datase
   if (card.kind != kind)
     return fail("model.kind = {}: model.from = \"{}\" is of kind {}; expected that, or auto",
                 to_string(kind), model.from, to_string(card.kind));
-  if (is_table(train) != card.table.has_value() ||
+  if (train.is_table() != card.table.has_value() ||
       (!card.table && (card.shape.sizes.front() != train.columns || card.classes != train.classes)))
     return fail(
         "model.from = \"{}\": was trained on other data ({} inputs, {} classes), these have "
@@ -128,7 +126,7 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
   TRY(const ModelOptions resolved, resolve(model, options, train));
   card.kind = resolved.kind;
   std::size_t width = train.columns;
-  if (is_table(train)) {
+  if (train.is_table()) {
     std::vector<std::string> texts(surveys.begin(), surveys.end());
     if (options.weight == Weight::samples) {
       TRY(texts, without_weights(surveys));

@@ -14,9 +14,6 @@
 
 namespace starling::models {
 
-inline constexpr std::size_t kDenseColumnsLimit =
-    65'536;  // of sparse rows made dense block by block
-
 // The kind that auto selects for that data, or the requested kind if it fits the data.
 Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& options,
                                const Dataset& train);

@@ -48,6 +48,8 @@ struct TableFeatures {
 };
 
 struct Dataset {
+  bool is_table() const { return std::holds_alternative<TableFeatures>(features); }
+
   std::variant<DenseFeatures, ByteFeatures, SparseFeatures, TableFeatures> features;
   std::size_t rows = 0;
   std::size_t columns = 0;           // as read; a feature map may give another number

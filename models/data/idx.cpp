@@ -68,8 +68,8 @@ Result<std::vector<std::size_t>> read_header(GzFile& file, std::size_t rank) {
 
 Result<Idx> read_file(const std::string& path, std::size_t rank) {
   TRY(GzFile file, GzFile::open(path));
-  TRY(auto dimensions, read_header(file, rank));
-  Idx idx{.dimensions = std::move(dimensions), .values = {}};
+  Idx idx;
+  TRY(idx.dimensions, read_header(file, rank));
   const std::size_t rest = std::accumulate(idx.dimensions.begin() + 1, idx.dimensions.end(),
                                            std::size_t{1}, std::multiplies<>());
   // A piece at a time, so that a header with false sizes costs no memory.
@@ -93,12 +93,11 @@ Result<Dataset> read_pair(const std::string& images_path, const std::string& lab
   if (labels.dimensions[0] != rows)
     return fail("{}: {} labels, expected one for each of the {} images of {}", labels_path,
                 labels.dimensions[0], rows, images_path);
-  Dataset set{.features = ByteFeatures{.values = std::move(images.values)},
-              .rows = rows,
-              .columns = images.dimensions[1] * images.dimensions[2],
-              .labels = {},
-              .targets = {},
-              .classes = kIdxClasses};
+  Dataset set;
+  set.features = ByteFeatures{.values = std::move(images.values)};
+  set.rows = rows;
+  set.columns = images.dimensions[1] * images.dimensions[2];
+  set.classes = kIdxClasses;
   set.labels.reserve(rows);
   for (const std::uint8_t label : labels.values) {
     if (label >= kIdxClasses)

@@ -47,8 +47,7 @@ void gather_sparse(const SparseFeatures& sparse, std::size_t columns,
 
 }  // namespace
 
-FeatureMap::FeatureMap(const Dataset& set)
-    : width_(std::holds_alternative<TableFeatures>(set.features) ? 0 : set.columns) {}
+FeatureMap::FeatureMap(const Dataset& set) : width_(set.is_table() ? 0 : set.columns) {}
 
 Result<FeatureMap> FeatureMap::found(const Dataset& set, const Survey& survey) {
   const auto& table = std::get<TableFeatures>(set.features);

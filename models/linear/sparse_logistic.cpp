@@ -61,11 +61,6 @@ optim::DataSummary SparseLogistic<S>::describe() const {
 }
 
 template <class S>
-void SparseLogistic<S>::initialize(std::span<S> x, std::uint64_t) const {
-  std::ranges::fill(x, S{0});
-}
-
-template <class S>
 void SparseLogistic<S>::predict(std::span<const S> x, const Selection& selection) {
   const SparseFeatures& sparse = features_of(*selection.set);
   const std::size_t count = selection.rows.size();

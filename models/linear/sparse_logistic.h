@@ -3,6 +3,7 @@
 // A gradient costs the entries of the batch and one pass over the parameters: w, then b.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "models/data/share.h"
@@ -23,7 +24,7 @@ class SparseLogistic final : public optim::Objective<S> {
 
   std::span<const optim::ParameterBlock> blocks() const override { return blocks_; }
   std::size_t samples() const override { return share_.rows().size(); }
-  void initialize(std::span<S> x, std::uint64_t seed) const override;
+  void initialize(std::span<S> x, std::uint64_t) const override { std::ranges::fill(x, S{0}); }
   double loss_and_gradient(std::span<const S> x, std::span<const std::uint32_t> batch,
                            std::span<S> gradient) override;
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;

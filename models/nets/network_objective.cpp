@@ -67,7 +67,7 @@ std::vector<std::string> founding_notes(const Dataset& train, const Survey& surv
 template <class S>
 NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
-  if (!is_table()) make_network();
+  if (!share_.train().is_table()) make_network();
 }
 
 template <class S>
@@ -78,20 +78,15 @@ void NetworkObjective<S>::make_network() {
 }
 
 template <class S>
-bool NetworkObjective<S>::is_table() const {
-  return std::holds_alternative<TableFeatures>(share_.train().features);
-}
-
-template <class S>
 std::string NetworkObjective<S>::survey() const {
-  if (!is_table()) return {};
+  if (!share_.train().is_table()) return {};
   if (model_.start) return encode(*model_.start->card.table);
   return encode(make_survey(share_.train(), share_.rows(), share_.options().hash_bits));
 }
 
 template <class S>
 Result<void> NetworkObjective<S>::found(std::span<const std::string> surveys) {
-  if (!is_table()) return {};
+  if (!share_.train().is_table()) return {};
   TRY(Survey survey, merge_texts(surveys));
   TRY(FeatureMap map, FeatureMap::found(share_.train(), survey));
   TRY_DO(check_founded(model_, survey, map.width()));
@@ -123,19 +118,18 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
 
 template <class S>
 optim::DataSummary NetworkObjective<S>::describe() const {
-  return {.samples = samples(), .shard = share_.description(), .schema = schema(), .notes = notes_};
-}
-
-template <class S>
-std::string NetworkObjective<S>::schema() const {
-  if (!network_)
-    return fmt::format("{} of {}, not founded", to_string(model_.kind),
-                       to_string(share_.options().source));
-  return fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
-                     fmt::join(network_->shape().sizes, "-"),
-                     network_->shape().bias ? "" : " without bias",
-                     sizeof(S) == sizeof(float) ? "f32" : "f64", to_string(share_.options().source),
-                     map_.fingerprint());
+  const auto source = to_string(share_.options().source);
+  optim::DataSummary summary{
+      .samples = samples(),
+      .shard = share_.description(),
+      .schema = fmt::format("{} of {}, not founded", to_string(model_.kind), source),
+      .notes = notes_};
+  if (network_)
+    summary.schema = fmt::format(
+        "{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
+        fmt::join(network_->shape().sizes, "-"), network_->shape().bias ? "" : " without bias",
+        sizeof(S) == sizeof(float) ? "f32" : "f64", source, map_.fingerprint());
+  return summary;
 }
 
 template <class S>

@@ -41,9 +41,7 @@ class NetworkObjective final : public optim::Objective<S> {
   optim::Evaluation evaluate(std::span<const S> x, std::size_t limit) override;
 
  private:
-  bool is_table() const;
   void make_network();
-  std::string schema() const;
   NormalEquations normal_equations();
   // Calls visit(block, is_first) for every block of the selection.
   void for_each_block(const Selection& selection, auto visit);
