@@ -24,9 +24,10 @@ constexpr double kRoundsAhead = 64;        // that one wrong round may be believ
 constexpr double kRoundShare = 8;          // beside so many for each step of the time since
 constexpr std::uint64_t kStatusEvery = 8;  // points of progress between two looks at the status
 
-std::vector<std::string> names_of(const World& world, const std::vector<std::size_t>& nodes) {
+std::vector<std::string> names_of_running(const World& world) {
   std::vector<std::string> names;
-  for (std::size_t node : nodes) names.push_back(node_options(world.options(), node).name);
+  for (std::size_t node : world.running())
+    names.push_back(node_options(world.options(), node).name);
   return names;
 }
 
@@ -225,9 +226,8 @@ void Checker::expect_finite(std::size_t node) {
 }
 
 void Checker::expect_agreement() {
-  const std::vector<std::size_t> running = world_->running();
-  const std::vector<std::string> names = names_of(*world_, running);
-  for (std::size_t node : running) {
+  const std::vector<std::string> names = names_of_running(*world_);
+  for (std::size_t node : world_->running()) {
     const gossip::Status status = world_->status(node);
     if (!agrees(status, names))
       violated("all agree", node,
@@ -301,9 +301,8 @@ void Checker::violated(std::string law, std::size_t node, std::string what) {
 }
 
 bool agree_on_members(const World& world) {
-  const std::vector<std::size_t> running = world.running();
-  const std::vector<std::string> names = names_of(world, running);
-  return std::ranges::all_of(running,
+  const std::vector<std::string> names = names_of_running(world);
+  return std::ranges::all_of(world.running(),
                              [&](std::size_t node) { return agrees(world.status(node), names); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -47,23 +46,14 @@ class Disk {
   // Why it writes none; empty: it does.
   std::string fault = {};
   // Of all lives, oldest first.
-  const std::vector<std::shared_ptr<const gossip::Checkpoint>>& checkpoints() const {
-    return checkpoints_;
-  }
-  void save(gossip::Checkpoint checkpoint) {
-    checkpoints_.push_back(std::make_shared<const gossip::Checkpoint>(std::move(checkpoint)));
-  }
-  // The newest does not read; null: none is left.
-  void spoil_newest() {
-    if (!checkpoints_.empty()) checkpoints_.pop_back();
-  }
+  std::vector<std::shared_ptr<const gossip::Checkpoint>> checkpoints = {};
+  // Null: none is left.
   std::shared_ptr<const gossip::Checkpoint> newest() const {
-    return checkpoints_.empty() ? nullptr : checkpoints_.back();
+    return checkpoints.empty() ? nullptr : checkpoints.back();
   }
 
  private:
   std::optional<std::uint64_t> saved_, before_;
-  std::vector<std::shared_ptr<const gossip::Checkpoint>> checkpoints_;
   DiskState state_ = DiskState::whole;
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "sim/simulation.h"
 
@@ -150,17 +149,13 @@ std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& 
 }
 
 void Ledger::see(std::size_t node, const gossip::Progress&) {
-  Book& book = book_of(node);
-  if (book.expected && world_->machine(node).learning_rate <= 0)
-    compare_model(node, *book.expected, world_->trainer(node).parameters());
-  book.expected.reset();
-}
-
-void Ledger::compare_model(std::size_t node, const Vector& expected, const Vector& model) {
-  if (expected.size() != model.size()) return;
-  const double off = distance(expected, model);
-  if (off <= kFloatTolerance * (1 + distance(expected, Vector(expected.size())))) return;
-  report_("a mix is what its weights say", node, fmt::format("it is off by {:.3g}", off));
+  const std::optional<Vector> expected = std::exchange(book_of(node).expected, std::nullopt);
+  if (!expected || world_->machine(node).learning_rate > 0) return;
+  const Vector model = world_->trainer(node).parameters();
+  if (expected->size() != model.size()) return;
+  const double off = distance(*expected, model);
+  if (off > kFloatTolerance * (1 + distance(*expected, Vector(model.size()))))
+    report_("a mix is what its weights say", node, fmt::format("it is off by {:.3g}", off));
 }
 
 }  // namespace starling::sim

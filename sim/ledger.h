@@ -66,7 +66,6 @@ class Ledger {
   void count_bytes(std::size_t node, const gossip::Send& send);
   void enter(std::size_t node, const optim::MixTerm& term);
   std::optional<Vector> mixed(std::size_t node, const optim::Job& job) const;
-  void compare_model(std::size_t node, const Vector& expected, const Vector& model);
 
   World* world_;
   Report report_;

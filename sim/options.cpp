@@ -9,25 +9,27 @@ namespace {
 
 void bind_network(Bindings<Options>& all) {
   using enum Scope;
-  all.bind("sim.delay", at(&Options::network, &NetworkOptions::delay), Real{0, 1e4}, own,
+  const auto of = [](auto member) { return at(&Options::network, member); };
+  all.bind("sim.delay", of(&NetworkOptions::delay), Real{0, 1e4}, own,
            "time of a message from one node to another, s; larger makes rounds slower")
-      .bind("sim.jitter", at(&Options::network, &NetworkOptions::jitter), Real{0, 1e4}, own,
+      .bind("sim.jitter", of(&NetworkOptions::jitter), Real{0, 1e4}, own,
             "uniform extra delay from 0 to this, s; larger makes neighbours wait more")
-      .bind("sim.loss", at(&Options::network, &NetworkOptions::loss), Real{0, 1}, own,
+      .bind("sim.loss", of(&NetworkOptions::loss), Real{0, 1}, own,
             "probability, 0 to 1, that a message never arrives; rounds then wait until their "
             "patience ends")
-      .bind("sim.bandwidth", at(&Options::network, &NetworkOptions::bandwidth), Real{0, 1e12}, own,
+      .bind("sim.bandwidth", of(&NetworkOptions::bandwidth), Real{0, 1e12}, own,
             "of each node's link, each way, bytes per second; 0: infinite; smaller makes vectors "
             "take longer")
-      .bind("sim.packet-loss", at(&Options::network, &NetworkOptions::packet_loss), Real{0, 1}, own,
+      .bind("sim.packet-loss", of(&NetworkOptions::packet_loss), Real{0, 1}, own,
             "probability, 0 to 1, that TCP must send a packet again, 0.2 s later and then twice "
             "that: nothing is lost, and everything behind it waits")
-      .bind("sim.duplicate", at(&Options::network, &NetworkOptions::duplicate), Real{0, 1}, own,
+      .bind("sim.duplicate", of(&NetworkOptions::duplicate), Real{0, 1}, own,
             "probability, 0 to 1, that a message arrives twice");
 }
 
 void bind_run(Bindings<Options>& all) {
   using enum Scope;
+  const auto of = [](auto member) { return at(&Options::phases, member); };
   all.bind("sim.compute", &Options::compute, Real{0, 1e6}, own,
            "time of one local step, s; larger spends more of a round on computing")
       .bind("sim.straggler", &Options::straggler, Real{1, 1000}, own,
@@ -35,13 +37,13 @@ void bind_run(Bindings<Options>& all) {
             "longer who wait for all")
       .bind("sim.seconds", &Options::limit, Real{0, 1e9}, own,
             "virtual time after which the simulation stops, s")
-      .bind("sim.chaos", at(&Options::phases, &Phases::chaos), Real{0, 1e6}, own,
+      .bind("sim.chaos", of(&Phases::chaos), Real{0, 1e6}, own,
             "time of faults in a run with --chaos, s; larger finds more")
-      .bind("sim.healed", at(&Options::phases, &Phases::healed), Real{0, 1e6}, own,
+      .bind("sim.healed", of(&Phases::healed), Real{0, 1e6}, own,
             "time after them in which none is left, s")
-      .bind("sim.agree-within", at(&Options::phases, &Phases::agree_within), Real{0, 1e6}, own,
+      .bind("sim.agree-within", of(&Phases::agree_within), Real{0, 1e6}, own,
             "time in which all must agree after the last fault, s; smaller asks for more")
-      .bind("sim.distance", at(&Options::phases, &Phases::distance_limit), Real{0, 1e9}, own,
+      .bind("sim.distance", of(&Phases::distance_limit), Real{0, 1e9}, own,
             "largest ||x_i - mean|| / ||mean|| that is allowed at the end of such a run")
       .bind("sim.trace", &Options::trace, Real{0, 1e6}, own,
             "time between two records of all nodes, s; --json lists them as trace; 0: none; "

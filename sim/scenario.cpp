@@ -96,10 +96,6 @@ void sort(Scenario& scenario) {
   std::ranges::stable_sort(scenario.faults, {}, &Fault::at);
 }
 
-Duration end_of(const Fault& fault) {
-  return fault.at + fault.duration;
-}
-
 Result<std::int64_t> read_whole(std::string_view what, std::string_view text, std::int64_t least,
                                 std::int64_t most) {
   const auto value = parse_integer(trim(text));
@@ -110,11 +106,10 @@ Result<std::int64_t> read_whole(std::string_view what, std::string_view text, st
 }
 
 Result<Duration> read_chaos(std::string_view text) {
-  std::string_view number = trim(text);
-  if (number.ends_with(" s")) number.remove_suffix(2);
-  const auto value = parse_number(trim(number));
-  if (!value || *value < 0 || *value > kChaosSecondsLimit || number.size() == trim(text).size())
-    return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", trim(text),
+  text = trim(text);
+  const auto value = parse_number(text.substr(0, text.rfind(" s")));
+  if (!value || *value < 0 || *value > kChaosSecondsLimit || !text.ends_with(" s"))
+    return fail("chaos = \"{}\": expected a number from 0 to {} and \"s\"", text,
                 kChaosSecondsLimit);
   return in_milliseconds(*value);
 }
@@ -142,7 +137,7 @@ Result<void> read_line(std::string_view line, Scenario& scenario) {
 
 Result<void> check_ends(Scenario& scenario) {
   Duration last{};
-  for (const Fault& fault : scenario.faults) last = std::max(last, end_of(fault));
+  for (const Fault& fault : scenario.faults) last = std::max(last, fault.at + fault.duration);
   if (scenario.chaos == Duration{}) scenario.chaos = last;
   if (last > scenario.chaos)
     return fail("a fault ends at {} s: expected at most chaos, {} s", seconds(last),
@@ -179,10 +174,9 @@ std::string to_text(const Scenario& scenario) {
 Result<Scenario> parse_scenario(std::string_view text) {
   Scenario scenario;
   std::size_t number = 0;
-  for (const std::string& raw : split(text, '\n')) {
+  for (const std::string& line : split(text, '\n')) {
     ++number;
-    const std::string_view line = trim(raw);
-    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with('#')) continue;
     if (const auto read = read_line(line, scenario); !read)
       return fail("line {}: {}", number, read.error().text);
   }

@@ -9,12 +9,6 @@
 
 namespace starling::sim {
 
-double distance(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
-  return std::sqrt(sum);
-}
-
 namespace {
 
 // Empty when the models are not of one size (some node has none yet).
@@ -29,7 +23,27 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& models) {
   return mean;
 }
 
+gossip::GoalSummary judge_goal(const World& world) {
+  gossip::GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
+  for (std::size_t node : world.running()) {
+    const gossip::Status status = world.status(node);
+    goal.reached = goal.reached && status.run.goal_reached;
+    if (goal.reason.empty() && !status.run.shortfall.empty())
+      goal.reason = fmt::format("node-{}: {}", node, status.run.shortfall);
+    goal.round = std::max(goal.round, status.run.round);
+  }
+  if (goal.reason.empty())
+    goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
+  return goal;
+}
+
 }  // namespace
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return std::sqrt(sum);
+}
 
 gossip::MembersSummary count_members(const World& world) {
   const std::vector<std::size_t> running = world.running();
@@ -50,24 +64,6 @@ std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {
                       .text = violation.what});
   return result;
 }
-
-namespace {
-
-gossip::GoalSummary judge_goal(const World& world) {
-  gossip::GoalSummary goal{.reached = true, .wanted = world.options().base.goal};
-  for (std::size_t node : world.running()) {
-    const gossip::Status status = world.status(node);
-    goal.reached = goal.reached && status.run.goal_reached;
-    if (goal.reason.empty() && !status.run.shortfall.empty())
-      goal.reason = fmt::format("node-{}: {}", node, status.run.shortfall);
-    goal.round = std::max(goal.round, status.run.round);
-  }
-  if (goal.reason.empty())
-    goal.reason = goal.reached ? "all nodes finished" : "the limit of virtual time was reached";
-  return goal;
-}
-
-}  // namespace
 
 gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Listener& told) {
   options.base.expect = options.nodes;

@@ -29,7 +29,20 @@ class Desk {
     verdicts_.emplace(seed, std::move(verdict));
     if (options_.told) options_.told(verdicts_.size(), failures_);
   }
-  SoakReport report() &&;
+  SoakReport report() && {
+    SoakReport report;
+    report.seeds = verdicts_.size();
+    for (auto& [seed, verdict] : verdicts_) {
+      report.counts += verdict.counts;
+      report.rounds += verdict.rounds;
+      report.events += verdict.events;
+      report.hash = mix64(report.hash ^ verdict.event_hash);
+      report.slowest_agreement =
+          std::max(report.slowest_agreement, verdict.agreed_after.value_or(Duration{}));
+      if (!verdict.passed()) report.failures.push_back(std::move(verdict));
+    }
+    return report;
+  }
 
  private:
   SoakOptions options_;
@@ -39,37 +52,15 @@ class Desk {
   std::map<std::uint64_t, Verdict> verdicts_;
 };
 
-SoakReport Desk::report() && {
-  SoakReport report;
-  report.seeds = verdicts_.size();
-  for (auto& [seed, verdict] : verdicts_) {
-    report.counts += verdict.counts;
-    report.rounds += verdict.rounds;
-    report.events += verdict.events;
-    report.hash = mix64(report.hash ^ verdict.event_hash);
-    report.slowest_agreement =
-        std::max(report.slowest_agreement, verdict.agreed_after.value_or(Duration{}));
-    if (!verdict.passed()) report.failures.push_back(std::move(verdict));
-  }
-  return report;
-}
-
-// Without `count` of the faults, from `first` on.
-Scenario without(Scenario scenario, std::size_t first, std::size_t count) {
-  const auto from = scenario.faults.begin() + static_cast<std::ptrdiff_t>(first);
-  scenario.faults.erase(from, from + static_cast<std::ptrdiff_t>(count));
-  return scenario;
-}
-
 }  // namespace
 
 SoakReport soak(const SoakOptions& options, const TrainerFactory& make_trainer) {
   Desk desk(options);
-  const Options& world = options.trial.world;
+  const Options& world = options.world;
   const auto work = [&] {
     while (const auto seed = desk.take()) {
       const Scenario scenario = draw_scenario(*seed, world.nodes, world.phases.chaos);
-      desk.put(*seed, try_scenario(options.trial, make_trainer, scenario));
+      desk.put(*seed, try_scenario(world, make_trainer, scenario));
     }
   };
   {
@@ -80,14 +71,16 @@ SoakReport soak(const SoakOptions& options, const TrainerFactory& make_trainer) 
   return std::move(desk).report();
 }
 
-Verdict shrink(const TrialOptions& options, const TrainerFactory& make_trainer,
-               const Verdict& failure) {
+Verdict shrink(const Options& options, const TrainerFactory& make_trainer, const Verdict& failure) {
   Verdict best = failure;
   const std::string law = failure.violations.front().law;
   for (std::size_t size = std::max<std::size_t>(best.scenario.faults.size() / 2, 1); size > 0;
        size /= 2) {
     for (std::size_t first = 0; first + size <= best.scenario.faults.size();) {
-      Verdict shorter = try_scenario(options, make_trainer, without(best.scenario, first, size));
+      Scenario rest = best.scenario;
+      const auto from = rest.faults.begin() + static_cast<std::ptrdiff_t>(first);
+      rest.faults.erase(from, from + static_cast<std::ptrdiff_t>(size));
+      Verdict shorter = try_scenario(options, make_trainer, rest);
       if (!shorter.passed() && shorter.violations.front().law == law)
         best = std::move(shorter);
       else

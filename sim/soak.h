@@ -12,7 +12,7 @@
 namespace starling::sim {
 
 struct SoakOptions {
-  TrialOptions trial = {};
+  Options world = {};  // nodes and seed are those of each scenario
   std::uint64_t first_seed = 1, last_seed = 100;
   std::size_t threads = 1;
   std::size_t failures_limit = 10;  // then no further seed is begun
@@ -33,8 +33,7 @@ struct SoakReport {
 SoakReport soak(const SoakOptions& options, const TrainerFactory& make_trainer);
 
 // Drops faults while the same law breaks, in halves first and then one by one.
-Verdict shrink(const TrialOptions& options, const TrainerFactory& make_trainer,
-               const Verdict& failure);
+Verdict shrink(const Options& options, const TrainerFactory& make_trainer, const Verdict& failure);
 
 std::string to_text(const SoakReport& report);
 

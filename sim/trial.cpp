@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "sim/director.h"
 #include "sim/simulation.h"
@@ -18,8 +19,14 @@ constexpr Duration kStepLook = 500ms;   // between two looks whether neighbours 
 constexpr Duration kInStepAfter = 20s;  // from so long after all agree on
 constexpr std::size_t kSeeds = 3;       // nodes that every node is told of
 
-Options options_for(const TrialOptions& trial, const Scenario& scenario) {
-  Options options = trial.world;
+// Whom a fault meets first: the node it names alone, or the network.
+std::string whom(const Fault& fault) {
+  return fault.nodes.size() == 1 && fault.kind != FaultKind::part
+             ? fmt::format("node-{}", fault.nodes.front())
+             : "network";
+}
+
+Options options_for(Options options, const Scenario& scenario) {
   options.nodes = scenario.nodes;
   options.seed = scenario.seed;
   options.base.expect = founders(scenario);
@@ -33,7 +40,7 @@ Options options_for(const TrialOptions& trial, const Scenario& scenario) {
 // The world, those who watch it and what they found.
 class Trial {
  public:
-  Trial(const TrialOptions& options, const TrainerFactory& make_trainer, const Scenario& scenario,
+  Trial(const Options& options, const TrainerFactory& make_trainer, const Scenario& scenario,
         Timeline* timeline, gossip::Summary* summary)
       : options_(options),
         scenario_(scenario),
@@ -41,7 +48,7 @@ class Trial {
         summary_(summary),
         world_(options_for(options, scenario), make_trainer),
         checker_(world_),
-        trace_(world_, summary ? options.world.trace : Duration{}),
+        trace_(world_, summary ? options.trace : Duration{}),
         director_(world_, scenario_) {
     world_.observe([this](std::size_t, const gossip::Output& output) {
       const auto* progress = std::get_if<gossip::Progress>(&output);
@@ -75,12 +82,69 @@ class Trial {
   void tell(std::string_view what) {
     if (timeline_) timeline_->add(world_.now(), "all", what);
   }
-  void heal();
-  bool stay_in_step(Time healed);
-  Verdict judge();
-  void summarize();
+  void heal() {
+    tell("every fault has ended");
+    const Time healed = Time(scenario_.chaos);
+    while (!agree_on_members(world_) && world_.now() < healed + options_.phases.agree_within)
+      if (!run_until(world_.now() + kLook)) return;
+    if (!agree_on_members(world_)) return checker_.expect_agreement();
+    verdict_.agreed_after = world_.now() - healed;
+    tell("all agree");
+    if (!stay_in_step(healed)) return;
+    checker_.expect_agreement();
+    checker_.expect_finite();
+    checker_.expect_settled();
+    checker_.expect_consensus(options_.phases.distance_limit);
+  }
 
-  TrialOptions options_;
+  // To the end of the run; whether all laws held.
+  bool stay_in_step(Time healed) {
+    const Time end = healed + options_.phases.healed;
+    const Time since = std::max(world_.now(), healed) + kInStepAfter;
+    while (world_.now() < end) {
+      if (!run_until(std::min(world_.now() + kStepLook, end))) return false;
+      checker_.expect_rounds();
+      if (world_.now() >= since) checker_.expect_step();
+    }
+    return checker_.sound();
+  }
+
+  Verdict judge() {
+    verdict_.scenario = scenario_;
+    verdict_.violations = checker_.violations();
+    verdict_.counts = world_.fault_counts();
+    verdict_.distance = consensus_distance(world_);
+    verdict_.events = world_.history().events;
+    verdict_.event_hash = world_.history().hash;
+    verdict_.behavior_hash = world_.history().behavior;
+    if (timeline_)
+      for (const Violation& violation : verdict_.violations)
+        timeline_->add(violation.at, fmt::format("node-{}", violation.node),
+                       fmt::format("VIOLATION {}: {}", violation.law, violation.what));
+    if (summary_) summarize();
+    return std::move(verdict_);
+  }
+
+  void summarize() {
+    std::uint64_t round = 0;
+    for (const std::size_t node : world_.running())
+      round = std::max(round, world_.status(node).run.round);
+    *summary_ = {.nodes = summarize_nodes(world_),
+                 .series = series_.points(),
+                 .goal = {.reached = verdict_.passed(),
+                          .reason = verdict_.passed() ? "every law held" : "a law was broken",
+                          .round = round,
+                          .wanted = {}},
+                 .members = count_members(world_),
+                 .virtual_s = seconds(world_.now()),
+                 .seed = scenario_.seed,
+                 .event_hash = verdict_.event_hash,
+                 .events = verdict_.events,
+                 .trace = trace_.take(),
+                 .violations = breaches(verdict_.violations)};
+  }
+
+  Options options_;
   Scenario scenario_;
   Timeline* timeline_;
   gossip::Summary* summary_;
@@ -93,71 +157,26 @@ class Trial {
   Verdict verdict_;
 };
 
-void Trial::heal() {
-  tell("every fault has ended");
-  const Time healed = Time(scenario_.chaos);
-  while (!agree_on_members(world_) && world_.now() < healed + options_.world.phases.agree_within)
-    if (!run_until(world_.now() + kLook)) return;
-  if (!agree_on_members(world_)) return checker_.expect_agreement();
-  verdict_.agreed_after = world_.now() - healed;
-  tell("all agree");
-  if (!stay_in_step(healed)) return;
-  checker_.expect_agreement();
-  checker_.expect_finite();
-  checker_.expect_settled();
-  checker_.expect_consensus(options_.world.phases.distance_limit);
-}
-
-// To the end of the run; whether all laws held.
-bool Trial::stay_in_step(Time healed) {
-  const Time end = healed + options_.world.phases.healed;
-  const Time since = std::max(world_.now(), healed) + kInStepAfter;
-  while (world_.now() < end) {
-    if (!run_until(std::min(world_.now() + kStepLook, end))) return false;
-    checker_.expect_rounds();
-    if (world_.now() >= since) checker_.expect_step();
-  }
-  return checker_.sound();
-}
-
-Verdict Trial::judge() {
-  verdict_.scenario = scenario_;
-  verdict_.violations = checker_.violations();
-  verdict_.counts = world_.fault_counts();
-  verdict_.distance = consensus_distance(world_);
-  verdict_.events = world_.history().events;
-  verdict_.event_hash = world_.history().hash;
-  verdict_.behavior_hash = world_.history().behavior;
-  if (timeline_)
-    for (const Violation& violation : verdict_.violations)
-      timeline_->add(violation.at, fmt::format("node-{}", violation.node),
-                     fmt::format("VIOLATION {}: {}", violation.law, violation.what));
-  if (summary_) summarize();
-  return std::move(verdict_);
-}
-
-void Trial::summarize() {
-  std::uint64_t round = 0;
-  for (const std::size_t node : world_.running())
-    round = std::max(round, world_.status(node).run.round);
-  *summary_ = {.nodes = summarize_nodes(world_),
-               .series = series_.points(),
-               .goal = {.reached = verdict_.passed(),
-                        .reason = verdict_.passed() ? "every law held" : "a law was broken",
-                        .round = round,
-                        .wanted = {}},
-               .members = count_members(world_),
-               .virtual_s = seconds(world_.now()),
-               .seed = scenario_.seed,
-               .event_hash = verdict_.event_hash,
-               .events = verdict_.events,
-               .trace = trace_.take(),
-               .violations = breaches(verdict_.violations)};
-}
-
 }  // namespace
 
-Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
+void Timeline::watch(World& world) {
+  world.observe([this, &world](std::size_t node, const gossip::Output& output) {
+    if (const auto* event = std::get_if<gossip::Event>(&output))
+      add(world.now(), fmt::format("node-{}", node), event->text);
+  });
+}
+
+void Timeline::add(Time at, const Fault& fault, bool begins) {
+  const std::string sentence = to_text(fault);
+  const std::string what = sentence.substr(sentence.find(':') + 2);
+  add(at, whom(fault), begins ? "FAULT " + what : "END OF " + what);
+}
+
+void Timeline::add(Time at, std::string_view who, std::string_view what) {
+  fmt::format_to(std::back_inserter(text_), "{:>10.3f} s  {:<9} {}\n", seconds(at), who, what);
+}
+
+Verdict try_scenario(const Options& options, const TrainerFactory& make_trainer,
                      const Scenario& scenario, Timeline* timeline, gossip::Summary* summary) {
   return Trial(options, make_trainer, scenario, timeline, summary).run();
 }

@@ -9,12 +9,21 @@
 #include "gossip/report/summary.h"
 #include "sim/checker.h"
 #include "sim/scenario.h"
-#include "sim/timeline.h"
 
 namespace starling::sim {
 
-struct TrialOptions {
-  Options world = {};  // nodes and seed are the scenario's, and so is the time of the chaos
+// What happened in a run, for a person: when, to whom, what.
+class Timeline {
+ public:
+  // The events of all nodes from now on. REQUIRES that it lives as long as the world runs.
+  void watch(World& world);
+  void add(Time at, const Fault& fault, bool begins);
+  void add(Time at, std::string_view who, std::string_view what);
+  // One line an entry, in the order of time: "    12.500 s  node-3    paused for 4 s".
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 struct Verdict {
@@ -30,9 +39,10 @@ struct Verdict {
   bool passed() const { return violations.empty(); }
 };
 
-// The same arguments give the same verdict. What happens is told to `timeline`, and what came of it
+// Of `options` the nodes, the seed and the time of the chaos are replaced by the scenario's. The
+// same arguments give the same verdict. What happens is told to `timeline`, and what came of it
 // to `summary`, where there is one; that has a trace as often as the options say.
-Verdict try_scenario(const TrialOptions& options, const TrainerFactory& make_trainer,
+Verdict try_scenario(const Options& options, const TrainerFactory& make_trainer,
                      const Scenario& scenario, Timeline* timeline = nullptr,
                      gossip::Summary* summary = nullptr);
 

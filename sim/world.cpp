@@ -1,7 +1,5 @@
 #include "sim/world.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -219,8 +217,8 @@ void World::happen(Written& written) {
   if (!self.core || self.life != written.life || waits(written.node, written)) return;
   gossip::Saved saved{.problem = self.disk.fault};
   if (saved.problem.empty()) {
-    self.disk.save(*written.checkpoint);
-    saved.generation = self.disk.checkpoints().size();
+    self.disk.checkpoints.push_back(written.checkpoint);
+    saved.generation = self.disk.checkpoints.size();
   }
   history_.note(now(), 7, written.node, written.checkpoint->round);
   step(written.node, std::move(saved));

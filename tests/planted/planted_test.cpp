@@ -12,7 +12,7 @@ using namespace starling::test;
 namespace {
 
 // Where all are equally fast nobody has to be waited for.
-sim::TrialOptions trial_for(std::size_t bug) {
+sim::Options trial_for(std::size_t bug) {
   return bug == planted::bug("never_waits_again") ? straggler_trial() : quick_trial();
 }
 
@@ -34,10 +34,10 @@ sim::SoakReport search_written(std::size_t bug, std::uint64_t seeds, std::string
   return report;
 }
 
-sim::SoakReport search(std::size_t bug, const sim::TrialOptions& trial, std::uint64_t seeds) {
+sim::SoakReport search(std::size_t bug, const sim::Options& trial, std::uint64_t seeds) {
   planted::active = bug;
   const sim::SoakOptions options{
-      .trial = trial, .first_seed = 1, .last_seed = seeds, .failures_limit = 1};
+      .world = trial, .first_seed = 1, .last_seed = seeds, .failures_limit = 1};
   sim::SoakReport report = sim::soak(options, quick_trainers());
   planted::active = planted::kNoBug;
   return report;

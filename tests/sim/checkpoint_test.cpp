@@ -315,8 +315,10 @@ TEST_CASE("An exact algorithm stays exact when all nodes lose power again and ag
         cluster.world.run_until(cluster.world.now() + 1s + from_seconds(prng.uniform()));
         crash_all(cluster);
         // Some find the newest one damaged.
-        for (std::size_t node = 0; node < 16; ++node)
-          if (prng.chance(0.2)) cluster.world.machine(node).disk.spoil_newest();
+        for (std::size_t node = 0; node < 16; ++node) {
+          auto& kept = cluster.world.machine(node).disk.checkpoints;
+          if (prng.chance(0.2) && !kept.empty()) kept.pop_back();
+        }
         start_again(cluster, 0);
       }
       CHECK(cluster.comes_true(
@@ -401,7 +403,7 @@ TEST_CASE("A slow disk delays checkpoints and no round") {
       cluster.world.machine(node).disk.write_time = write_time;
     const Duration time = full_or<Duration>(10s, 3s);
     cluster.world.run_until(Time(time));
-    CHECK(cluster.world.machine(3).disk.checkpoints().size() <=
+    CHECK(cluster.world.machine(3).disk.checkpoints.size() <=
           static_cast<std::size_t>(time / write_time));
     return cluster.round(3);
   };
@@ -417,7 +419,8 @@ TEST_CASE("A checkpoint of another model ends the node and says why") {
   auto state = *other.state;
   state.schema = "another";
   other.state = std::make_shared<const optim::SavedState>(state);
-  cluster.world.machine(0).disk.save(other);
+  cluster.world.machine(0).disk.checkpoints.push_back(
+      std::make_shared<const gossip::Checkpoint>(std::move(other)));
   std::string error;
   cluster.world.observe([&](std::size_t, const gossip::Output& output) {
     if (const auto* stopped = std::get_if<gossip::Stopped>(&output)) error = stopped->error;

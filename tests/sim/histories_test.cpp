@@ -29,18 +29,18 @@ constexpr std::uint64_t kFewSeeds = 1;  // of each row, where TEST_ALL is not se
 constexpr std::size_t kNodes = 6;
 
 // Steps are so short, and one node so slow, that the schedules differ; all else is as in the soak.
-sim::TrialOptions trial_of(const LegalWay& row, const optim::Options& training) {
-  sim::TrialOptions trial;
-  trial.world = reference_world(kNodes, row.kind, training);
-  trial.world.base.schedule = row.schedule;
-  trial.world.base.quorum = row.quorum;
-  trial.world.base.missing = row.missing;
-  trial.world.base.staleness = 2;
-  trial.world.compute = 300ms;
-  trial.world.straggler = 3;
-  trial.world.network.delay = 5ms;
-  trial.world.network.jitter = 10ms;
-  trial.world.phases = {.chaos = 30s, .healed = 15s, .agree_within = 15s, .distance_limit = 1e9};
+sim::Options trial_of(const LegalWay& row, const optim::Options& training) {
+  sim::Options trial;
+  trial = reference_world(kNodes, row.kind, training);
+  trial.base.schedule = row.schedule;
+  trial.base.quorum = row.quorum;
+  trial.base.missing = row.missing;
+  trial.base.staleness = 2;
+  trial.compute = 300ms;
+  trial.straggler = 3;
+  trial.network.delay = 5ms;
+  trial.network.jitter = 10ms;
+  trial.phases = {.chaos = 30s, .healed = 15s, .agree_within = 15s, .distance_limit = 1e9};
   return trial;
 }
 
@@ -140,8 +140,8 @@ TEST_CASE("A history depends on what nodes do and not on the numbers of their mo
   const auto run = [&row](double rate, Duration delay) {
     optim::Options training = fading_training();
     training.learning_rate = rate;
-    sim::TrialOptions trial = trial_of(row, training);
-    trial.world.network.delay = delay;
+    sim::Options trial = trial_of(row, training);
+    trial.network.delay = delay;
     return sim::try_scenario(trial, reference_trainers(training, {.n = kNodes, .d = 4}),
                              scenario_of(1));
   };

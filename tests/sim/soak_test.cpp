@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 TEST_CASE("All laws hold for many seeds and every class of fault hits") {
   const std::uint64_t seeds = full_or(30U, 2U);
   const sim::SoakOptions options{
-      .trial = quick_trial(), .first_seed = 1, .last_seed = seeds, .threads = 2};
+      .world = quick_trial(), .first_seed = 1, .last_seed = seeds, .threads = 2};
   const sim::SoakReport report = sim::soak(options, quick_trainers());
   for (const sim::Verdict& failure : report.failures) FAIL_CHECK(sim::to_text(failure));
   CHECK(report.seeds == seeds);
@@ -26,10 +26,8 @@ TEST_CASE("All laws hold for many seeds and every class of fault hits") {
 }
 
 TEST_CASE("All laws hold for many seeds beside a node that is slow") {
-  const sim::SoakOptions options{.trial = straggler_trial(),
-                                 .first_seed = 1,
-                                 .last_seed = full_or(20U, 1U),
-                                 .threads = 2};
+  const sim::SoakOptions options{
+      .world = straggler_trial(), .first_seed = 1, .last_seed = full_or(20U, 1U), .threads = 2};
   for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
     FAIL_CHECK(sim::to_text(failure));
 }
@@ -55,7 +53,7 @@ TEST_CASE("Rounds go on for many seeds beside a node that hangs") {
 TEST_CASE("A seed of chaos gives the same history every time and on every thread") {
   for (std::uint64_t seed = 1; seed <= full_or(10U, 1U); ++seed) {
     CAPTURE(seed);
-    const sim::TrialOptions trial = quick_trial();
+    const sim::Options trial = quick_trial();
     const sim::Scenario scenario = sim::draw_scenario(seed, 8, 60s);
     const sim::Verdict once = sim::try_scenario(trial, quick_trainers(), scenario);
     const auto read = sim::parse_scenario(sim::to_text(scenario));
@@ -64,15 +62,15 @@ TEST_CASE("A seed of chaos gives the same history every time and on every thread
     CHECK(once.event_hash == again.event_hash);
     CHECK(once.events == again.events);
   }
-  sim::SoakOptions options{.trial = quick_trial(), .first_seed = 1, .last_seed = full_or(6U, 2U)};
+  sim::SoakOptions options{.world = quick_trial(), .first_seed = 1, .last_seed = full_or(6U, 2U)};
   const sim::SoakReport alone = sim::soak(options, quick_trainers());
   options.threads = 3;
   CHECK(sim::soak(options, quick_trainers()).hash == alone.hash);
 }
 
 TEST_CASE("A scenario that fails shrinks to the faults that make it fail") {
-  sim::TrialOptions trial = quick_trial(4);
-  trial.world.phases = {.healed = 30s, .agree_within = 0s};  // nobody agrees so soon
+  sim::Options trial = quick_trial(4);
+  trial.phases = {.healed = 30s, .agree_within = 0s};  // nobody agrees so soon
   const auto scenario = sim::parse_scenario(
       "seed 3\nnodes 4\nchaos 30 s\n"
       "at 5 s: slow node-1 2 for 3 s\nat 6 s: pause node-2 for 1 s\nat 8 s: lose 0.1 for 4 s\n"
@@ -87,10 +85,10 @@ TEST_CASE("A scenario that fails shrinks to the faults that make it fail") {
 }
 
 TEST_CASE("A summary of a run under faults changes nothing of it") {
-  sim::TrialOptions trial = quick_trial(4);
+  sim::Options trial = quick_trial(4);
   const sim::Scenario scenario = sim::draw_scenario(5, 4, 30s);
   const sim::Verdict plain = sim::try_scenario(trial, quick_trainers(), scenario);
-  trial.world.trace = 1s;
+  trial.trace = 1s;
   gossip::Summary summary;
   const sim::Verdict seen = sim::try_scenario(trial, quick_trainers(), scenario, nullptr, &summary);
   CHECK(seen.event_hash == plain.event_hash);
@@ -104,8 +102,8 @@ TEST_CASE("A summary of a run under faults changes nothing of it") {
 }
 
 TEST_CASE("A summary of a run that fails names law and time and node") {
-  sim::TrialOptions trial = quick_trial(2);
-  trial.world.phases = {.healed = 30s, .agree_within = 0s};
+  sim::Options trial = quick_trial(2);
+  trial.phases = {.healed = 30s, .agree_within = 0s};
   const auto scenario = sim::parse_scenario("nodes 2\nchaos 30 s\nat 12 s: part node-0 for 18 s\n");
   REQUIRE(scenario);
   gossip::Summary summary;

@@ -16,21 +16,21 @@ inline optim::Options fading_training() {
   return options;
 }
 
-inline sim::TrialOptions quick_trial(std::size_t nodes = 8) {
-  sim::TrialOptions trial;
-  trial.world = reference_world(nodes, topology::Kind::automatic, fading_training());
-  trial.world.compute = std::chrono::seconds(1);
-  trial.world.network.delay = std::chrono::milliseconds(5);
-  trial.world.network.jitter = std::chrono::milliseconds(10);
-  trial.world.phases = {.chaos = std::chrono::seconds(90), .healed = std::chrono::seconds(70)};
+inline sim::Options quick_trial(std::size_t nodes = 8) {
+  sim::Options trial;
+  trial = reference_world(nodes, topology::Kind::automatic, fading_training());
+  trial.compute = std::chrono::seconds(1);
+  trial.network.delay = std::chrono::milliseconds(5);
+  trial.network.jitter = std::chrono::milliseconds(10);
+  trial.phases = {.chaos = std::chrono::seconds(90), .healed = std::chrono::seconds(70)};
   return trial;
 }
 
 // One node is slower than the others are in step, before and after the last fault.
-inline sim::TrialOptions straggler_trial() {
-  sim::TrialOptions trial = quick_trial();
-  trial.world.compute = std::chrono::milliseconds(50);
-  trial.world.straggler = 20;
+inline sim::Options straggler_trial() {
+  sim::Options trial = quick_trial();
+  trial.compute = std::chrono::milliseconds(50);
+  trial.straggler = 20;
   return trial;
 }
 

@@ -42,46 +42,44 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void print_shrunk(const CommandLine& line, const sim::TrialOptions& trial, const ChaosSetup& setup,
-                  const sim::Verdict& failure) {
+void print_shrunk(const CommandLine& line, const ChaosSetup& setup, const sim::Verdict& failure) {
   if (!line.has("shrink")) return;
-  const sim::Verdict shorter = sim::shrink(trial, setup.make_trainer, failure);
+  const sim::Verdict shorter = sim::shrink(setup.options, setup.make_trainer, failure);
   fmt::print("# {} of {} faults make it fail:\n# {}\n{}", shorter.scenario.faults.size(),
              failure.scenario.faults.size(), sim::to_text(shorter), sim::to_text(shorter.scenario));
 }
 
 // Prints the document, with the first failure cut down where that is wanted.
-void print_json(Json document, const CommandLine& line, const sim::TrialOptions& trial,
-                const ChaosSetup& setup, const sim::Verdict* failure) {
+void print_json(Json document, const CommandLine& line, const ChaosSetup& setup,
+                const sim::Verdict* failure) {
   if (failure && line.has("shrink"))
-    document["shrunk"] = failure_json(sim::shrink(trial, setup.make_trainer, *failure));
+    document["shrunk"] = failure_json(sim::shrink(setup.options, setup.make_trainer, *failure));
   fmt::print("{}\n", document.dump(2));
 }
 
 int play_one(const CommandLine& line, const ChaosSetup& setup, const sim::Scenario& scenario) {
-  const sim::TrialOptions trial{.world = setup.options};
   const auto started = std::chrono::steady_clock::now();
   const bool is_json = line.has("json");
   sim::Timeline timeline;
   gossip::Summary summary;
   const sim::Verdict verdict =
-      sim::try_scenario(trial, setup.make_trainer, scenario,
+      sim::try_scenario(setup.options, setup.make_trainer, scenario,
                         line.has("timeline") ? &timeline : nullptr, is_json ? &summary : nullptr);
   if (is_json) {
     summary.wall_s = seconds_since(started);
     Json document = chaos_json(verdict, summary);
     if (line.has("timeline")) document["timeline"] = lines_json(timeline.text());
-    print_json(std::move(document), line, trial, setup, verdict.passed() ? nullptr : &verdict);
+    print_json(std::move(document), line, setup, verdict.passed() ? nullptr : &verdict);
   } else {
     fmt::print("{}{}\nFaults: {}.\n", timeline.text(), sim::to_text(verdict),
                sim::to_text(verdict.counts));
-    if (!verdict.passed()) print_shrunk(line, trial, setup, verdict);
+    if (!verdict.passed()) print_shrunk(line, setup, verdict);
   }
   return verdict.passed() ? kExitDone : kExitFailed;
 }
 
 sim::SoakOptions soak_of(const sim::Options& options, const SeedRange& seeds) {
-  return {.trial = {.world = options},
+  return {.world = options,
           .first_seed = seeds.first,
           .last_seed = seeds.last,
           .threads = std::max(1U, std::thread::hardware_concurrency())};
@@ -102,12 +100,11 @@ int play_many(const CommandLine& line, const ChaosSetup& setup, const SeedRange&
   if (line.has("json")) {
     Json document = chaos_json(report);
     document["wall_s"] = seconds_since(started);
-    print_json(std::move(document), line, soak.trial, setup,
-               failed ? &report.failures.front() : nullptr);
+    print_json(std::move(document), line, setup, failed ? &report.failures.front() : nullptr);
   } else {
     fmt::print("{}{:.1f} s of real time on {} threads.\n", sim::to_text(report),
                seconds_since(started), soak.threads);
-    if (failed) print_shrunk(line, soak.trial, setup, report.failures.front());
+    if (failed) print_shrunk(line, setup, report.failures.front());
   }
   return failed ? kExitFailed : kExitDone;
 }
