@@ -196,35 +196,20 @@ int sl_segment_make(starling_swarm* swarm, const starling_tensor* tensors, size_
 
 /* Infinity and NaN are what has no exponent bit that is 0. Integers of the width of the numbers, so
  * that the loops are vectorised. */
-static int is_finite_64(const unsigned char* values, uint64_t count, uint64_t exponent) {
-  int found = 0;
-  for (uint64_t k = 0; k < count; ++k) {
-    uint64_t bits;
-    memcpy(&bits, values + 8 * k, sizeof bits);
-    found |= (bits & exponent) == exponent;
+#define IS_FINITE_OF(bits_type, name)                                                \
+  static int name(const unsigned char* values, uint64_t count, bits_type exponent) { \
+    int found = 0;                                                                   \
+    for (uint64_t k = 0; k < count; ++k) {                                           \
+      bits_type bits;                                                                \
+      memcpy(&bits, values + sizeof bits * k, sizeof bits);                          \
+      found |= (bits & exponent) == exponent;                                        \
+    }                                                                                \
+    return !found;                                                                   \
   }
-  return !found;
-}
 
-static int is_finite_32(const unsigned char* values, uint64_t count, uint32_t exponent) {
-  int found = 0;
-  for (uint64_t k = 0; k < count; ++k) {
-    uint32_t bits;
-    memcpy(&bits, values + 4 * k, sizeof bits);
-    found |= (bits & exponent) == exponent;
-  }
-  return !found;
-}
-
-static int is_finite_16(const unsigned char* values, uint64_t count, uint16_t exponent) {
-  int found = 0;
-  for (uint64_t k = 0; k < count; ++k) {
-    uint16_t bits;
-    memcpy(&bits, values + 2 * k, sizeof bits);
-    found |= (bits & exponent) == exponent;
-  }
-  return !found;
-}
+IS_FINITE_OF(uint64_t, is_finite_64)
+IS_FINITE_OF(uint32_t, is_finite_32)
+IS_FINITE_OF(uint16_t, is_finite_16)
 
 static int is_finite_at(const unsigned char* values, const tensor_place* place) {
   switch (place->type) {
