@@ -27,10 +27,6 @@ constexpr char kManifest[] = "manifest.json";
 constexpr char kUnfinished[] = ".new";
 constexpr std::size_t kNameDigits = 12;
 
-std::string hash_of(std::string_view text) {
-  return fmt::format("{:016x}", content_hash(std::as_bytes(std::span(text))));
-}
-
 std::string hash_of(const Payload& bytes) {
   return fmt::format("{:016x}", content_hash(bytes));
 }
@@ -52,7 +48,7 @@ Result<json> read_manifest(const std::string& path) {
   TRY(const Payload bytes, read_existing(path, CheckpointFolder::kManifestBytesLimit));
   const std::string text = as_text(bytes);
   const std::size_t end = text.find('\n');
-  if (end == std::string::npos || text.substr(end + 1) != hash_of(text.substr(0, end)) + "\n")
+  if (end == std::string::npos || text.substr(end + 1) != hash_of(bytes.slice(0, end)) + "\n")
     return fail("{} is damaged: its checksum is not that of its text", path);
   const json manifest = json::parse(text.substr(0, end), nullptr, false);
   const bool is_ours = manifest.is_object() && manifest.contains("about") &&
@@ -147,7 +143,7 @@ Result<void> CheckpointFolder::write(const std::string& folder, const Generation
   const json manifest = {{"format", kCheckpointFormat}, {"about", content.about}, {"files", files}};
   const std::string text = manifest.dump(-1, ' ', false, json::error_handler_t::replace);
   TRY_DO(write_file(folder + "/" + kManifest,
-                    as_payload(fmt::format("{}\n{}\n", text, hash_of(text)))));
+                    as_payload(fmt::format("{}\n{}\n", text, hash_of(as_payload(text))))));
   return sync_folder(folder);
 }
 

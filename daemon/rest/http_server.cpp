@@ -139,20 +139,54 @@ class HttpServer::Impl {
   }
   ~Impl() { io_.stop(); }
 
-  Result<void> start(const Endpoint& bind);
+  Result<void> start(const Endpoint& bind) {
+    TRY_DO(listen(acceptor_, bind));
+    endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
+    accept();
+    thread_ = quiet_thread([this] { io_.run(); });
+    return {};
+  }
+
   const Endpoint& endpoint() const { return endpoint_; }
-  HttpCounters counters() const;
+  HttpCounters counters() const {
+    return {.requests = requests_,
+            .malformed = malformed_,
+            .timed_out = timed_out_,
+            .evicted = evicted_,
+            .refused_hosts = refused_hosts_};
+  }
 
  private:
   class Session;
   using Sessions = std::list<std::shared_ptr<Session>>;
 
-  void accept();
+  void accept() {
+    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+      if (!error) {
+        admit(std::move(socket));
+        return accept();
+      }
+      // Out of descriptors, most likely: trying again at once would only burn time.
+      pause_.expires_after(kAcceptPause);
+      pause_.async_wait([this](error_code) { accept(); });
+    });
+  }
+
   void admit(tcp::socket socket);
   bool has_room(std::size_t bytes);
   // Closes the first of which that is true; false where it is true of none.
   bool evict(const std::function<bool(const Session&)>& is_so);
-  HttpResponse handle(const HttpRequest& request);
+  HttpResponse handle(const HttpRequest& request) {
+    // Only HTTP/1.0 comes without a Host, and no browser speaks that.
+    if (request.host.empty() || hosts_.allows(request.host)) return handler_(request);
+    ++refused_hosts_;
+    return error_response(
+        403, "host_not_allowed",
+        fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
+                    "http.allowed-hosts",
+                    request.host, to_string(endpoint_)));
+  }
+
   template <class Answer>
   static HttpResponse answer(Answer answer);
 
@@ -394,26 +428,6 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
   bool closed_ = false;
 };
 
-Result<void> HttpServer::Impl::start(const Endpoint& bind) {
-  TRY_DO(listen(acceptor_, bind));
-  endpoint_ = {.host = bind.host, .port = acceptor_.local_endpoint().port()};
-  accept();
-  thread_ = quiet_thread([this] { io_.run(); });
-  return {};
-}
-
-void HttpServer::Impl::accept() {
-  acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-    if (!error) {
-      admit(std::move(socket));
-      return accept();
-    }
-    // Out of descriptors, most likely: trying again at once would only burn time.
-    pause_.expires_after(kAcceptPause);
-    pause_.async_wait([this](error_code) { accept(); });
-  });
-}
-
 void HttpServer::Impl::admit(tcp::socket socket) {
   if (sessions_.size() >= options_.connections_limit && !evict(&Session::waits_for_client))
     evict([](const Session&) { return true; });
@@ -437,25 +451,6 @@ bool HttpServer::Impl::has_room(std::size_t bytes) {
   while (unsent_bytes_ > 0 && unsent_bytes_ + bytes > kHttpUnsentBytesLimit)
     if (!evict(&Session::is_stalled)) return false;
   return true;
-}
-
-HttpResponse HttpServer::Impl::handle(const HttpRequest& request) {
-  // Only HTTP/1.0 comes without a Host, and no browser speaks that.
-  if (request.host.empty() || hosts_.allows(request.host)) return handler_(request);
-  ++refused_hosts_;
-  return error_response(
-      403, "host_not_allowed",
-      fmt::format("Host \"{}\" is no name of this node; expected localhost, {} or a name of "
-                  "http.allowed-hosts",
-                  request.host, to_string(endpoint_)));
-}
-
-HttpCounters HttpServer::Impl::counters() const {
-  return {.requests = requests_,
-          .malformed = malformed_,
-          .timed_out = timed_out_,
-          .evicted = evicted_,
-          .refused_hosts = refused_hosts_};
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
