@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Types README.md into a fresh clone: every command of its indented blocks runs, and what the README
-shows of their output has the shape of what they print.
+"""Types README.md, or other pages, into a fresh clone: every command of their indented blocks runs, and
+what the README shows of their output has the shape of what they print.
 
-    tests/acceptance/readme.py [--all] [--here] [--program PATH]
+    tests/acceptance/readme.py [--all] [--here] [--program PATH] [PAGE ...]
 
 Skipped, with a word: commands for other machines, commands with a placeholder for data (FOLDER), and,
 without --all, `make test`. --here uses this folder instead of a clone; --program takes a program that
-is built already instead of `make`. Exit code 1: a command failed, or printed something else.
+is built already instead of `make`. A command that goes on until it is stopped runs for some seconds.
+Exit code 1: a command failed, or printed something else.
 """
 import argparse
 import json
 import os
 import pathlib
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,9 +22,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("make", "starling", "build/release/daemon/starling")
-ASKING = ("fleet", "status", "members", "neighbors", "topology", "convergence", "events")
+ASKING = ("fleet", "status", "members", "neighbors", "topology", "convergence", "events", "doctor",
+          "trace", "export")
 BUILT = "build/release/daemon/starling"
 PATIENCE_S = {"make": 3600, "starling": 600}
+ENDLESS = re.compile(r"^starling (run\b(?!.*stop\.)|.*--watch|.*--keep|.*stop\.stay)")
+ENDLESS_S = 10
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 
 
@@ -48,12 +52,15 @@ def commands_of(block):
 
 
 def reason_to_skip(command, options):
-    if re.search(r"\b\d+\.\d+\.\d+\.\d+:\d+", command):
+    if re.search(r"\b(?!127\.)\d+\.\d+\.\d+\.\d+", command):
         return "needs other machines"
     if re.search(r"\b[A-Z][A-Z_]{2,}\b", command):
         return "needs data of your own"
-    if command.startswith("make test") and not options.all:
-        return "takes long; --all runs it"
+    if re.match(r"make test|make deb|starling simulate.*--seeds 1..[14]0+\b.*chaos", command):
+        return "" if options.all else "takes long; --all runs it"
+    missing = [word for word in re.findall(r"[|&] *([a-z]\w+)", command) if not shutil.which(word)]
+    if missing:
+        return f"{missing[0]} is not installed"
     if command.startswith("make") and command != "make up" and options.program:
         return "--program is built already"
     return ""
@@ -101,15 +108,14 @@ class Walk:
         self.failures += 1
 
     def typed(self, command):
-        """The command with the program where it is, for a node that runs where it asks one."""
+        """The command for a shell, with the program where it is and a node where it asks one."""
         if self.options.program and command == "make up":
             command = "starling up -n 8 -c configs/ring.ini"
-        words = shlex.split(command, comments=True)
-        if words[0] in PROGRAMS[1:]:
-            words[0] = self.program
-        if words[0] == self.program and words[1] in ASKING and "--api" not in words:
-            words += ["--api", "http://" + self.address_of_a_node()]
-        return words
+        command = command.replace(BUILT, "starling")
+        asks = re.match(rf"starling ({'|'.join(ASKING)})\b(?!.*--api)", command)
+        if asks:
+            command = f"{asks[0]} --api http://{self.address_of_a_node()}{command[asks.end():]}"
+        return ["bash", "-c", command]
 
     def address_of_a_node(self):
         """Of one that is started for the commands that ask; nobody's port is in its way."""
@@ -132,12 +138,19 @@ class Walk:
             print(f"skipped {command}: {reason}", flush=True)
             return None
         patience_s = PATIENCE_S.get(command.split(" ")[0], 600)
+        if ENDLESS.search(command):
+            patience_s = ENDLESS_S
         try:
+            path = f"{pathlib.Path(self.program).parent}:{os.environ['PATH']}"
             done = subprocess.run(self.typed(command), cwd=self.folder, timeout=patience_s,
+                                  env=os.environ | {"PATH": path},
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return self.fail(f"{command}: {error}")
+            if isinstance(error, OSError) or not ENDLESS.search(command):
+                return self.fail(f"{command}: {error}")
+            print(f"ran     {command}, for {ENDLESS_S} s", flush=True)
+            return error.stdout.decode() if error.stdout else ""
         if done.returncode != 0:
             return self.fail(f"{command}: exit code {done.returncode}\n{done.stdout[-2000:]}")
         print(f"ran     {command}", flush=True)
@@ -152,13 +165,13 @@ class Walk:
             return print(f"as in   \"{section}\": {shown[0][:60]}", flush=True)
         return self.fail(f"\"{section}\" shows a line that nothing prints: {missing[-1]}")
 
-    def walk(self, text):
+    def walk(self, text, compares):
         outputs, last_section, ran = [], None, 0
         for section, block in blocks(text):
             if section != last_section:
                 outputs, last_section = [], section
             commands = commands_of(block)
-            if not commands:
+            if not commands and compares:
                 self.compare(section, block, outputs)
             for command in commands:
                 printed = self.run(command)
@@ -166,7 +179,7 @@ class Walk:
                     outputs.append(printed)
                     ran += 1
         if ran == 0:
-            self.fail("no command was run: is the README written in another way?")
+            self.fail("no command was run: is the page written in another way?")
 
     def end(self):
         if self.node:
@@ -175,7 +188,8 @@ class Walk:
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Types README.md into a fresh clone.")
+    parser = argparse.ArgumentParser(description="Types README.md or other pages into a fresh clone.")
+    parser.add_argument("pages", nargs="*", default=["README.md"], metavar="PAGE")
     parser.add_argument("--all", action="store_true", help="make test too")
     parser.add_argument("--here", action="store_true", help="in this folder, not in a clone")
     parser.add_argument("--program", type=os.path.abspath, help="a program that is built already")
@@ -186,10 +200,12 @@ def main():
             subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
         walk = Walk(folder, options)
         try:
-            walk.walk((folder / "README.md").read_text(encoding="utf-8"))
+            for page in options.pages:
+                walk.walk((folder / page).read_text(encoding="utf-8"), page == "README.md")
         finally:
             walk.end()
-    print(f"{walk.failures} failures" if walk.failures else "README.md does what it says.")
+    print(f"{walk.failures} failures" if walk.failures else
+          f"What {', '.join(options.pages)} says works.")
     sys.exit(1 if walk.failures else 0)
 
 
