@@ -58,7 +58,7 @@ def reason_to_skip(command, options):
         return "needs data of your own"
     if re.match(r"make test|make deb|starling simulate.*--seeds 1..[14]0+\b.*chaos", command):
         return "" if options.all else "takes long; --all runs it"
-    missing = [word for word in re.findall(r"[|&] *([a-z]\w+)", command) if not shutil.which(word)]
+    missing = [word for word in re.findall(r"[|&] *([a-z]\w+)", re.sub("'.*?'", "", command)) if not shutil.which(word)]
     if missing:
         return f"{missing[0]} is not installed"
     if command.startswith("make") and command != "make up" and options.program:
@@ -111,7 +111,7 @@ class Walk:
         """The command for a shell, with the program where it is and a node where it asks one."""
         if self.options.program and command == "make up":
             command = "starling up -n 8 -c configs/ring.ini"
-        command = command.replace(BUILT, "starling")
+        command = command.replace(BUILT, "starling").replace("--api http://127.0.0.1:7680", "")
         asks = re.match(rf"starling ({'|'.join(ASKING)})\b(?!.*--api)", command)
         if asks:
             command = f"{asks[0]} --api http://{self.address_of_a_node()}{command[asks.end():]}"
@@ -151,7 +151,8 @@ class Walk:
                 return self.fail(f"{command}: {error}")
             print(f"ran     {command}, for {ENDLESS_S} s", flush=True)
             return error.stdout.decode() if error.stdout else ""
-        if done.returncode != 0:
+        is_curve = "--stop.accuracy=1 " in command and done.returncode == 3  # no node gets there
+        if done.returncode != 0 and not is_curve:
             return self.fail(f"{command}: exit code {done.returncode}\n{done.stdout[-2000:]}")
         print(f"ran     {command}", flush=True)
         return done.stdout
