@@ -40,12 +40,6 @@ bool Life::may_enter(const LifePhase& next) const {
 
 void Life::enter(Time now, LifePhase next) {
   ENSURE(may_enter(next), "a phase follows as the table says, after the errands of the last");
-  if (getenv("LIFE")) {
-    FILE* f = fopen("/tmp/life.txt", "a");
-    fprintf(f, "%s %s\n", std::string(row().name).c_str(),
-            std::string(phase_rows()[next.index()].name).c_str());
-    fclose(f);
-  }
   phase_ = std::move(next);
   since_ = now;
 }
