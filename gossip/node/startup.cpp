@@ -177,12 +177,14 @@ void Startup::want_snapshot(Donor& donor, Outbox& out) {
 // ---------------------------------------------------------------- a model of another node
 
 void Startup::fetch(Time now, const Roster& members, Outbox& out) {
-  if (search_.is_waiting(now, members)) return;
+  if (search_.is_waiting(now, members)) {
+    if (PLANTED(early_contribution)) origin_ = Origin::donor, enter(now, Ready());
+    return;
+  }
   search_.give_up(members);
   const bool asks_founders = !before_ && workload_.needs_model;
   if (search_.is_exhausted() || !search_.ask(now, round_of(before_), asks_founders, members, out))
     return do_without(now, members, out);
-  if (PLANTED(early_contribution)) enter(now, Ready());
 }
 
 // No member can give a model, or none answers. A founder that begins with another's model waits for
