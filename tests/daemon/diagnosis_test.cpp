@@ -271,7 +271,26 @@ TEST_CASE("Clock and disk and memory and descriptors are held against their limi
   finds(diagnose(seen), Severity::warn, "memory", "100 MB of 8.00 GB free");
   seen = well();
   seen.status.document["descriptors"]["used"] = 1000;
-  finds(diagnose(seen), Severity::warn, "files", "1000 descriptors of 1024");
+  finds(diagnose(seen), Severity::warn, "files", "1000 descriptors of 1024, 128 for HTTP");
+  seen.status.document["descriptors"] = {{"used", 42}, {"allowed", 80}};
+  finds(diagnose(seen), Severity::warn, "files", "42 descriptors of 80, 10 for HTTP");
+}
+
+TEST_CASE("A reason that others wait says where to look") {
+  for (const auto& [reason, advice] :
+       {std::pair{"node-2 holds up the others: 84 % of the rounds' time", "node's machine"},
+        {"waits for the network 61 % of the time: 0.2 MB a round over 0.05 MB/s from b", "thin"},
+        {"fetching the model from node-1", "see ports"},
+        {"node-2 is paused", "starling doctor"}}) {
+    SeenNode seen = well();
+    seen.status.document["node"]["reasons"] = {reason};
+    finds(diagnose(seen), Severity::warn, "cause", reason);
+    CHECK(trouble_of(diagnose(seen)).advice.find(advice) != std::string::npos);
+  }
+  SeenNode seen = well();
+  seen.status.document["node"]["state"] = "paused";
+  seen.status.document["trainer"] = {{"state", "lost"}, {"reason", "its process ended"}};
+  CHECK(diagnose(seen)[2].advice.find("starling resume") == std::string::npos);
 }
 
 TEST_CASE("Documents of another shape make a diagnosis and no crash") {

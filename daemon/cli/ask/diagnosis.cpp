@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 #include "daemon/cli/terminal/table.h"
@@ -13,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 using Findings = std::vector<Finding>;
+
+constexpr std::string_view kDiskFull = "No space left on device";
 
 // ---- reading what a node of another version may give otherwise
 
@@ -53,48 +56,28 @@ std::string error_of(const Answer& answer) {
 
 // ---- ports
 
-std::string_view in_words(PortState state) {
-  switch (state) {
-    case PortState::greets:
-      return "answers as a node does";
-    case PortState::silent:
-      return "accepts connections and says nothing";
-    case PortState::other:
-      return "speaks something else than a node";
-    case PortState::refused:
-      return "refuses connections: nobody listens there";
-    case PortState::unanswered:
-      return "does not answer within 2 s";
-    case PortState::unreachable:
-      return "cannot be reached from this machine";
-    case PortState::unknown_name:
-      return "has a host name that is not known";
-    case PortState::slow_names:
-      break;
-  }
-  return "has a host name, and the name server does not answer";
-}
+struct PortWords {
+  std::string_view seen, advice;
+};
+// In the order of PortState.
+constexpr PortWords kPortWords[] = {
+    {"answers as a node does", ""},
+    {"accepts connections and says nothing",
+     "the process may be stopped (kill -CONT), or the port belongs to another program"},
+    {"speaks something else than a node", "another program has this port; correct the address"},
+    {"refuses connections: nobody listens there", "start the node there, or correct the port"},
+    {"does not answer within 2 s",
+     "see that the host is on, and that its firewall lets this port through"},
+    {"cannot be reached from this machine", "see the network and the routes of this machine"},
+    {"has a host name that is not known", "correct the name, or give the address"},
+    {"has a host name, and the name server does not answer",
+     "see the name server of this machine, or give the address"}};
 
+std::string_view in_words(PortState state) {
+  return kPortWords[static_cast<std::size_t>(state)].seen;
+}
 std::string port_advice(PortState state) {
-  switch (state) {
-    case PortState::greets:
-      return "";
-    case PortState::silent:
-      return "the process may be stopped (kill -CONT), or the port belongs to another program";
-    case PortState::other:
-      return "another program has this port; correct the address";
-    case PortState::refused:
-      return "start the node there, or correct the port";
-    case PortState::unanswered:
-      return "see that the host is on, and that its firewall lets this port through";
-    case PortState::unreachable:
-      return "see the network and the routes of this machine";
-    case PortState::unknown_name:
-      return "correct the name, or give the address";
-    case PortState::slow_names:
-      break;
-  }
-  return "see the name server of this machine, or give the address";
+  return std::string(kPortWords[static_cast<std::size_t>(state)].advice);
 }
 
 // ---- can the node be asked?
@@ -142,11 +125,19 @@ std::optional<Finding> look_at_token(const SeenNode& seen) {
 
 // ---- what the node says of itself
 
+struct Remedy {
+  std::string_view part, text;
+};
+
+// The text of the first row whose part the message contains.
+std::optional<std::string> remedy_of(std::span<const Remedy> rows, const std::string& message) {
+  for (const Remedy& row : rows)
+    if (message.find(row.part) != std::string::npos) return std::string(row.text);
+  return std::nullopt;
+}
+
 // What to do about a warning of a node that keeps it from training with others.
 std::optional<std::string> remedy(const std::string& warning) {
-  struct Remedy {
-    std::string_view part, text;
-  };
   static constexpr Remedy kRemedies[] = {
       {"cannot train with these nodes",
        "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
@@ -162,39 +153,50 @@ std::optional<std::string> remedy(const std::string& warning) {
       {"expected members", "start the missing nodes, or correct cluster.expect"},
       {"nobody listens at",
        "correct listen.control or listen.advertise of the node that it names"}};
-  const auto found = std::ranges::find_if(kRemedies, [&warning](const Remedy& remedy) {
-    return warning.find(remedy.part) != std::string::npos;
-  });
-  if (found == std::end(kRemedies)) return std::nullopt;
-  return std::string(found->text);
+  return remedy_of(kRemedies, warning);
 }
 
 // The rest of the reasons, and of the warnings that are advice.
 Finding doubt(const std::string& text) {
+  static constexpr Remedy kHints[] = {
+      {" holds up the others",
+       "look at that node's machine: its load, a limit of its processor, a process that is stopped "
+       "now and then"},
+      {"waits for the network",
+       "a link is thin: optim.local-steps=auto on all nodes exchanges less often"},
+      {"fetching the model", "wait; if it lasts, see ports"},
+      {"going on without", "ask starling doctor on the machine of that node"},
+      {" is paused", "ask starling doctor on the machine of that node"}};
   return {Severity::warn, "cause", text,
-          "nothing, if it passes or is meant; docs/troubleshooting.md has a table of causes"};
+          remedy_of(kHints, text)
+              .value_or("nothing, if it passes or is meant; docs/troubleshooting.md has a table of "
+                        "causes")};
 }
 
+std::string state_advice(const SeenNode& seen, const std::string& state) {
+  if (state == "training" || state == "finished") return "";
+  const std::string trainer = words_of(member_of(seen.status.document, "trainer"), "state");
+  if (trainer == "lost" || trainer == "waiting") return "it waits for its trainer";
+  return state == "paused" ? "starling resume lets it train on"
+                           : "the reasons follow, if there are any; ask again in a while";
+}
 void look_at_state(const SeenNode& seen, Findings& findings) {
   const json& node = member_of(seen.status.document, "node");
   const std::string state = words_of(node, "state");
   const std::string text =
       fmt::format("{} is {}, up {}, starling {}", words_of(node, "name"), state,
                   human_duration(number_of(node, "uptime_s")), words_of(node, "version"));
-  const bool is_well = state == "training" || state == "finished";
-  findings.push_back({is_well ? Severity::ok : Severity::warn, "state", text,
-                      is_well             ? ""
-                      : state == "paused" ? "starling resume lets it train on"
-                                          : "the reasons follow, if there are any; ask again in a "
-                                            "while"});
+  const std::string advice = state_advice(seen, state);
+  findings.push_back({advice.empty() ? Severity::ok : Severity::warn, "state", text, advice});
   const auto reasons = list_of(node, "reasons"), warnings = list_of(node, "warnings");
-  // Said by look_at_run().
   const std::string problem = words_of(member_of(seen.status.document, "run"), "problem");
   for (const std::string& warning : warnings) {
-    if (warning == problem) continue;
-    const auto advice = remedy(warning);
-    findings.push_back(advice ? Finding{Severity::fail, "cause", warning, *advice}
-                              : doubt(warning));
+    // look_at_run() and look_at_folder() report these.
+    if (warning == problem || (seen.folder && warning.find(kDiskFull) != std::string::npos))
+      continue;
+    const auto remedied = remedy(warning);
+    findings.push_back(remedied ? Finding{Severity::fail, "cause", warning, *remedied}
+                                : doubt(warning));
   }
   for (const std::string& reason : reasons)
     if (reason != problem && std::ranges::find(warnings, reason) == warnings.end())
@@ -272,8 +274,7 @@ void look_at_members(const SeenNode& seen, Findings& findings) {
          fmt::format("{} at {} is {}: no news of it for {}", words_of(member, "name"),
                      words_of(member, "control"), state,
                      human_duration(number_of(member, "last_heard_s"))),
-         "start it again if it shall train; one that ends with starling leave or Ctrl-C is no "
-         "trouble"});
+         "start it again, unless its ports below accept connections: then its process is stopped"});
   }
   findings.push_back({Severity::ok, "members", counted(alive, "member") + " alive", ""});
 }
@@ -361,8 +362,6 @@ void look_at_rejected(const SeenNode& seen, Findings& findings) {
 
 // ---- the machine
 
-constexpr std::string_view kDiskFull = "No space left on device";
-
 void look_at_clock(const SeenNode& seen, Findings& findings) {
   if (!seen.clock_ahead_s) return;
   const double apart = std::abs(*seen.clock_ahead_s);
@@ -424,12 +423,14 @@ void look_at_descriptors(const SeenNode& seen, Findings& findings) {
   const json& descriptors = member_of(seen.status.document, "descriptors");
   const double used = number_of(descriptors, "used"), allowed = number_of(descriptors, "allowed");
   if (allowed <= 0) return;
-  const bool are_few = allowed - used < kDescriptorsLow * allowed;
-  findings.push_back({are_few ? Severity::warn : Severity::ok, "files",
-                      fmt::format("{:.0f} descriptors of {:.0f}", used, allowed),
-                      are_few ? "raise the hard limit of the process (ulimit -Hn, LimitNOFILE=): "
-                                "without any it takes no connection and writes no checkpoint"
-                              : ""});
+  const bool are_few = allowed < kDescriptorsFew || allowed - used < kDescriptorsLow * allowed;
+  findings.push_back(
+      {are_few ? Severity::warn : Severity::ok, "files",
+       fmt::format("{:.0f} descriptors of {:.0f}, {:.0f} for HTTP", used, allowed,
+                   std::min(allowed / 8, 256.0)),
+       are_few ? "raise the hard limit of the process (ulimit -Hn, LimitNOFILE=): further "
+                 "connections are closed, and without any left it writes no checkpoint"
+               : ""});
 }
 
 }  // namespace

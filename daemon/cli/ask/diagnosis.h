@@ -92,5 +92,7 @@ inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
 inline constexpr double kMemoryLow = 0.05;
 // The share of the descriptors below which a node may soon have none.
 inline constexpr double kDescriptorsLow = 0.1;
+// A node of a page, a few members and a few clients needs more.
+inline constexpr double kDescriptorsFew = 256;
 
 }  // namespace starling::daemon
