@@ -267,7 +267,7 @@ constinit const ProgramCommand kDoctor = {
     .description = R"(Asks a node how it is, looks at it once more a second later, and connects from
 this machine to the ports of its neighbours. Prints a line a check: ok, warn or FAIL, what was seen,
 and what to do. With HOST:PORT it looks from this machine at the control port of a peer, such as one
-that cluster.join names, and at the bulk port behind it. Nothing is changed, and each look takes 2 s
+that cluster.join names, and at its bulk port. Nothing is changed, and each look takes 2 s
 at most.)",
     .options = kDoctorOptions,
     .notes = R"(Examples: this node; why does it not come to the node that it shall join?
