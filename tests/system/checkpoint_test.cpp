@@ -105,7 +105,7 @@ TEST_CASE("A node that is killed goes on from its newest checkpoint that is whol
   json status;
   REQUIRE(eventually([&] {
     status = again.get("/v1/status");
-    return status.is_object() && status["run"]["round"].get<std::uint64_t>() >= before;
+    return status.contains("run") && status["run"]["round"].get<std::uint64_t>() >= before;
   }));
   const json events = again.get("/v1/events?follow=0");
   CHECK(events.dump().find(fmt::format("training from round {}", before)) != std::string::npos);
