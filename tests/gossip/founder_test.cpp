@@ -63,7 +63,7 @@ struct BorrowingFounder : Newcomer {
 
 }  // namespace
 
-TEST_CASE("A founder that begins with the model of another one asks whoever has it") {
+TEST_CASE("A founder that begins with the model of another one asks a founder that has it") {
   BorrowingFounder node;
   CHECK_FALSE(node.is_ready());
   CHECK(node.startup.reason() == "waiting for a founder with the parameters that all begin with");
