@@ -44,7 +44,7 @@ Outcome<int> run_completion(const CommandLine& line) {
   const std::string& shell = line.positional[0];
   if (std::ranges::find(kShells, shell) == std::end(kShells))
     return fail("\"{}\": expected one shell: {}", shell, fmt::join(kShells, ", "));
-  fmt::print("{}", completion_script(shell, commands(), schema()));
+  fmt::print("{}", completion_script(shell));
   return kExitDone;
 }
 
@@ -72,7 +72,7 @@ constinit const ProgramCommand kCompletion = {
     .summary = "completion of commands and keys for a shell",
     .usage = "starling completion bash|zsh|fish",
     .description = R"(Prints a script that completes commands, their options, keys and the values of
-keys. The Debian package installs it for all three shells.
+keys, for which it asks the program. The Debian package installs it for all three shells.
 
 Examples: for this shell of bash, for zsh and for fish
 

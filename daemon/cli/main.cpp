@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "daemon/cli/commands.h"
+#include "daemon/cli/help/completion.h"
 #include "daemon/cli/simulate/command_simulate.h"
 #include "daemon/cli/simulate/main_simulate.h"
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
+#include "daemon/setup/config.h"
 
 namespace {
 
@@ -28,6 +30,10 @@ int dispatch(std::span<const std::string> words) {
   if (words.empty()) return print_overview(kExitWrongUsage);
   const std::string name = words[0] == "--version" ? "version" : words[0];
   const auto rest = words.subspan(1);
+  if (name == "complete") {  // for the scripts of `starling completion`
+    fmt::print("{}", completions(rest, commands(), schema()));
+    return kExitDone;
+  }
   if (name == "help" || name == "--help" || name == "-h") {
     if (rest.empty() || rest[0].starts_with('-')) return print_overview(kExitDone);
     const ProgramCommand* command = find_command(rest[0]);

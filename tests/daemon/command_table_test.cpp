@@ -38,27 +38,12 @@ std::string in_manual(std::string_view text) {
   return result;
 }
 
-std::string part_between(std::string_view text, std::string_view begin, std::string_view end) {
-  const std::size_t first = text.find(begin);
-  REQUIRE(first != std::string_view::npos);
-  return std::string(text.substr(first, text.find(end, first) - first));
+std::string completed(const std::vector<std::string>& words) {
+  return completions(words, commands(), schema());
 }
 
-// What a script holds on an option of a command; the options of commands stand apart in bash and
-// zsh, in fish each line says whose it is.
-bool completes(std::string_view shell, std::string_view script, const ProgramCommand& command,
-               std::string_view flag) {
-  if (shell == "bash") {
-    const std::string row =
-        part_between(script, fmt::format("    {}) options='", command.name), ";;");
-    return holds_part(row, fmt::format("{} ", flag));
-  }
-  if (shell == "zsh")
-    return holds_part(part_between(script, fmt::format("    {})\n", command.name), ";;"),
-                      fmt::format("'*{}", flag));
-  const bool is_long = flag.starts_with("--");
-  return holds_part(script, fmt::format("_from {}' -{} {} ", command.name, is_long ? "l" : "s",
-                                        flag.substr(is_long ? 2 : 1)));
+std::string words_of(const std::vector<std::string>& words) {
+  return fmt::format("words\n{}\n", fmt::join(words, "\n"));
 }
 
 std::string one_line(const std::string& text) {
@@ -114,8 +99,8 @@ TEST_CASE("Every option of every command is parsed and explained and completed")
         CHECK(holds_part(help_of(*command), "  " + flag) == (flag == option.flags().front()));
         CHECK(holds_part(manual, fmt::format("\\fB{}\\fR", in_manual(flag))));
         if (option.is_key()) continue;
-        for (const std::string_view shell : kShells)
-          CHECK(completes(shell, completion_script(shell, commands(), schema()), *command, flag));
+        CHECK(
+            holds_part(completed({std::string(command->name), "-"}), fmt::format("\n{}\t", flag)));
         std::vector<std::string> words(command->arguments_least, "argument");
         words.push_back(flag);
         if (!option.value.empty()) words.emplace_back("value");
@@ -155,14 +140,63 @@ TEST_CASE("A text of a command is paragraphs and examples") {
   CHECK(blocks_of("").empty());
 }
 
-TEST_CASE("Completions of every shell name every command and key") {
-  for (const std::string_view shell : kShells) {
-    CAPTURE(shell);
-    const std::string script = completion_script(shell, commands(), schema());
-    for (const ProgramCommand* command : commands()) CHECK(holds_part(script, command->name));
-    for (const Key& key : schema().keys()) CHECK(holds_part(script, key.name));
-    CHECK(holds_part(script, "erdos-renyi"));
+TEST_CASE("Completion offers every command and the help on each") {
+  for (const auto& words : {std::vector<std::string>{"conv"}, {"help", ""}}) {
+    for (const ProgramCommand* command : commands())
+      CHECK(
+          holds_part(completed(words), fmt::format("\n{}\t{}\n", command->name, command->summary)));
+    CHECK(holds_part(completed(words), "\nhelp\t"));
   }
+  CHECK(completed({"moon", "-"}) == "words\n");
+}
+
+TEST_CASE("Completion offers the keys that a command takes and no others") {
+  for (const ProgramCommand* command : commands())
+    for (const Key& key : schema().keys()) {
+      const std::string name(command->name), flag = "--" + key.name;
+      CAPTURE(name);
+      CAPTURE(flag);
+      const bool is_own =
+          command->settings == "*" || key.name.starts_with(fmt::format("{}.", command->settings));
+      CHECK(holds_part(completed({name, "--"}), fmt::format("\n{}=\t", flag)) == is_own);
+      if (!is_own || key.choices.empty()) continue;
+      for (const auto& words : {std::vector<std::string>{flag + "="},
+                                {flag, ""},
+                                {flag, "="},
+                                {flag, "=", key.choices[0]}}) {
+        std::vector<std::string> line = {name};
+        line.insert(line.end(), words.begin(), words.end());
+        CHECK(completed(line) == words_of(key.choices));
+      }
+    }
+}
+
+TEST_CASE("Completion offers what an option may be set to") {
+  for (const ProgramCommand* command : commands())
+    for (const CommandOption& option : command->options) {
+      if (option.is_key()) continue;
+      const std::string flag = option.flags().front(), name(command->name);
+      CAPTURE(name);
+      CAPTURE(flag);
+      const std::string values = completed({name, flag, ""});
+      if (option.value.empty())
+        CHECK(values == completed({name, ""}));
+      else if (holds_part(option.value, "|"))
+        CHECK(values == words_of(split(option.value, '|')));
+      else
+        CHECK((values == "words\n" || values == "file\n" || values == "directory\n"));
+      CHECK(completed({name, fmt::format("--{}=x", option.long_name())}) ==
+            (option.value.empty() ? completed({name, "-"}) : values));
+    }
+  CHECK(completed({"completion", ""}) == words_of({"bash", "zsh", "fish"}));
+  CHECK(completed({"predict", ""}) == "file\n");
+  CHECK(completed({"run", "--data.path="}) == "file\n");
+  CHECK(completed({"run", "--model.from", "x"}) == "file\n");
+  CHECK(completed({"run", "-c", ""}) == "file\n");
+  CHECK(completed({"run", "--node.data-dir", ""}) == "directory\n");
+  CHECK(completed({"up", "--resume", ""}) == "directory\n");
+  CHECK(completed({"up", "-n", ""}) == "words\n");
+  CHECK(completed({"status", "--node.data-dir", ""}) == completed({"status", ""}));
 }
 
 TEST_CASE("Keys whose values have names list all of them") {

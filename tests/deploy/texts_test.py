@@ -6,6 +6,7 @@
 Bash is asked in a process without a terminal; zsh, fish, man and mandoc are asked where they are
 there, and what is missing is said.
 """
+import os
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,10 @@ def out_of(*command, **options):
                           **options).stdout
 
 
+def candidates_of(*words):
+    return [line.split("\t")[0] for line in out_of(PROGRAM, "complete", *words).splitlines()[1:]]
+
+
 def bash(folder, commands):
     return out_of("bash", "--norc", "--noprofile", "-c",
                   f"set -u; . {folder}/starling.bash\n{commands}")
@@ -55,17 +60,16 @@ def check_bash(folder):
         assert found == expected, f"bash: {words}: {found}, not {expected}"
 
 
-def check_options(folder):
-    """Every option that the help names is one that its command takes, with a value or without."""
+def check_options():
+    """Every option that is offered is one that its command takes, with a value or without."""
     checked = 0
-    for command in bash(folder, "COMP_WORDS=(starling '') COMP_CWORD=1\n_starling\n"
-                        "echo ${COMPREPLY[*]}").split():
+    for command in candidates_of(""):
         if command == "help":
             continue
-        names = bash(folder, f"_starling_command {command}; echo $options").split()
+        names = [name for name in candidates_of(command, "-") if "." not in name]
         assert "--help" in names, command
         for name in names:
-            takes_value = bash(folder, f"_starling_value '{command} {name}' && echo yes; true")
+            takes_value = candidates_of(command, name, "-") != candidates_of(command, "-")
             value = ["1"] if takes_value else []
             ended = subprocess.run([PROGRAM, command, name, *value, "--help"], capture_output=True,
                                    text=True, timeout=60)
@@ -91,10 +95,11 @@ zpty -d shell
 
 
 def check_fish(folder):
-    env = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "TERM": "dumb"}
+    env = {"HOME": str(folder), "PATH": os.environ["PATH"], "TERM": "dumb"}
     for line, expected in (("starling conv", ["convergence"]),
                            ("starling run --topology.kind=toru", ["--topology.kind=torus"]),
-                           ("starling status --wat", ["--watch"]), ("starling join --wat", [])):
+                           ("starling status --wat", ["--watch"]), ("starling join --wat", []),
+                           (f"starling run --data.path={folder}/my", [f"--data.path={folder}/my.ini"])):
         found = out_of("fish", "--no-config", "-c", f"source {folder}/starling.fish; complete -C '{line}'",
                        env=env)
         assert [row.split("\t")[0] for row in found.splitlines()] == expected, f"fish: {line}: {found}"
@@ -118,13 +123,15 @@ def check_manual(folder):
 
 
 def main():
+    # The scripts ask the program.
+    os.environ["PATH"] = f"{Path(PROGRAM).resolve().parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "my.ini").write_text("")
         for shell in ("bash", "zsh", "fish"):
             (folder / f"starling.{shell}").write_text(out_of(PROGRAM, "completion", shell))
         check_bash(folder)
-        check_options(folder)
+        check_options()
         for shell, check in (("zsh", check_zsh), ("fish", check_fish)):
             if shutil.which(shell):
                 check(folder)

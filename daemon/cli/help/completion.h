@@ -1,5 +1,4 @@
-// Completion: the script by which a shell completes commands, options, keys and their values. It
-// holds everything it needs and does not run the program.
+// Completion of a command line in a shell: the scripts ask `starling complete WORDS`.
 #pragma once
 
 #include <string>
@@ -13,6 +12,12 @@ namespace starling::daemon {
 inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 
 // REQUIRES one of kShells.
-std::string completion_script(std::string_view shell, Commands commands, const Schema& schema);
+std::string_view completion_script(std::string_view shell);
+
+// What may stand in the place of the last of the words after "starling", as lines: first "file",
+// "directory" or "words"; after "words" a candidate a line, with a tab and what it does. The value
+// alone where the word is --name=value. The shell drops what does not begin as the last word does.
+std::string completions(std::span<const std::string> words, Commands commands,
+                        const Schema& schema);
 
 }  // namespace starling::daemon
