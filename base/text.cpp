@@ -38,6 +38,12 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
+std::string with_commas(std::size_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t left = text.size(); left > 3; left -= 3) text.insert(left - 3, ",");
+  return text;
+}
+
 std::optional<double> parse_number(std::string_view text) {
   const auto value = parse_exactly<double>(without_plus(trim(text)));
   return value && std::isfinite(*value) ? value : std::nullopt;

@@ -20,6 +20,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 // of a line.
 std::string csv_field(const std::string& text);
 
+// 60000 as "60,000".
+std::string with_commas(std::size_t number);
+
 // Convert the whole text, blanks around it aside: nothing if a character is left over or the number
 // is not finite.
 std::optional<double> parse_number(std::string_view text);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/data/text.h"
+#include "base/text.h"
 #include "models/linear/feature_map.h"
 
 namespace starling::models {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text.h"
 #include "models/data/load.h"
 #include "models/data/survey.h"
-#include "models/data/text.h"
 
 namespace starling::daemon {
 namespace {
@@ -50,7 +50,7 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
     auto data = std::make_shared<const models::Data>(*std::move(loaded));
     for (const std::string& note : data->notes)
       sites.notes.push_back(fmt::format("node-{}: {}", index, note));
-    rows.push_back(models::with_commas(data->train.rows));
+    rows.push_back(with_commas(data->train.rows));
     least = std::min(least, data->train.rows);
     most = std::max(most, data->train.rows);
     if (options.source == models::Source::csv) surveys.push_back(survey_of(*data, own.hash_bits));

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
 #include "models/data/gz_file.h"
-#include "models/data/text.h"
 
 namespace starling::models {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "models/data/csv.h"
-#include "models/data/text.h"
 
 namespace starling::models {
 namespace {

@@ -11,7 +11,7 @@
 #include <numbers>
 
 #include "base/prng.h"
-#include "models/data/text.h"
+#include "base/text.h"
 
 namespace starling::models {
 namespace {

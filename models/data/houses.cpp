@@ -8,7 +8,7 @@
 #include <array>
 
 #include "base/prng.h"
-#include "models/data/text.h"
+#include "base/text.h"
 
 namespace starling::models {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <span>
 
+#include "base/text.h"
 #include "models/data/gz_file.h"
-#include "models/data/text.h"
 
 namespace starling::models {
 namespace {

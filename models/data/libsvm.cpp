@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "models/data/gz_file.h"
-#include "models/data/text.h"
 
 namespace starling::models {
 namespace {

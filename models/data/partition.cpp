@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/prng.h"
-#include "models/data/text.h"
+#include "base/text.h"
 
 namespace starling::models {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "models/data/csv.h"
-#include "models/data/text.h"
 
 namespace starling::models {
 namespace {

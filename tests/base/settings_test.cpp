@@ -134,6 +134,13 @@ TEST_CASE("A reader says what each value should have been") {
   CHECK_FALSE(reader.verdict().has_value());
 }
 
+TEST_CASE("Long numbers have a comma after every three digits from the right") {
+  CHECK(with_commas(1'234'567) == "1,234,567");
+  CHECK(with_commas(60'000) == "60,000");
+  CHECK(with_commas(999) == "999");
+  CHECK(with_commas(0) == "0");
+}
+
 TEST_CASE("A number is the whole text and finite") {
   CHECK(parse_number(" -1.5e3 ") == -1500);
   CHECK(parse_number("+2") == 2);

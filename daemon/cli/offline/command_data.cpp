@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/status_json.h"
@@ -12,14 +13,12 @@
 #include "models/data/csv_profile.h"
 #include "models/data/gz_file.h"
 #include "models/data/load.h"
-#include "models/data/text.h"
 
 namespace starling::daemon {
 namespace {
 
 using models::ColumnKind;
 using models::ColumnProfile;
-using models::with_commas;
 using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kWordsShown = 3;

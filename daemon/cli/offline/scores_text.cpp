@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "daemon/cli/terminal/table.h"
-#include "models/data/text.h"
 
 namespace starling::daemon {
 namespace {
 
-using models::with_commas;
 using ordered = nlohmann::ordered_json;
 
 constexpr std::size_t kConfusionShown = 12;  // classes; more do not fit a screen
