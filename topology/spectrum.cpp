@@ -6,7 +6,6 @@
 
 #include "base/prng.h"
 #include "topology/matching.h"
-#include "topology/matrix.h"
 #include "topology/weights.h"
 
 namespace starling::topology {
@@ -76,8 +75,15 @@ double tridiagonal_modulus(const VectorXd& diagonal, const VectorXd& beside) {
 // Reduces and solves in two steps: Eigen's solver for both also computes eigenvectors, and takes
 // twice as long to compile.
 double dense_modulus(const Graph& graph, double share) {
+  const Weights weights = metropolis_weights(graph);
   const int n = graph.size();
-  Eigen::MatrixXd deflated = (share * mixing_matrix(graph)).array() - 1.0 / n;
+  Eigen::MatrixXd deflated = Eigen::MatrixXd::Zero(n, n);
+  for (int i = 0; i < n; ++i) {
+    deflated(i, i) = share * weights.self[i];
+    for (std::size_t k = 0; k < graph.in[i].size(); ++k)
+      deflated(i, graph.in[i][k]) = share * weights.from[i][k];
+  }
+  deflated.array() -= 1.0 / n;
   deflated.diagonal().array() += 1 - share;
   if (!graph.is_directed()) {
     const Eigen::Tridiagonalization<Eigen::MatrixXd> reduced(deflated);

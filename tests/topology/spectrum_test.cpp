@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tests/topology/matrix.h"
 #include "tests/topology/sites.h"
-#include "topology/matrix.h"
 
 using namespace starling;
 using namespace starling::topology;

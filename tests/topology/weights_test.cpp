@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "tests/topology/matrix.h"
 #include "tests/topology/sites.h"
-#include "topology/matrix.h"
 
 using namespace starling::topology;
 

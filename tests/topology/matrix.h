@@ -1,10 +1,14 @@
-#include "topology/matrix.h"
+// The full mixing matrix.
+#pragma once
+
+#include <Eigen/Core>
 
 #include "topology/weights.h"
 
 namespace starling::topology {
 
-Eigen::MatrixXd mixing_matrix(const Graph& graph) {
+// n x n Metropolis weights: row i has the weights of what i receives.
+inline Eigen::MatrixXd mixing_matrix(const Graph& graph) {
   const Weights weights = metropolis_weights(graph);
   Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(graph.size(), graph.size());
   for (int i = 0; i < graph.size(); ++i) {
