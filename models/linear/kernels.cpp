@@ -9,15 +9,11 @@ namespace starling::models {
                        S* __restrict out) {                                                      \
     for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<S>(bytes[i]) * scale;           \
   }                                                                                              \
-  EVERY_CPU void add_bias(Extent extent, const S* __restrict bias, S* __restrict z) {            \
-    for (std::size_t r = 0; r < extent.rows; ++r, z += extent.columns)                           \
-      for (std::size_t c = 0; c < extent.columns; ++c) z[c] += bias[c];                          \
-  }                                                                                              \
-  EVERY_CPU void add_bias_relu(Extent extent, const S* __restrict bias, S* __restrict z) {       \
+  EVERY_CPU void add_bias(Extent extent, bool relu, const S* __restrict bias, S* __restrict z) { \
     for (std::size_t r = 0; r < extent.rows; ++r, z += extent.columns)                           \
       for (std::size_t c = 0; c < extent.columns; ++c) {                                         \
         const S value = z[c] + bias[c];                                                          \
-        z[c] = value > 0 ? value : S{0};                                                         \
+        z[c] = !relu || value > 0 ? value : S{0};                                                \
       }                                                                                          \
   }                                                                                              \
   EVERY_CPU void mask_relu(Extent extent, const S* __restrict activation, S* __restrict delta) { \

@@ -16,13 +16,9 @@ struct Extent {
 void widen(const std::uint8_t* bytes, std::size_t count, float scale, float* out);
 void widen(const std::uint8_t* bytes, std::size_t count, double scale, double* out);
 
-// z[r, c] = z[r, c] + bias[c]
-void add_bias(Extent extent, const float* bias, float* z);
-void add_bias(Extent extent, const double* bias, double* z);
-
-// z[r, c] = max(0, z[r, c] + bias[c])
-void add_bias_relu(Extent extent, const float* bias, float* z);
-void add_bias_relu(Extent extent, const double* bias, double* z);
+// z[r, c] = z[r, c] + bias[c], or with relu the maximum of that and 0.
+void add_bias(Extent extent, bool relu, const float* bias, float* z);
+void add_bias(Extent extent, bool relu, const double* bias, double* z);
 
 // delta[r, c] = activation[r, c] > 0 ? delta[r, c] : 0, the derivative of relu.
 void mask_relu(Extent extent, const float* activation, float* delta);

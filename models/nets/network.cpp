@@ -44,13 +44,11 @@ void Network<S>::forward(std::span<const S> x, const Block<S>& block) {
       layer.values.resize(block.rows * layer.outputs);
     gemm({.rows = block.rows, .columns = layer.outputs, .inner = layer.inputs}, inputs,
          x.data() + layer.weights, layer.values.data());
-    const Extent extent{.rows = block.rows, .columns = layer.outputs};
     const bool last = &layer == &layers_.back();
     ENSURE(last || shape_.bias, "only a linear model may lack a bias");
-    if (!last)
-      add_bias_relu(extent, x.data() + layer.biases(), layer.values.data());
-    else if (shape_.bias)
-      add_bias(extent, x.data() + layer.biases(), layer.values.data());
+    if (shape_.bias)
+      add_bias({.rows = block.rows, .columns = layer.outputs}, !last, x.data() + layer.biases(),
+               layer.values.data());
     inputs = layer.values.data();
   }
 }

@@ -73,8 +73,11 @@ TEST_CASE("Kernels do what their equations say") {
   const Extent extent{.rows = 2, .columns = 2};
   const std::vector<double> bias{1, -1};
   std::vector<double> z{-2, 3, 0.5, 0.5};
-  add_bias_relu(extent, bias.data(), z.data());
+  add_bias(extent, true, bias.data(), z.data());
   CHECK(z == std::vector<double>{0, 2, 1.5, 0});
+  std::vector<double> linear{-2, 3, 0.5, 0.5};
+  add_bias(extent, false, bias.data(), linear.data());
+  CHECK(linear == std::vector<double>{-1, 2, 1.5, -0.5});
   std::vector<double> delta{1, 2, 3, 4};
   mask_relu(extent, z.data(), delta.data());
   CHECK(delta == std::vector<double>{0, 2, 3, 0});
