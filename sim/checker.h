@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "sim/ledger.h"
-#include "sim/violation.h"
 #include "sim/world.h"
 
 namespace starling::sim {

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,10 +14,25 @@
 #include <utility>
 #include <vector>
 
-#include "sim/violation.h"
 #include "sim/world.h"
 
 namespace starling::sim {
+
+// A law that did not hold, and where and when that was seen.
+struct Violation {
+  std::string law;  // its short name, the same for every breach of it
+  Time at{};
+  std::size_t node = 0;
+  std::string what = {};
+};
+
+// Whoever finds one hands it on by this.
+using Report = std::function<void(std::string law, std::size_t node, std::string what)>;
+
+inline std::string to_text(const Violation& violation, std::uint64_t seed) {
+  return fmt::format("seed {} fails: {}, at {:.6f} s, node-{}: {}", seed, violation.law,
+                     seconds(violation.at), violation.node, violation.what);
+}
 
 // Where its first byte lies, which tells vectors apart; null for none.
 const std::byte* address_of(const Payload& payload);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gossip/report/summary.h"
+#include "sim/ledger.h"
 #include "sim/options.h"
-#include "sim/violation.h"
 #include "sim/world.h"
 
 namespace starling::sim {
