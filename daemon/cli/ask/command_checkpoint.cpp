@@ -13,6 +13,7 @@
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/table.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {
@@ -38,13 +39,12 @@ struct SaveOrder {
 // What the node, or the fleet, says of its checkpoints; null before one began.
 Outcome<json> saving(const SaveOrder& order) {
   TRY(const json document, document_of(order.access, order.fleet ? "/v1/fleet" : "/v1/status"));
-  return document.is_object() ? document.value("checkpoint", json()) : json();
+  return part(document, "checkpoint");
 }
 
 std::uint64_t count_in(const json& object, const char* name) {
-  const bool has_it =
-      object.is_object() && object.contains(name) && object[name].is_number_unsigned();
-  return has_it ? object[name].get<std::uint64_t>() : 0;
+  const json& count = part(object, name);
+  return count.is_number_unsigned() ? count.get<std::uint64_t>() : 0;
 }
 
 // Nothing as long as it is under way.
@@ -67,9 +67,8 @@ Outcome<std::optional<Ending>> ending_of_fleet(const json& before, const json& n
 }
 
 std::string missing_text(const json& now) {
-  if (!now.is_object() || !now.contains("missing")) return "nothing was saved";
   std::string names;
-  for (const json& name : now["missing"])
+  for (const json& name : part(now, "missing"))
     names += (names.empty() ? "" : ", ") + name.get<std::string>();
   return names.empty() ? "nothing was saved" : "not saved by " + names;
 }

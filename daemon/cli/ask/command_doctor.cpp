@@ -23,6 +23,7 @@
 #include "daemon/process/host_names.h"
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/port_probe.h"
+#include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
 #include "daemon/rest/http_message.h"
 
@@ -98,10 +99,8 @@ class Looks {
   void look_at_machine() {
     if (!seen_.is_local) return;
     const Answer config = ask("/v1/config");
-    const json::json_pointer folder("/node.data-dir/value");
-    if (config.document.is_object() && config.document.contains(folder) &&
-        config.document[folder].is_string() && !config.document[folder].empty())
-      look_at_folder(config.document[folder].get<std::string>());
+    const json& folder = part(part(config.document, "node.data-dir"), "value");
+    if (folder.is_string()) look_at_folder(folder.get<std::string>());
     look_at_memory();
   }
 

@@ -20,6 +20,7 @@
 #include "daemon/cli/terminal/output.h"
 #include "daemon/cli/terminal/screen.h"
 #include "daemon/cli/terminal/table.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {
@@ -95,12 +96,10 @@ Result<std::string> text_of(const Query& query, const HttpReply& reply) {
 // From here on only events that are not shown yet.
 void move_on(Query& query, const HttpReply& reply) {
   const json document = json::parse(reply.body, nullptr, false);
-  const json::json_pointer path("/events");
-  if (!document.is_object() || !document.contains(path) || document[path].empty()) return;
-  const json& last = document[path].back();
-  if (last.is_object() && last.contains("sequence") && last["sequence"].is_number_unsigned())
-    query.target =
-        fmt::format("/v1/events?follow=0&since={}", last["sequence"].get<std::uint64_t>());
+  const json& events = part(document, "events");
+  if (!events.is_array() || events.empty()) return;
+  if (const json& number = part(events.back(), "sequence"); number.is_number_unsigned())
+    query.target = fmt::format("/v1/events?follow=0&since={}", number.get<std::uint64_t>());
 }
 
 // Where the text goes: a screen, or standard output as it is.
@@ -140,9 +139,7 @@ class Output {
 // The node has no status yet; --watch waits for it.
 bool is_starting(const HttpReply& reply) {
   const json document = json::parse(reply.body, nullptr, false);
-  const json::json_pointer path("/error/code");
-  return reply.status == 503 && document.is_object() && document.contains(path) &&
-         document[path] == "starting";
+  return reply.status == 503 && part(part(document, "error"), "code") == "starting";
 }
 
 // A list that goes to other programs, such as a monitor, lacks their addresses.

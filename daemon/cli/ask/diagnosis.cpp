@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/cli/terminal/table.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {
@@ -19,26 +20,19 @@ constexpr std::string_view kDiskFull = "No space left on device";
 
 // ---- reading what a node of another version may give otherwise
 
-const json& member_of(const json& object, const char* key) {
-  static const json kNone = nullptr;
-  if (!object.is_object()) return kNone;
-  const auto found = object.find(key);
-  return found == object.end() ? kNone : *found;
-}
-
 std::string words_of(const json& object, const char* key) {
-  const json& value = member_of(object, key);
+  const json& value = part(object, key);
   return value.is_string() ? printable(value.get_ref<const std::string&>()) : "";
 }
 
 double number_of(const json& object, const char* key) {
-  const json& value = member_of(object, key);
+  const json& value = part(object, key);
   return value.is_number() ? value.get<double>() : 0;
 }
 
 std::vector<std::string> list_of(const json& object, const char* key) {
   std::vector<std::string> list;
-  const json& value = member_of(object, key);
+  const json& value = part(object, key);
   if (!value.is_array()) return list;
   for (const json& item : value)
     if (item.is_string()) list.push_back(printable(item.get_ref<const std::string&>()));
@@ -46,11 +40,11 @@ std::vector<std::string> list_of(const json& object, const char* key) {
 }
 
 bool is_starling(const Answer& health) {
-  return health.status == 200 && member_of(health.document, "reasons").is_array();
+  return health.status == 200 && part(health.document, "reasons").is_array();
 }
 
 std::string error_of(const Answer& answer) {
-  const std::string text = words_of(member_of(answer.document, "error"), "message");
+  const std::string text = words_of(part(answer.document, "error"), "message");
   return text.empty() ? fmt::format("HTTP status {}", answer.status) : text;
 }
 
@@ -175,13 +169,13 @@ Finding doubt(const std::string& text) {
 
 std::string state_advice(const SeenNode& seen, const std::string& state) {
   if (state == "training" || state == "finished") return "";
-  const std::string trainer = words_of(member_of(seen.status.document, "trainer"), "state");
+  const std::string trainer = words_of(part(seen.status.document, "trainer"), "state");
   if (trainer == "lost" || trainer == "waiting") return "it waits for its trainer";
   return state == "paused" ? "starling resume lets it train on"
                            : "the reasons follow, if there are any; ask again in a while";
 }
 void look_at_state(const SeenNode& seen, Findings& findings) {
-  const json& node = member_of(seen.status.document, "node");
+  const json& node = part(seen.status.document, "node");
   const std::string state = words_of(node, "state");
   const std::string text =
       fmt::format("{} is {}, up {}, starling {}", words_of(node, "name"), state,
@@ -189,7 +183,7 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
   const std::string advice = state_advice(seen, state);
   findings.push_back({advice.empty() ? Severity::ok : Severity::warn, "state", text, advice});
   const auto reasons = list_of(node, "reasons"), warnings = list_of(node, "warnings");
-  const std::string problem = words_of(member_of(seen.status.document, "run"), "problem");
+  const std::string problem = words_of(part(seen.status.document, "run"), "problem");
   for (const std::string& warning : warnings) {
     // look_at_run() and look_at_folder() report these.
     if (warning == problem || (seen.folder && warning.find(kDiskFull) != std::string::npos))
@@ -204,7 +198,7 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
 }
 
 void look_at_run(const SeenNode& seen, Findings& findings) {
-  const json& run = member_of(seen.status.document, "run");
+  const json& run = part(seen.status.document, "run");
   if (const std::string problem = words_of(run, "problem"); !problem.empty())
     findings.push_back(
         {Severity::fail, "training", problem,
@@ -214,7 +208,7 @@ void look_at_run(const SeenNode& seen, Findings& findings) {
 }
 
 void look_at_trainer(const SeenNode& seen, Findings& findings) {
-  const json& trainer = member_of(seen.status.document, "trainer");
+  const json& trainer = part(seen.status.document, "trainer");
   const std::string state = words_of(trainer, "state"), reason = words_of(trainer, "reason");
   if (state != "stalled" && state != "lost") return;
   findings.push_back(
@@ -224,8 +218,7 @@ void look_at_trainer(const SeenNode& seen, Findings& findings) {
 // The activity that took most of the time between the looks.
 std::string where_time_went(const json& before, const json& after, double between_s) {
   const auto share = [&](const char* key) {
-    return (number_of(member_of(after, "time"), key) - number_of(member_of(before, "time"), key)) /
-           between_s;
+    return (number_of(part(after, "time"), key) - number_of(part(before, "time"), key)) / between_s;
   };
   if (share("wait_s") > 0.5) return "it waits for neighbours";
   return share("compute_s") > 0.5 ? "it computes" : "it may be within a long step or wait";
@@ -234,13 +227,13 @@ std::string where_time_went(const json& before, const json& after, double betwee
 void look_at_rounds(const SeenNode& seen, Findings& findings) {
   const json& before = seen.status.document;
   const json& after = seen.later.document;
-  if (!after.is_object() || words_of(member_of(after, "node"), "state") == "finished") return;
-  const std::string state = words_of(member_of(before, "node"), "state");
+  if (!after.is_object() || words_of(part(after, "node"), "state") == "finished") return;
+  const std::string state = words_of(part(before, "node"), "state");
   if (state != "training" && state != "degraded") return;
-  const double round = number_of(member_of(after, "run"), "round");
-  const double rounds = round - number_of(member_of(before, "run"), "round");
+  const double round = number_of(part(after, "run"), "round");
+  const double rounds = round - number_of(part(before, "run"), "round");
   const double steps =
-      number_of(member_of(after, "run"), "steps") - number_of(member_of(before, "run"), "steps");
+      number_of(part(after, "run"), "steps") - number_of(part(before, "run"), "steps");
   if (rounds > 0 || steps > 0)
     findings.push_back(
         {Severity::ok, "rounds",
@@ -262,7 +255,7 @@ std::string counted(std::size_t count, std::string_view one) {
 }
 
 void look_at_members(const SeenNode& seen, Findings& findings) {
-  const json& members = member_of(seen.members.document, "members");
+  const json& members = part(seen.members.document, "members");
   if (!members.is_array()) return;
   std::size_t alive = 0;
   for (const json& member : members) {
@@ -280,7 +273,7 @@ void look_at_members(const SeenNode& seen, Findings& findings) {
 }
 
 void look_at_links(const SeenNode& seen, Findings& findings) {
-  const json& neighbors = member_of(seen.neighbors.document, "neighbors");
+  const json& neighbors = part(seen.neighbors.document, "neighbors");
   if (!neighbors.is_array()) return;
   std::size_t active = 0;
   for (const json& edge : neighbors) {
@@ -322,17 +315,17 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
 // A node cannot see whether others reach it, except when no part of a model comes.
 void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
   constexpr std::string_view kFetching = "fetching the model from ";
-  const json& node = member_of(seen.status.document, "node");
+  const json& node = part(seen.status.document, "node");
   const auto received = [](const Answer& status) {
-    return number_of(member_of(status.document, "traffic"), "received_bytes");
+    return number_of(part(status.document, "traffic"), "received_bytes");
   };
   if (number_of(node, "uptime_s") < kModelPatience_s ||
       received(seen.later) > received(seen.status))
     return;
-  for (const std::string& reason : list_of(member_of(seen.later.document, "node"), "reasons")) {
+  for (const std::string& reason : list_of(part(seen.later.document, "node"), "reasons")) {
     if (!reason.starts_with(kFetching)) continue;
     std::string own;
-    for (const json& member : member_of(seen.members.document, "members"))
+    for (const json& member : part(seen.members.document, "members"))
       if (words_of(member, "name") == words_of(node, "name")) own = words_of(member, "bulk");
     findings.push_back(
         {Severity::fail, "ports",
@@ -344,12 +337,12 @@ void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
 }
 
 void look_at_rejected(const SeenNode& seen, Findings& findings) {
-  const json& rejected = member_of(seen.status.document, "rejected");
+  const json& rejected = part(seen.status.document, "rejected");
   if (!rejected.is_object()) return;
   bool has_odd = false;
   for (const auto& [reason, count] : rejected.items()) {
-    const std::string meaning = words_of(
-        member_of(member_of(seen.status.document, "rejected_messages"), reason.c_str()), "meaning");
+    const std::string meaning =
+        words_of(part(part(seen.status.document, "rejected_messages"), reason.c_str()), "meaning");
     if (!count.is_number() || count.get<double>() <= 0 || meaning.starts_with("normal")) continue;
     has_odd = true;
     findings.push_back({Severity::warn, "refused",
@@ -378,7 +371,7 @@ void look_at_clock(const SeenNode& seen, Findings& findings) {
 void look_at_folder(const SeenNode& seen, Findings& findings) {
   if (!seen.folder) return;
   const Folder& folder = *seen.folder;
-  const std::string problem = words_of(member_of(seen.status.document, "checkpoint"), "problem");
+  const std::string problem = words_of(part(seen.status.document, "checkpoint"), "problem");
   if (problem.find(kDiskFull) != std::string::npos) {
     findings.push_back({Severity::fail, "disk",
                         fmt::format("node.data-dir {}: {}", printable(folder.path), problem),
@@ -420,7 +413,7 @@ void look_at_memory(const SeenNode& seen, Findings& findings) {
 
 // A node of an earlier version does not say.
 void look_at_descriptors(const SeenNode& seen, Findings& findings) {
-  const json& descriptors = member_of(seen.status.document, "descriptors");
+  const json& descriptors = part(seen.status.document, "descriptors");
   const double used = number_of(descriptors, "used"), allowed = number_of(descriptors, "allowed");
   if (allowed <= 0) return;
   const bool are_few = allowed < kDescriptorsFew || allowed - used < kDescriptorsLow * allowed;

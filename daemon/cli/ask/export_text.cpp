@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/cli/ask/event_file.h"
+#include "daemon/rest/document.h"
 #include "daemon/rest/status_json.h"
 
 namespace starling::daemon {
@@ -81,15 +82,15 @@ void put_jsonl(std::string& text, const char* record, const std::string& node,
 
 Result<NodeExport> read_export(const json& status, const json& convergence, const json& events,
                                double now) {
-  const json::json_pointer name("/node/name"), uptime("/node/uptime_s");
-  if (!status.is_object() || !status.contains(name) || !status[name].is_string() ||
-      !status.contains(uptime) || !status[uptime].is_number())
+  const json& about = part(status, "node");
+  const json &name = part(about, "name"), &uptime = part(about, "uptime_s");
+  if (!name.is_string() || !uptime.is_number())
     return fail("the answer has no node.name and node.uptime_s; expected a node of starling there");
   NodeExport node;
-  node.name = status[name].get<std::string>();
+  node.name = name.get<std::string>();
   TRY(node.series, objects_of(convergence, "series"));
   TRY(node.events, objects_of(events, "events"));
-  node.started = now - status[uptime].get<double>() + training_start(node.events);
+  node.started = now - uptime.get<double>() + training_start(node.events);
   return node;
 }
 

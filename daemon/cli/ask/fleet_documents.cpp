@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "daemon/cli/ask/document.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "daemon/cli/terminal/table.h"
+#include "daemon/rest/document.h"
 #include "daemon/setup/token_file.h"
 
 namespace starling::daemon {
@@ -15,7 +16,7 @@ constexpr std::chrono::seconds kPatience{5};
 
 // Empty where it is no text.
 std::string text_in(const nlohmann::json& object, const char* name) {
-  const auto text = object.is_object() ? object.value(name, nlohmann::json()) : nlohmann::json();
+  const nlohmann::json& text = part(object, name);
   return text.is_string() ? text.get<std::string>() : std::string();
 }
 
@@ -74,12 +75,10 @@ Complaint complaint_of(const NodeAccess& access, const Error& error) {
 
 Complaint refusal_of(const NodeAccess& access, const HttpReply& reply) {
   const auto document = nlohmann::json::parse(reply.body, nullptr, false);
-  const nlohmann::json::json_pointer path("/error/message");
-  const bool has_reason =
-      document.is_object() && document.contains(path) && document[path].is_string();
+  const std::string reason = text_in(part(document, "error"), "message");
   return {kExitFailed, fmt::format("http://{} refuses: {}", to_string(access.node),
-                                   has_reason ? printable(document[path].get<std::string>())
-                                              : fmt::format("HTTP status {}", reply.status))};
+                                   reason.empty() ? fmt::format("HTTP status {}", reply.status)
+                                                  : printable(reason))};
 }
 
 Outcome<nlohmann::json> document_of(const NodeAccess& access, std::string_view target) {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/cli/ask/document.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/cli/terminal/text_width.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {

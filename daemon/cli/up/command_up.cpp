@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,7 @@
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
+#include "daemon/rest/document.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
@@ -157,7 +159,7 @@ struct Verdict {
 };
 
 bool is_finished(const Fleet::Node& node) {
-  return node.status.is_object() && node.status["node"]["state"] == "finished";
+  return part(node.status, "node").value("state", "") == "finished";
 }
 
 bool all_ended(Fleet& fleet) {
@@ -171,8 +173,7 @@ std::string shortfall(Fleet& fleet) {
   std::size_t short_ones = 0;
   std::string first;
   for (Fleet::Node& node : fleet.nodes()) {
-    std::string reason;
-    if (node.status.is_object()) reason = node.status["run"].value("problem", "");
+    std::string reason = part(node.status, "run").value("problem", "");
     if (!is_finished(node) && !node.process.running()) reason = "ended before";
     if (reason.empty()) continue;
     if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
@@ -186,13 +187,8 @@ bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
   return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
 }
 
-std::string percent(double fraction) {
-  return fmt::format("{:.1f} %", 100 * fraction);
-}
-
-bool has_loss_at_most(Fleet::Node& node, double loss) {
-  return node.status.is_object() && node.status["run"].contains("eval") &&
-         node.status["run"]["eval"].value("loss", 1e300) <= loss;
+bool has_loss_at_most(const Fleet::Node& node, double loss) {
+  return number(part(part(node.status, "run"), "eval"), "loss").value_or(INFINITY) <= loss;
 }
 
 // What every node has reached of the goal's loss and accuracy; empty: nothing.
@@ -202,7 +198,7 @@ std::string reached(Fleet& fleet, const gossip::Goal& goal) {
       }))
     return fmt::format("every node has a loss of at most {}", *goal.loss);
   if (goal.accuracy && all_at_least(fleet.node_summaries(), *goal.accuracy))
-    return fmt::format("every node has an accuracy of at least {}", percent(*goal.accuracy));
+    return fmt::format("every node has an accuracy of at least {}", human_fraction(*goal.accuracy));
   return {};
 }
 
@@ -238,7 +234,7 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
   if (const auto loss = gossip::mean(nodes, &gossip::NodeSummary::loss))
     line += fmt::format("  loss {:.4f}", *loss);
   if (const auto accuracy = gossip::mean(nodes, &gossip::NodeSummary::accuracy))
-    line += fmt::format("  accuracy {}", percent(*accuracy));
+    line += fmt::format("  accuracy {}", human_fraction(*accuracy));
   if (const auto rmse = gossip::mean(nodes, &gossip::NodeSummary::rmse))
     line += fmt::format("  rmse {:.4g}", *rmse);
   if (running < nodes.size()) line += fmt::format("  {}/{} run", running, nodes.size());
@@ -248,9 +244,8 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
 // What a node warns of; of one that has no status after a while, what its log says last.
 std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
   if (node.status.is_object()) {
-    auto warnings = node.status["node"].value("warnings", std::vector<std::string>());
-    const auto trainer = node.status.find("trainer");
-    if (trainer == node.status.end() || trainer->value("state", "") != "lost") return warnings;
+    auto warnings = part(node.status, "node").value("warnings", std::vector<std::string>());
+    if (part(node.status, "trainer").value("state", "") != "lost") return warnings;
     for (const std::string& line : trainer_words(node.process.log_path()))
       warnings.push_back("its trainer said: " + line);
     return warnings;

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
 #include "models/data/gz_file.h"
 
@@ -70,21 +71,15 @@ std::string make_log_folder() {
   return ::mkdtemp(pattern.data()) ? pattern : std::string();
 }
 
-std::optional<double> number_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 gossip::Progress read_point(const json& point) {
   gossip::Progress progress;
   progress.round = point.value("round", std::uint64_t{0});
   progress.time_s = point.value("time_s", 0.0);
-  progress.loss = number_at(point, "loss").value_or(kNotYet);
-  progress.accuracy = number_at(point, "accuracy");
-  progress.rmse = number_at(point, "rmse");
-  progress.distance = number_at(point, "distance");
-  progress.distance_to_optimum = number_at(point, "distance_to_optimum");
+  progress.loss = number(point, "loss").value_or(kNotYet);
+  progress.accuracy = number(point, "accuracy");
+  progress.rmse = number(point, "rmse");
+  progress.distance = number(point, "distance");
+  progress.distance_to_optimum = number(point, "distance_to_optimum");
   progress.bytes = point.value("bytes", std::uint64_t{0});
   return progress;
 }
@@ -220,42 +215,34 @@ std::size_t Fleet::running() {
 std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
   std::vector<gossip::NodeSummary> summaries;
   for (const Node& node : nodes_) {
-    gossip::NodeSummary summary;
-    summary.name = node.name;
-    if (node.status.is_object()) {
-      const json& run = node.status.at("run");
-      summary.round = run.value("round", std::uint64_t{0});
-      summary.loss = number_at(run, "loss");
-      if (const auto eval = run.find("eval"); eval != run.end()) {
-        summary.accuracy = number_at(*eval, "accuracy");
-        summary.rmse = number_at(*eval, "rmse");
-      }
-      summary.distance = number_at(node.status.at("consensus"), "distance");
-      summary.distance_to_optimum = number_at(run, "distance_to_optimum");
-      summary.sent_bytes = node.status.at("traffic").value("sent_bytes", std::uint64_t{0});
-    }
-    summaries.push_back(std::move(summary));
+    const json &run = part(node.status, "run"), &evaluation = part(run, "eval");
+    summaries.push_back(
+        {.name = node.name,
+         .round = run.value("round", std::uint64_t{0}),
+         .loss = number(run, "loss"),
+         .accuracy = number(evaluation, "accuracy"),
+         .rmse = number(evaluation, "rmse"),
+         .distance = number(part(node.status, "consensus"), "distance"),
+         .distance_to_optimum = number(run, "distance_to_optimum"),
+         .sent_bytes = part(node.status, "traffic").value("sent_bytes", std::uint64_t{0})});
   }
   return summaries;
 }
 
 std::vector<NodeView> Fleet::node_views() {
   std::vector<NodeView> views;
-  const std::vector<gossip::NodeSummary> summaries = node_summaries();
-  for (std::size_t k = 0; k < nodes_.size(); ++k) {
-    Node& node = nodes_[k];
-    const gossip::NodeSummary& summary = summaries[k];
-    NodeView view{.name = node.name,
-                  .state = "starting",
-                  .round = summary.round,
-                  .loss = summary.loss,
-                  .accuracy = summary.accuracy,
-                  .rmse = summary.rmse,
-                  .distance = summary.distance};
-    if (node.status.is_object()) view.state = node.status.at("node").value("state", "-");
-    if (node.is_silent) view.state = "silent";
-    if (!node.process.running()) view.state = "ended";
-    views.push_back(std::move(view));
+  for (const gossip::NodeSummary& summary : node_summaries()) {
+    Node& node = nodes_[views.size()];
+    const std::string told = node.status.is_object() ? "-" : "starting";
+    views.push_back({.name = node.name,
+                     .state = !node.process.running() ? "ended"
+                              : node.is_silent        ? "silent"
+                                               : part(node.status, "node").value("state", told),
+                     .round = summary.round,
+                     .loss = summary.loss,
+                     .accuracy = summary.accuracy,
+                     .rmse = summary.rmse,
+                     .distance = summary.distance});
   }
   return views;
 }
@@ -264,7 +251,7 @@ std::optional<double> Fleet::samples() const {
   double total = 0;
   for (const Node& node : nodes_) {
     if (!node.status.is_object()) return std::nullopt;
-    total += number_at(node.status.at("run"), "samples").value_or(0);
+    total += number(part(node.status, "run"), "samples").value_or(0);
   }
   return total;
 }
@@ -276,12 +263,12 @@ Fleet::Sentence Fleet::sentence() {
   for (Node& node : nodes_) {
     if (!node.status.is_object() || node.is_silent || !node.process.running()) continue;
     const json& own = node.status.at("node");
+    const auto warnings = own.value("warnings", std::vector<std::string>());
     std::string text = with_means(node.status.value("summary", ""), nodes);
-    for (const std::string& warning : own.value("warnings", std::vector<std::string>()))
+    for (const std::string& warning : warnings)
       if (const std::size_t place = text.find(warning + "; "); place != std::string::npos)
         text.erase(place, warning.size() + 2);
-    const std::size_t reasons = own.value("reasons", std::vector<std::string>()).size();
-    if (reasons > own.value("warnings", std::vector<std::string>()).size())
+    if (part(own, "reasons").size() > warnings.size())
       return {fmt::format("{}: {}", node.name, text), true};
     if (first.text.empty()) first.text = text;
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/whole_file.h"
+#include "daemon/rest/document.h"
 
 namespace starling::daemon {
 namespace {
@@ -39,10 +40,8 @@ Result<void> recall_fleet(const std::string& folder, CommandLine& line) {
   std::ifstream stream(file_in(folder));
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   const json document = json::parse(text, nullptr, false);
-  const bool is_sound = document.is_object() && document.contains("nodes") &&
-                        document["nodes"].is_number_unsigned() && document.contains("settings") &&
-                        document["settings"].is_object();
-  if (!is_sound)
+  const json& nodes = part(document, "nodes");
+  if (!nodes.is_number_unsigned() || !document.value("settings", json()).is_object())
     return fail(
         "--resume {}: holds no readable fleet.json; expected the node.data-dir of an earlier "
         "starling up",
@@ -50,8 +49,7 @@ Result<void> recall_fleet(const std::string& folder, CommandLine& line) {
   const auto names = [&line](const std::string& key) {
     return std::ranges::any_of(line.keys, [&](const auto& item) { return item.first == key; });
   };
-  if (!line.has("nodes"))
-    line.options["nodes"] = {std::to_string(document["nodes"].get<std::uint64_t>())};
+  if (!line.has("nodes")) line.options["nodes"] = {std::to_string(nodes.get<std::uint64_t>())};
   std::vector<std::pair<std::string, std::string>> keys;
   for (const auto& [key, value] : document["settings"].items())
     if (!line.has("config") && value.is_string() && !names(key))

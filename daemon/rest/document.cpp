@@ -1,4 +1,4 @@
-#include "daemon/cli/ask/document.h"
+#include "daemon/rest/document.h"
 
 #include <nlohmann/json.hpp>
 
