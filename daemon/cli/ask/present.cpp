@@ -66,10 +66,8 @@ std::string line(std::string_view title, const std::string& content) {
 }
 
 std::string node_lines(const json& node) {
-  std::string text =
-      fmt::format("{}  {}, up {}, starling {}\n", word(node, "name"), word(node, "state"),
-                  cell(node, "uptime_s", human_duration), word(node, "version"));
-  return text;
+  return fmt::format("{}  {}, up {}, starling {}\n", word(node, "name"), word(node, "state"),
+                     cell(node, "uptime_s", human_duration), word(node, "version"));
 }
 
 // "repeated 3 (normal: …)".
@@ -326,10 +324,6 @@ std::string convergence_text(const json& document) {
   return table.text(display_width()) + plot(series, "loss") + plot(series, "accuracy") +
          plot(series, "distance");
 }
-
-}  // namespace
-
-namespace {
 
 // What makes the answer one of a node, whatever its version.
 bool is_answer(std::string_view command, const json& document) {
