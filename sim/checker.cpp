@@ -155,6 +155,7 @@ bool Checker::knows_donor(std::size_t node) const {
 
 void Checker::see(std::size_t node, const optim::Job& job) {
   if (job.adopt) seen_of(node).asked.reset();
+  if (job.shard) seen_of(node).shard = job.shard;
   seen_of(node).last_job = world_->now();
   const bool is_pairwise = world_->options().base.schedule->is_pairwise;
   double sum = 0;
@@ -269,6 +270,20 @@ void Checker::expect_rounds() {
       violated("rounds go on", node,
                fmt::format("waits in round {} since {:.0f} s, with a patience of {:.0f} s",
                            status.run.round, idle_s, patience_s));
+  }
+}
+
+void Checker::expect_shares() {
+  std::vector<NodeId> running;
+  for (const std::string& name : names_of_running(*world_)) running.push_back(node_id(name));
+  optim::Shard due{.members = running};
+  for (std::size_t node : world_->running()) {
+    const auto& shard = seen_of(node).shard;
+    if (!shard || *shard != due)
+      violated("data are dealt once", node,
+               fmt::format("has share {} of {}, not {} of {}", shard ? shard->place : 0,
+                           shard ? shard->members.size() : 0, due.place, running.size()));
+    ++due.place;
   }
 }
 

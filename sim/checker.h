@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ class Checker {
   void expect_finite();
   // Every node that runs lists exactly those that run as alive, and has the same topology of them.
   void expect_agreement();
+  // The data are dealt to exactly the nodes that run, each with a share of its own. REQUIRES that
+  // they have agreed for some rounds.
+  void expect_shares();
   // No model is farther from the mean of all than this share of its norm, and every node knows.
   void expect_consensus(double distance);
 
@@ -65,6 +69,7 @@ class Checker {
     // Of the last offer: its round at least, and where its vector lies, if it was sent.
     std::uint64_t offer_round = 0;
     const std::byte* offered = nullptr;
+    std::shared_ptr<const optim::Shard> shard = {};  // of the data, its newest
   };
   static constexpr std::size_t kViolationsLimit = 100;
 

@@ -92,6 +92,7 @@ class Trial {
     tell("all agree");
     if (!stay_in_step(healed)) return;
     checker_.expect_agreement();
+    checker_.expect_shares();
     checker_.expect_finite();
     checker_.expect_settled();
     checker_.expect_consensus(options_.phases.distance_limit);

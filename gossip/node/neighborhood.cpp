@@ -79,4 +79,11 @@ bool Neighborhood::follow(Time now, const Roster& members) {
   return true;
 }
 
+std::vector<NodeId> Neighborhood::members() const {
+  std::vector<NodeId> members;
+  if (!status_.sites) return members;
+  for (const topology::Site& site : *status_.sites) members.push_back(site.id);
+  return members;
+}
+
 }  // namespace starling::gossip

@@ -36,6 +36,8 @@ class Neighborhood {
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
   // Null unless the schedule has partners, and before this node is ready.
   const std::shared_ptr<const Partners>& partners() const { return partners_; }
+  // From which the topology is computed, in its order; empty before it is.
+  std::vector<NodeId> members() const;
   // Hash of the members from which the topology is computed.
   std::uint64_t view() const { return view_; }
   const TopologyStatus& status() const { return status_; }

@@ -35,7 +35,8 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
       exchange(options, resumed ? resumed->exchange : KeptExchange()),
       life(now),
-      startup(options, now, life, resumed),
+      share(node_id(given.name)),
+      startup(options, now, life, share, resumed),
       strays(given),
       saver(given.checkpoint, now),
       training(options, {life, exchange, links, donor, saver, pace}),
@@ -116,7 +117,7 @@ void NodeParts::donate(Time now, optim::Done& done) {
   if (done.snapshot.empty()) return;
   const std::uint64_t round =
       done.round - std::min(done.round, training.course().run().uncounted + 1);
-  donor.made(now, round, std::move(done.snapshot), startup.foundation(), members, outbox);
+  donor.made(now, round, std::move(done.snapshot), startup.workload().foundation, members, outbox);
 }
 
 void NodeParts::settle(Time now) {
@@ -175,6 +176,8 @@ void NodeParts::start_training(Time now) {
   outbox.event(Event::Kind::started,
                round > 0 ? fmt::format("training from round {}", round) : "training");
   links.forget(now, false);
+  // Members may have come or gone since the startup dealt the data.
+  if (neighborhood.view() != 0 && !share.is_among(neighborhood.members())) reassign_data();
   training.start(now, round, outbox, before ? &*before : nullptr);
   before.reset();
 }
@@ -203,7 +206,7 @@ void NodeParts::sample(Time now) {
 
 void NodeParts::follow_members(Time now) {
   saver.hear(now, members, training.course().run().round);
-  saver.set_fleet(startup.foundation(), members.present().size());
+  saver.set_fleet(startup.workload().foundation, members.present().size());
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
   // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
   // then.
@@ -220,12 +223,7 @@ void NodeParts::follow_members(Time now) {
 }
 
 void NodeParts::reassign_data() {
-  auto shard = std::make_shared<optim::Shard>();
-  for (const topology::Site& site : *neighborhood.status().sites) {
-    if (site.id == members.self()) shard->place = shard->members.size();
-    shard->members.push_back(site.id);
-  }
-  training.reassign(std::move(shard));
+  training.reassign(share.deal(neighborhood.members()));
   dealt_view = neighborhood.view();
 }
 

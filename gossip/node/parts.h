@@ -13,6 +13,7 @@
 #include "gossip/edges/step_pace.h"
 #include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
+#include "gossip/node/data_share.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/fleet_watch.h"
 #include "gossip/node/gate.h"
@@ -66,6 +67,7 @@ struct NodeParts {
   Links links;
   Exchange exchange;
   Life life;
+  DataShare share;
   Startup startup;
   Strays strays;
   StepPace pace{options.local_steps};

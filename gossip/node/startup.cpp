@@ -38,10 +38,11 @@ optim::Job job_on(const std::string& foundation) {
 
 }  // namespace
 
-Startup::Startup(const Options& options, Time now, Life& life,
+Startup::Startup(const Options& options, Time now, Life& life, DataShare& share,
                  std::shared_ptr<const Checkpoint> before)
     : options_(options),
       life_(&life),
+      share_(&share),
       next_look_(now),
       muster_(options, now),
       search_(options),
@@ -103,13 +104,10 @@ bool Startup::gathered(Time now, const Membership& search) const {
 
 void Startup::assign(Time now, const Roster& members, Outbox& out) {
   muster_.close();
-  auto shard = std::make_shared<optim::Shard>();
-  for (const Member* member : fellows(members)) {
-    if (member->id == members.self()) shard->place = shard->members.size();
-    shard->members.push_back(member->id);
-  }
+  std::vector<NodeId> sharing;
+  for (const Member* member : fellows(members)) sharing.push_back(member->id);
   optim::Job job;
-  job.shard = std::move(shard);
+  job.shard = share_->deal(std::move(sharing));
   out.train(std::move(job));
   enter(now, Assigning());
   // A newcomer fetches the model while its data are prepared.

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "gossip/edges/links.h"
 #include "gossip/members/membership.h"
+#include "gossip/node/data_share.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/life.h"
 #include "gossip/node/model_search.h"
@@ -23,8 +24,8 @@ namespace starling::gossip {
 
 class Startup {
  public:
-  // `options` and `life` outlive this. `before`: this node's earlier life, to resume; null: none.
-  Startup(const Options& options, Time now, Life& life,
+  // The references outlive this. `before`: this node's earlier life, to resume; null: none.
+  Startup(const Options& options, Time now, Life& life, DataShare& share,
           std::shared_ptr<const Checkpoint> before = nullptr);
 
   void tick(Time now, const Membership& search, Outbox& out);
@@ -49,8 +50,6 @@ class Startup {
   // Ready with the model of an earlier life.
   bool is_resumed() const { return life_->has_come_to<phases::Ready>() && origin_ == Origin::own; }
   const optim::Workload& workload() const { return workload_; }
-  // The survey for newcomers; empty if none is needed.
-  const std::string& foundation() const { return workload_.foundation; }
   // The member that was asked for a model and has not sent it yet.
   std::optional<NodeId> donor() const { return awaits_model() ? search_.donor() : std::nullopt; }
   // Reports why the donor's model does not fit this node.
@@ -85,6 +84,7 @@ class Startup {
 
   const Options& options_;
   Life* life_;
+  DataShare* share_;
   Time next_look_;
   Muster muster_;
   ModelSearch search_;

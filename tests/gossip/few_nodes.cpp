@@ -184,7 +184,7 @@ std::string FewNodes::probe(const std::string& name, const Endpoint& at) {
 
 void FewNodes::train(const std::string& name, const optim::Job& job) {
   Participant& self = nodes_.at(name);
-  const Duration took = job.local ? self.trainer.step : kShortJob;
+  const Duration took = job.local ? self.trainer.step : job.shard ? self.trainer.data : kShortJob;
   self.busy_until = std::max(self.busy_until, now_) + took;
   later(name, self.busy_until - now_, gossip::Trained{answer_to(job, self.trainer, self.needs)});
 }

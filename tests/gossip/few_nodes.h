@@ -23,7 +23,8 @@ using namespace std::chrono_literals;
 
 // How the trainer of a node answers.
 struct CannedTrainer {
-  Duration step = 200ms;        // of a job with a local step; all others take 1 ms
+  Duration step = 200ms;        // of a job with a local step; all others take 1 ms,
+  Duration data = 1ms;          // but for those that take a share of the data
   std::size_t bytes = 8;        // of a vector
   std::string schema = "same";  // of the model
   std::string survey = {};      // empty: none is needed

@@ -18,7 +18,7 @@ namespace starling::test {
 using namespace gossip;
 
 struct Newcomer : Party {
-  explicit Newcomer(const Options& given) : Party(given), startup(options, Time{}, life) {}
+  explicit Newcomer(const Options& given) : Party(given), startup(options, Time{}, life, share) {}
 
   // A member that agrees, unless it is to differ.
   void meet(const std::string& name, Phase phase, std::uint64_t round = 0, bool agrees = true) {
@@ -80,6 +80,7 @@ struct Newcomer : Party {
 
   Time now{};
   Life life{Time{}};
+  DataShare share{membership.roster().self()};
   Startup startup;
 };
 

@@ -85,6 +85,14 @@ TEST_CASE("Several that start at once among nodes that train begin with a model 
   }
 }
 
+TEST_CASE("Nodes that start at once share the data though the first was dealt all of them") {
+  Cluster cluster = reference_cluster(3, 0);
+  cluster.start_all();
+  cluster.world.run_until(Time(5s));
+  cluster.checker.expect_shares();
+  expect_sound(cluster);
+}
+
 TEST_CASE("Founders are waited for as long as some still come") {
   const optim::Options training = reference_training(0.1);
   sim::Options options = reference_world(4, topology::Kind::automatic, training);
