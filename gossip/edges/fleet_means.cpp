@@ -18,7 +18,8 @@ double ratio(const std::vector<float>& means, std::size_t value, std::size_t fla
   return static_cast<double>(means[value]) / static_cast<double>(means[flag]);
 }
 
-// Less than one of kMembersLimit nodes: the estimate has not settled.
+// Less than one of kMembersLimit nodes: the estimate has not settled. Nor has a mean below 0 of
+// what is never negative: the flows of a node that went are still in those of its neighbours.
 constexpr float kFlagLeast = 1e-4F;
 
 double square(double value) {
@@ -157,6 +158,7 @@ FleetStatus FleetMeans::status() const {
     const std::size_t flag = kValues + 2 * k, value = flag + 1;
     if (means[flag] <= kFlagLeast) continue;
     const double mean = ratio(means, value, flag);
+    if (mean < 0 && static_cast<Quantity>(k) != Quantity::loss) continue;
     status.spreads[k] = {.mean = mean,
                          .error = (errors[value] + std::abs(mean) * errors[flag]) / means[flag]};
   }

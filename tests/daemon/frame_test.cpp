@@ -209,6 +209,21 @@ TEST_CASE("A course gives rates over the last seconds and curves of all") {
   CHECK(std::ranges::is_sorted(nodes[1].losses, std::greater{}));
 }
 
+TEST_CASE("A node that begins again takes from the rates only what it does not do meanwhile") {
+  Course course;
+  std::vector<NodeView> nodes(2);
+  nodes[0].name = "a";
+  nodes[1].name = "b";
+  for (std::uint64_t k = 0; k <= 10; ++k) {
+    nodes[0].round = 1000 + 4 * k;
+    nodes[1].round = k < 5 ? 1000 + 4 * k : 4 * (k - 5);
+    course.add(static_cast<double>(k), nodes,
+               32.0 * static_cast<double>(nodes[0].round + nodes[1].round));
+  }
+  CHECK(*course.rounds_per_s() == doctest::Approx(2));
+  CHECK(*course.samples_per_s() == doctest::Approx(0.9 * 256));
+}
+
 TEST_CASE("A node that is gone holds neither the bar nor the rate back") {
   Course course;
   FleetView view = example_view(3, false);

@@ -231,3 +231,32 @@ TEST_CASE("Of models that are not finite no distance is told") {
   CHECK_FALSE(means.own_distance().has_value());
   CHECK_FALSE(means.status().distance.has_value());
 }
+
+TEST_CASE("No rate is told to be below 0 when a fast node goes and comes back") {
+  Ring ring(4, 0);
+  const auto set = [&ring](std::size_t i, double rate) {
+    Sample sample;
+    sample.values[place(Quantity::sample_rate)] = rate;
+    ring.nodes[i].set(sample);
+  };
+  for (std::size_t i = 0; i < 4; ++i) set(i, i == 0 ? 9000 : 10);
+  ring.run(100);
+  const auto rate = [&ring](std::size_t i) {
+    return ring.nodes[i].status().spreads[place(Quantity::sample_rate)];
+  };
+  CHECK(rate(1)->mean == doctest::Approx(2257.5));
+  ring.nodes[0] = {};
+  for (const std::size_t i : {1U, 3U})
+    ring.nodes[i].keep([](NodeId id) { return id != Ring::id(0); });
+  int unsettled = 0;
+  for (int round = 0; round < 100; ++round) {
+    if (round == 50) set(0, 9000);
+    ring.run(1);
+    for (std::size_t i = 0; i < 4; ++i) {
+      unsettled += i > 0 && !rate(i);
+      CHECK(rate(i).value_or(Spread{}).mean >= 0);
+    }
+  }
+  CHECK(unsettled > 0);
+  CHECK(rate(1)->mean == doctest::Approx(2257.5));
+}

@@ -80,18 +80,24 @@ std::optional<double> Course::rounds_per_s() const {
   for (const auto& [name, round] : recent_.back().rounds) {
     const auto before = recent_.front().rounds.find(name);
     if (before == recent_.front().rounds.end()) continue;
-    rounds += static_cast<double>(round) - static_cast<double>(before->second);
+    rounds += static_cast<double>(round) - static_cast<double>(std::min(round, before->second));
     ++count;
   }
   if (count == 0) return std::nullopt;
-  return std::max(0.0, rounds / count) / (recent_.back().time_s - recent_.front().time_s);
+  return rounds / count / (recent_.back().time_s - recent_.front().time_s);
 }
 
+// A count that fell is that of a node that began again.
 std::optional<double> Course::samples_per_s() const {
   if (recent_.size() < 2 || recent_.back().time_s <= recent_.front().time_s) return std::nullopt;
   if (!recent_.front().samples || !recent_.back().samples) return std::nullopt;
-  return std::max(0.0, *recent_.back().samples - *recent_.front().samples) /
-         (recent_.back().time_s - recent_.front().time_s);
+  double samples = 0, before = *recent_.front().samples;
+  for (const Sample& sample : recent_) {
+    const double now = sample.samples.value_or(before);
+    samples += std::max(0.0, now - before);
+    before = now;
+  }
+  return samples / (recent_.back().time_s - recent_.front().time_s);
 }
 
 void measure_goal(FleetView& view, const gossip::Goal& goal, double training_s) {
