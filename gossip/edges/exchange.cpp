@@ -66,7 +66,8 @@ void Exchange::refused(const Endpoint& control, const Links& links) {
 
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
-  neighbors_.begin_round(now, links.partner(rounds_.round()));
+  const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
+  neighbors_.begin_round(now, links.partner(rounds_.round()), unmeasured);
   const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
     const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, streams));

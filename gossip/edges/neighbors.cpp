@@ -91,16 +91,20 @@ Duration Neighbors::pace(const Recent& own) const {
 
 // ---------------------------------------------------------------- a round
 
-void Neighbors::begin_round(Time now, std::optional<NodeId> partner) {
+void Neighbors::begin_round(Time now, std::optional<NodeId> partner, Duration unmeasured) {
   partner_ = partner;
+  unmeasured_ = unmeasured;
   next_doubt_ = now + timing_.doubt_least;
   for (auto& [peer, neighbor] : all_) neighbor.is_doubted = false, neighbor.offered_edge = 0;
+}
+
+Duration Neighbors::patience(const Neighbor& neighbor) const {
+  return neighbor.patience.value(timing_.patience_least, unmeasured_);
 }
 
 StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
   const NodeId peer = link.wanted.peer;
   const Neighbor& neighbor = known(peer);
-  const Duration least = timing_.patience_least;
   StreamView view{.peer = peer,
                   .in = link.wanted.in,
                   .out = link.wanted.out,
@@ -113,7 +117,7 @@ StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
                   .rests = neighbor.rests || is_paused(peer),
                   .heard = neighbor.heard,
                   .offered = neighbor.offered,
-                  .patience = neighbor.patience.value(least, least)};
+                  .patience = patience(neighbor)};
   if (!link.is_paired) return view;
   view.pairs = sessions.pairs(peer);
   view.has_news = !view.pairs.is_waiting;
@@ -236,8 +240,7 @@ std::vector<EdgeStatus> Neighbors::statuses(std::uint64_t round, const Links& li
     edge.round = neighbor.round;
     edge.staleness = round > edge.round ? round - edge.round : 0;
     edge.rtt_s = link.rtt_s;
-    edge.patience_s =
-        seconds(neighbor.patience.value(timing_.patience_least, timing_.patience_least));
+    edge.patience_s = seconds(patience(neighbor));
     edge.receive_rate = neighbor.meter.rate();
     edge.queued_bytes = sessions.unconfirmed_bytes(peer);
     edge.repeated_bytes = sessions.repeated_bytes(peer);

@@ -76,8 +76,9 @@ class Neighbors {
   Duration pace(const Recent& own) const;
 
   // ---- a round
-  // This node begins to offer: to `partner` alone, if there is one.
-  void begin_round(Time now, std::optional<NodeId> partner);
+  // This node begins to offer: to `partner` alone, if there is one. `unmeasured`: the
+  // patience with a neighbour that has not been measured.
+  void begin_round(Time now, std::optional<NodeId> partner, Duration unmeasured);
   // The edge as a scheduler sees it, and all active edges.
   StreamView view(const Link& link, const Sessions& sessions) const;
   std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
@@ -106,6 +107,7 @@ class Neighbors {
 
  private:
   const Neighbor& known(NodeId peer) const;
+  Duration patience(const Neighbor& neighbor) const;
   void ask(Time now, const Wait& wait, const Links& links, Outbox& out);
   std::vector<NodeId> doubt(Time now, const Wait& wait);
 
@@ -114,6 +116,7 @@ class Neighbors {
   std::set<NodeId> paused_;                           // by the members' records
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::optional<NodeId> partner_;                     // of the current offer
+  Duration unmeasured_{};                             // as of begin_round()
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };
 

@@ -23,6 +23,11 @@
 
 namespace starling::gossip {
 
+// How long a round waits where nothing says how long rounds take, or who is in step. Smaller: a
+// node trains towards its own optimum before its neighbours' next round ends, or while all its
+// links are down.
+inline constexpr Duration kBlindPatience = std::chrono::seconds(60);
+
 // The last sixteen durations of some event.
 class Recent {
  public:
@@ -95,5 +100,13 @@ class Patience {
   Duration measured_{}, usual_{}, longest_{}, answer_{};
   std::optional<Time> last_;
 };
+
+// The patience with a neighbour whose intervals are not measured, before its lower limit: four of
+// this node's own rounds. A node that joined a running fleet has to wait for a first round of its
+// neighbours, of which it knows nothing.
+inline Duration unmeasured_patience(const Recent& own_rounds, bool has_joined) {
+  if (own_rounds.is_measured()) return 4 * own_rounds.median();
+  return has_joined ? kBlindPatience : Duration{};
+}
 
 }  // namespace starling::gossip

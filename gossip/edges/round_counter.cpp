@@ -24,6 +24,7 @@ struct Furthest {
 }  // namespace
 
 void RoundCounter::start(Time now, std::uint64_t round, std::uint64_t uncounted) {
+  if (round_ == 0) has_joined_ = round > 1;
   round_ = std::max(round_, round);
   uncounted_ = uncounted;
   counted_ = now;

@@ -39,6 +39,8 @@ class RoundCounter {
   // Sets the round to `round` if that is later; `uncounted` rounds before it do not count. In a
   // round after the first, the node begins with a model that others have trained further meanwhile.
   void start(Time now, std::uint64_t round, std::uint64_t uncounted = 0);
+  // Whether the first round of this node was a later one than the fleet's.
+  bool has_joined() const { return has_joined_; }
   // The round of the neighbours that this node follows, whether it is ahead or not.
   std::uint64_t follow(Time now, Streams streams);
   // The only neighbour further ahead than a node catches up, if there is just one.
@@ -59,6 +61,7 @@ class RoundCounter {
   std::uint64_t reach_;
   Duration pause_;
   std::uint64_t round_ = 0, uncounted_ = 0, spare_ = kSpare;
+  bool has_joined_ = false;     // as of the first start()
   Time alone_again_{};          // when a single neighbour may be followed again
   Time counted_{};              // when go_to() was called last
   std::optional<Time> jumped_;  // when a jump last left many rounds uncounted

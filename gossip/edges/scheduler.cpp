@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "gossip/edges/patience.h"
 
 namespace starling::gossip {
-
-namespace {
-
-// The pause between rounds of a node that is far ahead of all its neighbours. Smaller: the node
-// trains towards its own optimum while all its links are down and no neighbour is found dead.
-constexpr Duration kAlonePatience = std::chrono::seconds(60);
-
-}  // namespace
 
 std::uint64_t Scheduler::next_round(std::uint64_t round, std::uint64_t furthest) const {
   const bool jumps = rules_.rounds_in_step > 0 && furthest > round + rules_.rounds_in_step;
@@ -34,7 +27,7 @@ Time Scheduler::waits_until(const Turn& turn, const StreamView& stream, bool is_
   const bool counts = !stream.is_late || (!stream.rests && is_far_ahead);
   if (!stream.in || !stream.was_offered || !counts || !lacks(stream, turn.round)) return {};
   const Duration patience =
-      is_far_ahead ? std::max(stream.patience, kAlonePatience) : stream.patience;
+      is_far_ahead ? std::max(stream.patience, kBlindPatience) : stream.patience;
   if (PLANTED(never_late)) return kNever;
   return std::max(turn.since, stream.heard) + patience;
 }

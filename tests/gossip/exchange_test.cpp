@@ -173,6 +173,23 @@ TEST_CASE("A neighbour that was late is waited for again as soon as it is heard"
   CHECK_FALSE(b.exchange.complete(end, b.links));
 }
 
+TEST_CASE("A node that joins waits for its neighbours' first vector as for a slow fleet") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  b.offer(162, now);
+  CHECK(b.exchange.deadline(b.links) == now + kBlindPatience);
+}
+
+TEST_CASE("A neighbour that was not measured may take as long as four of this node's rounds") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  for (std::uint64_t round = 1; round <= 4; ++round) {
+    b.offer(round, now + round * 5s);
+    CHECK(b.edge().patience_s == (round < 4 ? seconds(b.options.timing.patience_least) : 20));
+    b.exchange.finish_round(now + round * 5s, b.links, b.outbox);
+  }
+}
+
 TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
   for (const bool is_refused : {false, true}) {
     CAPTURE(is_refused);
