@@ -7,12 +7,13 @@ import numpy
 
 from .segment import Segment
 from .table import Entry
+from .tensors import Tensors
 
 _DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "int64": "i64"}
 _NUMPY = {wire: name for name, wire in _DTYPES.items()}
 
 
-class NumpyTensors:
+class NumpyTensors(Tensors):
     """Takes the values of the arrays handed over and gives back `arrays`, which alias the segment.
 
     Integers of other types become int64. Arrays without elements are left out.
@@ -29,20 +30,9 @@ class NumpyTensors:
         self.arrays: Dict[str, numpy.ndarray] = {}
         self.corrections: Dict[str, numpy.ndarray] = {}
         self.gradients: Dict[str, numpy.ndarray] = {}
-        self.copied_bytes = 0
-        self.corrects = False
-        self.shifts = False
-        self.learning_rate: Optional[float] = None
-        self._tracked_share = 0.0
 
     def can_shift(self) -> bool:
         return all(entry.dtype != "f16" for entry in self.entries if entry.role == "averaged")
-
-    def steps(self) -> Optional[str]:
-        return None
-
-    def can_correct(self) -> bool:
-        return False
 
     def bind(self, segment: Segment) -> None:
         self.arrays = self._views(segment, "values", self.entries)
@@ -55,9 +45,6 @@ class NumpyTensors:
             self.arrays[name][...] = array
         self._given = {}
 
-    def collect(self) -> None:
-        """Brings the segment up to date; there is nothing to do for arrays that alias it."""
-
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
         self.corrects = corrects
         self.shifts = shifts
@@ -68,9 +55,6 @@ class NumpyTensors:
     def fault(self) -> Optional[str]:
         return next((entry.name for entry in self.entries if entry.role == "averaged"
                      and not is_finite(self.arrays[entry.name])), None)
-
-    def forget_faults(self) -> None:
-        """A trainer of numpy keeps its own state of the optimizer."""
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.corrects:
@@ -97,17 +81,9 @@ class NumpyTensors:
         for gradient in self.gradients.values():
             gradient[...] = 0
 
-    def collect_gradients(self) -> None:
-        """There is nothing to do for arrays that alias the segment."""
-
     def gradient_fault(self) -> Optional[str]:
         return next((name for name, gradient in self.gradients.items()
                      if not is_finite(gradient)), None)
-
-    def release(self) -> None:
-        """The arrays stay what they are."""
-        self.corrects = self.shifts = False
-        self._tracked_share = 0.0
 
     @staticmethod
     def _views(segment: Segment, region: str,

@@ -95,10 +95,6 @@ class Session:
             self._connection.close()
             self._connection = None
 
-    @property
-    def is_open(self) -> bool:
-        return self._connection is not None
-
     def _attach(self, deadline: Deadline) -> Record:
         connection = Connection(find_socket(self._socket), deadline)
         self._connection = connection

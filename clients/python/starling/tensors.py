@@ -2,37 +2,34 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Collection, Dict, List, Mapping, Optional, Protocol
+from typing import Any, Collection, Dict, List, Mapping, Optional
 
 from .segment import Segment
 from .table import Entry
 
 
-class Tensors(Protocol):
+class Tensors:
     """Tensors of the trainer that lie in a segment, or are copied to and from it."""
 
     entries: List[Entry]
     names: List[str]  # of all tensors handed over, those too that have no entry
-    corrects: bool
-    copied_bytes: int
-    learning_rate: Optional[float]  # of the next step; None where it is not known
-
-    @property
-    def arrays(self) -> Dict[str, Any]:
-        """What the trainer computes with, by name."""
-
-    @property
-    def gradients(self) -> Dict[str, Any]:
-        """Where gradients are written, by name; mode `gradients`."""
+    arrays: Dict[str, Any]  # what the trainer computes with, by name
+    gradients: Dict[str, Any]  # where gradients are written, by name; mode `gradients`
+    corrects = shifts = False  # as deliver() was told last
+    copied_bytes = 0
+    learning_rate: Optional[float] = None  # of the next step; None where it is not known
+    _tracked_share = 0.0
 
     def can_correct(self) -> bool:
         """Corrections are added without the help of the loop."""
+        return False
 
     def can_shift(self) -> bool:
         """shift() loses nothing to rounding."""
 
     def steps(self) -> Optional[str]:
         """What is known of the optimizer's steps: "sgd", "linear" in the gradient, or None."""
+        return None
 
     def bind(self, segment: Segment) -> None:
         """Puts the values into the segment and aliases it."""
@@ -70,7 +67,9 @@ class Tensors(Protocol):
         """The first tensor whose gradient is not finite."""
 
     def release(self) -> None:
-        """Undoes what bind() did to the optimizer."""
+        """Nothing is corrected any more, and what bind() did to the optimizer is undone."""
+        self.corrects = self.shifts = False
+        self._tracked_share = 0.0
 
 
 def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],

@@ -13,6 +13,7 @@ import torch
 
 from .segment import Segment
 from .table import Entry
+from .tensors import Tensors
 
 _ALIASED = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64"}
 _COPIED = {torch.float16: "f32", torch.bfloat16: "f32", torch.int32: "i64", torch.int16: "i64",
@@ -69,7 +70,7 @@ class Slot:
             holder[key].data.copy_(self.view)
 
 
-class TorchTensors:
+class TorchTensors(Tensors):
     """The tensors of a module, or of a dictionary, and the optimizer that steps them."""
 
     def __init__(self, model: Optional[torch.nn.Module], tensors: Optional[Mapping[str, Any]],
@@ -82,11 +83,7 @@ class TorchTensors:
         self._optimizer = optimizer
         self._restore: Any = None
         self._warned = False
-        self.corrects = False
-        self.shifts = False
         self._told_rate: Optional[float] = None
-        self._tracked_share = 0.0
-        self.copied_bytes = 0
 
     @property
     def learning_rate(self) -> Optional[float]:
@@ -214,8 +211,7 @@ class TorchTensors:
 
     def release(self) -> None:
         """The optimizer steps without corrections again; the model keeps its values."""
-        self.corrects = self.shifts = False
-        self._tracked_share = 0.0
+        super().release()
         if self._restore is not None:
             self._restore()
             self._restore = None
