@@ -218,155 +218,138 @@ constexpr auto kAllToldOptions =
                    {"json", "", "print the nodes' answers, and nothing else"}});
 constexpr std::string_view kJoinArguments[] = {"HOST:PORT"};
 
+constexpr ProgramCommand asking(ProgramCommand command) {
+  command.exits = kAskingExits;
+  command.run = run_query;
+  return command;
+}
+
 }  // namespace
 
-constinit const ProgramCommand kStatus = {
-    .name = "status",
-    .summary = "how a node is doing",
-    .usage = "starling status [--api URL] [--json] [--watch]",
-    .description = R"(Shows what a node says about itself: its state and why, round, loss and
+constinit const ProgramCommand kStatus = asking(
+    {.name = "status",
+     .summary = "how a node is doing",
+     .usage = "starling status [--api URL] [--json] [--watch]",
+     .description = R"(Shows what a node says about itself: its state and why, round, loss and
 accuracy, how far it is from the others (consensus distance: ||x_i - mean|| / ||mean||, estimated
 without a server), its place in the topology, traffic, and how its time divides into computing,
 waiting and mixing.)",
-    .options = kShownOptions,
-    .notes = R"(Example: follow the second of some local nodes
+     .options = kShownOptions,
+     .notes = R"(Example: follow the second of some local nodes
 
-  starling status --api http://127.0.0.1:7690 --watch)",
-    .exits = kAskingExits,
-    .run = run_query};
+  starling status --api http://127.0.0.1:7690 --watch)"});
 
-constinit const ProgramCommand kFleet = {
-    .name = "fleet",
-    .summary = "how all nodes are doing, as any of them knows",
-    .usage = "starling fleet [--api URL] [--json] [--watch]",
-    .description = R"(Shows one sentence on the whole fleet, and of each quantity the mean over all
+constinit const ProgramCommand kFleet = asking(
+    {.name = "fleet",
+     .summary = "how all nodes are doing, as any of them knows",
+     .usage = "starling fleet [--api URL] [--json] [--watch]",
+     .description = R"(Shows one sentence on the whole fleet, and of each quantity the mean over all
 nodes, the smallest and the largest. No server adds them up: neighbours average what they hold (flow
 updating), and pings carry the extremes. +- is what a mean may still be off.)",
-    .options = kShownOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kShownOptions});
 
-constinit const ProgramCommand kMembers = {
-    .name = "members",
-    .summary = "everybody a node knows",
-    .usage = "starling members [--api URL] [--json] [--watch]",
-    .description = R"(Lists every member a node has heard of, itself included. STATE is alive,
+constinit const ProgramCommand kMembers = asking(
+    {.name = "members",
+     .summary = "everybody a node knows",
+     .usage = "starling members [--api URL] [--json] [--watch]",
+     .description = R"(Lists every member a node has heard of, itself included. STATE is alive,
 suspect (silent for a while), dead (silent for long) or left (took leave); HEARD is how long ago
 there was news of it.)",
-    .options = kShownOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kShownOptions});
 
-constinit const ProgramCommand kNeighbors = {
-    .name = "neighbors",
-    .summary = "the edges of a node",
-    .usage = "starling neighbors [--api URL] [--json] [--watch]",
-    .description = R"(Lists the peers that a node exchanges parameters with. WEIGHT is how much of a
+constinit const ProgramCommand kNeighbors =
+    asking({.name = "neighbors",
+            .summary = "the edges of a node",
+            .usage = "starling neighbors [--api URL] [--json] [--watch]",
+            .description =
+                R"(Lists the peers that a node exchanges parameters with. WEIGHT is how much of a
 neighbour's model enters the node's own each round; BEHIND is by how many rounds its newest vector
 is older; PATIENCE is how long a round waits for it; DISTANCE is ||x_j - x_i||.)",
-    .options = kShownOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+            .options = kShownOptions});
 
-constinit const ProgramCommand kTopology = {
-    .name = "topology",
-    .summary = "the graph as a node sees it",
-    .usage = "starling topology [--api URL] [--json | --dot] [--watch]",
-    .description = R"(Shows the edges and their weights, whether the graph is connected, and its
+constinit const ProgramCommand kTopology = asking(
+    {.name = "topology",
+     .summary = "the graph as a node sees it",
+     .usage = "starling topology [--api URL] [--json | --dot] [--watch]",
+     .description = R"(Shows the edges and their weights, whether the graph is connected, and its
 spectral gap: 1 minus the second eigenvalue modulus of the weights, larger mixes faster.)",
-    .options = kTopologyOptions,
-    .notes = R"(Example: a picture, where Graphviz is installed
+     .options = kTopologyOptions,
+     .notes = R"(Example: a picture, where Graphviz is installed
 
-  starling topology --dot | dot -Tsvg > topology.svg)",
-    .exits = kAskingExits,
-    .run = run_query};
+  starling topology --dot | dot -Tsvg > topology.svg)"});
 
-constinit const ProgramCommand kConvergence = {
-    .name = "convergence",
-    .summary = "loss, accuracy and distance over the rounds",
-    .usage = "starling convergence [--api URL] [--json] [--watch]",
-    .description = R"(Shows the series since the node's start: a thinned table and the course of
+constinit const ProgramCommand kConvergence = asking(
+    {.name = "convergence",
+     .summary = "loss, accuracy and distance over the rounds",
+     .usage = "starling convergence [--api URL] [--json] [--watch]",
+     .description = R"(Shows the series since the node's start: a thinned table and the course of
 loss, accuracy and consensus distance in one line each (on a logarithmic scale where they span two
 decades). --json holds every round of a run of up to 10,000 and an evenly thinned set above.)",
-    .options = kShownOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kShownOptions});
 
-constinit const ProgramCommand kEvents = {
-    .name = "events",
-    .summary = "what has happened, in order",
-    .usage = "starling events [--api URL] [--json] [--watch]",
-    .description = R"(Prints the last 1,000 events of a node, one a line with the time as in its
+constinit const ProgramCommand kEvents = asking(
+    {.name = "events",
+     .summary = "what has happened, in order",
+     .usage = "starling events [--api URL] [--json] [--watch]",
+     .description = R"(Prints the last 1,000 events of a node, one a line with the time as in its
 log: members that joined, died or left, edges, the beginning and the end of training.)",
-    .options = kEventsOptions,
-    .notes = "GET /v1/events gives the same as a stream of server-sent events.",
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kEventsOptions,
+     .notes = "GET /v1/events gives the same as a stream of server-sent events."});
 
-constinit const ProgramCommand kTrace = {
-    .name = "trace",
-    .summary = "what a node spent its last rounds on, for chrome://tracing",
-    .usage = "starling trace [--api URL]",
-    .description = R"(Prints the last 16,384 spans of a node as trace events: mixing, evaluating,
+constinit const ProgramCommand kTrace = asking(
+    {.name = "trace",
+     .summary = "what a node spent its last rounds on, for chrome://tracing",
+     .usage = "starling trace [--api URL]",
+     .description = R"(Prints the last 16,384 spans of a node as trace events: mixing, evaluating,
 computing and encoding of the training thread, sending, waiting for a neighbour, and vectors on
 their way. Put it in a file and open that in chrome://tracing or in Perfetto; files of several nodes
 open beside each other.)",
-    .options = kTraceOptions,
-    .notes = R"(Example:
+     .options = kTraceOptions,
+     .notes = R"(Example:
 
-  starling trace > trace.json)",
-    .exits = kAskingExits,
-    .run = run_query};
+  starling trace > trace.json)"});
 
-constinit const ProgramCommand kJoin = {
-    .name = "join",
-    .summary = "tell a node to join a cluster",
-    .usage = "starling join HOST:PORT [--api URL] [--json]",
-    .description = R"(Tells a running node to join the cluster that HOST:PORT belongs to: the
+constinit const ProgramCommand kJoin = asking(
+    {.name = "join",
+     .summary = "tell a node to join a cluster",
+     .usage = "starling join HOST:PORT [--api URL] [--json]",
+     .description = R"(Tells a running node to join the cluster that HOST:PORT belongs to: the
 control address of any member, or dns:NAME:PORT or dns:_SERVICE._tcp.NAME, as in cluster.join.
 Nobody pauses training for it. See starling members for what came of it.)",
-    .options = kToldOptions,
-    .notes = R"(Example: bring the node of the second terminal to the first
+     .options = kToldOptions,
+     .notes = R"(Example: bring the node of the second terminal to the first
 
   starling join 127.0.0.1:7600 --api http://127.0.0.1:7690)",
-    .exits = kAskingExits,
-    .arguments = kJoinArguments,
-    .arguments_least = 1,
-    .run = run_query};
+     .arguments = kJoinArguments,
+     .arguments_least = 1});
 
-constinit const ProgramCommand kLeave = {
-    .name = "leave",
-    .summary = "tell a node to take leave and stop",
-    .usage = "starling leave [--api URL] [--json]",
-    .description = R"(Tells a running node to take leave of the others, who go on without waiting
+constinit const ProgramCommand kLeave = asking(
+    {.name = "leave",
+     .summary = "tell a node to take leave and stop",
+     .usage = "starling leave [--api URL] [--json]",
+     .description = R"(Tells a running node to take leave of the others, who go on without waiting
 for it, and to stop.)",
-    .options = kToldOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kToldOptions});
 
-constinit const ProgramCommand kPause = {
-    .name = "pause",
-    .summary = "tell a node to train no further for now",
-    .usage = "starling pause [--all] [--api URL] [--json]",
-    .description = R"(The node ends its round, evaluates its model and begins no other until
+constinit const ProgramCommand kPause =
+    asking({.name = "pause",
+            .summary = "tell a node to train no further for now",
+            .usage = "starling pause [--all] [--api URL] [--json]",
+            .description = R"(The node ends its round, evaluates its model and begins no other until
 starling resume. It keeps its place and its neighbours, answers newcomers, and nobody's rounds wait
 for it. A pause ends with the process.)",
-    .options = kAllToldOptions,
-    .notes = R"(Example: let the whole fleet rest, and go on
+            .options = kAllToldOptions,
+            .notes = R"(Example: let the whole fleet rest, and go on
 
   starling pause --all
-  starling resume --all)",
-    .exits = kAskingExits,
-    .run = run_query};
+  starling resume --all)"});
 
-constinit const ProgramCommand kResume = {
-    .name = "resume",
-    .summary = "tell a paused node to train on",
-    .usage = "starling resume [--all] [--api URL] [--json]",
-    .description = R"(The node goes on with the round after the one that starling pause ended, or
+constinit const ProgramCommand kResume = asking(
+    {.name = "resume",
+     .summary = "tell a paused node to train on",
+     .usage = "starling resume [--all] [--api URL] [--json]",
+     .description = R"(The node goes on with the round after the one that starling pause ended, or
 with the round of its neighbours if they are far ahead.)",
-    .options = kAllToldOptions,
-    .exits = kAskingExits,
-    .run = run_query};
+     .options = kAllToldOptions});
 
 }  // namespace starling::daemon

@@ -163,14 +163,12 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
 
 Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http) {
   const std::string name = fmt::format("node-{}", index);
-  const auto log_path = [this](const std::string& of) {
-    return fmt::format("{}/{}.log",
-                       logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_, of);
-  };
+  const std::string folder =
+      logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_;
   const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
   TRY(auto process, ChildProcess::start(
                         node_arguments(options, index, seed, http, model_path(logs_, name), logs_),
-                        log_path(name)));
+                        fmt::format("{}/{}.log", folder, name)));
   nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
   return {};
 }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "daemon/process/whole_file.h"
 #include "daemon/rest/document.h"
+#include "models/data/gz_file.h"
 
 namespace starling::daemon {
 namespace {
@@ -37,9 +36,8 @@ Result<void> keep_fleet(const std::string& folder, std::size_t nodes, const Sett
 }
 
 Result<void> recall_fleet(const std::string& folder, CommandLine& line) {
-  std::ifstream stream(file_in(folder));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  const json document = json::parse(text, nullptr, false);
+  const json document =
+      json::parse(models::read_text(file_in(folder)).value_or(""), nullptr, false);
   const json& nodes = part(document, "nodes");
   if (!nodes.is_number_unsigned() || !document.value("settings", json()).is_object())
     return fail(
