@@ -34,49 +34,6 @@ void read_seeds(Reader& reader, Options& options) {
                                                in_dns, kSeedNamesLimit));
 }
 
-}  // namespace
-
-Timing timing_of(std::string_view preset) {
-  if (preset == "local")
-    return {.period = 400ms,
-            .answer = 200ms,
-            .suspicion = 5500ms,
-            .unreachable = 2s,
-            .refused = 600ms,
-            .news = 50ms,
-            .exchange = 10s,
-            .retry = 50ms,
-            .doubt_least = 250ms,
-            .patience_least = 8s,
-            .patience_initial = 2s};
-  if (preset == "lan")
-    return {.period = 500ms,
-            .answer = 300ms,
-            .suspicion = 5500ms,
-            .unreachable = 2s,
-            .refused = 1s,
-            .news = 100ms,
-            .exchange = 15s,
-            .retry = 100ms,
-            .doubt_least = 250ms,
-            .patience_least = 8s,
-            .patience_initial = 3s};
-  ENSURE(preset == "wan", "a preset is local, lan or wan");
-  return {.period = 2s,
-          .answer = 1s,
-          .suspicion = 15s,
-          .unreachable = 8s,
-          .refused = 4s,
-          .news = 250ms,
-          .exchange = 60s,
-          .retry = 400ms,
-          .doubt_least = 1s,
-          .patience_least = 20s,
-          .patience_initial = 10s};
-}
-
-namespace {
-
 const Bindings<Options>& bindings() {
   using enum Scope;
   static const auto kBindings = [] {
@@ -130,6 +87,45 @@ const Bindings<Options>& bindings() {
 }
 
 }  // namespace
+
+Timing timing_of(std::string_view preset) {
+  if (preset == "local")
+    return {.period = 400ms,
+            .answer = 200ms,
+            .suspicion = 5500ms,
+            .unreachable = 2s,
+            .refused = 600ms,
+            .news = 50ms,
+            .exchange = 10s,
+            .retry = 50ms,
+            .doubt_least = 250ms,
+            .patience_least = 8s,
+            .patience_initial = 2s};
+  if (preset == "lan")
+    return {.period = 500ms,
+            .answer = 300ms,
+            .suspicion = 5500ms,
+            .unreachable = 2s,
+            .refused = 1s,
+            .news = 100ms,
+            .exchange = 15s,
+            .retry = 100ms,
+            .doubt_least = 250ms,
+            .patience_least = 8s,
+            .patience_initial = 3s};
+  ENSURE(preset == "wan", "a preset is local, lan or wan");
+  return {.period = 2s,
+          .answer = 1s,
+          .suspicion = 15s,
+          .unreachable = 8s,
+          .refused = 4s,
+          .news = 250ms,
+          .exchange = 60s,
+          .retry = 400ms,
+          .doubt_least = 1s,
+          .patience_least = 20s,
+          .patience_initial = 10s};
+}
 
 void describe(Schema& schema) {
   bindings().describe(schema);

@@ -248,6 +248,17 @@ Result<SavedField> read_field(std::string_view line, const Payload& payload, std
   return field;
 }
 
+template <class S>
+Result<void> read_all(const FieldReader& reader, std::size_t dimension, const State<S>& state) {
+  for (const auto& [name, vector] : state.vectors) TRY_DO(reader.read(name, vector));
+  for (const auto& [name, number] : state.numbers) TRY_DO(reader.read(name, std::span(number, 1)));
+  for (const auto& [name, place] : state.own) TRY_DO(reader.read_own(name, place));
+  for (const auto& [name, order] : state.orders) TRY_DO(reader.read_order(name, *order));
+  for (const auto& [name, edges] : state.edges)
+    TRY_DO(reader.read_edges<S>(name, dimension, *edges));
+  return {};
+}
+
 }  // namespace
 
 template <class S>
@@ -338,21 +349,6 @@ Result<std::vector<S>> load_parameters(const SavedState& saved,
     TRY_DO(reader.read(block.name, std::span(x).subspan(block.offset, block.size())));
   return x;
 }
-
-namespace {
-
-template <class S>
-Result<void> read_all(const FieldReader& reader, std::size_t dimension, const State<S>& state) {
-  for (const auto& [name, vector] : state.vectors) TRY_DO(reader.read(name, vector));
-  for (const auto& [name, number] : state.numbers) TRY_DO(reader.read(name, std::span(number, 1)));
-  for (const auto& [name, place] : state.own) TRY_DO(reader.read_own(name, place));
-  for (const auto& [name, order] : state.orders) TRY_DO(reader.read_order(name, *order));
-  for (const auto& [name, edges] : state.edges)
-    TRY_DO(reader.read_edges<S>(name, dimension, *edges));
-  return {};
-}
-
-}  // namespace
 
 template <class S>
 Result<void> check_state(const SavedState& saved, std::size_t dimension, const State<S>& state) {

@@ -31,16 +31,6 @@ constexpr std::chrono::seconds kEndPatience{2};
 // Of visitors that are late.
 constexpr int kLookEvery_ms = 500;
 
-}  // namespace
-
-struct TrainerPort::Visitor {
-  OpenFile socket;
-  pid_t process;
-  steady_clock::time_point until;
-};
-
-namespace {
-
 std::shared_ptr<const std::vector<std::byte>> donated_by(const Attached& trainer) {
   auto bytes = std::make_shared<std::vector<std::byte>>();
   for_each_donated(trainer, [&](std::span<const std::byte> tensor) {
@@ -95,6 +85,12 @@ Result<std::shared_ptr<const Attached>> make_attached(Hello hello, const OpenFil
 }
 
 }  // namespace
+
+struct TrainerPort::Visitor {
+  OpenFile socket;
+  pid_t process;
+  steady_clock::time_point until;
+};
 
 void for_each_donated(const Attached& trainer,
                       const std::function<void(std::span<std::byte>)>& act) {

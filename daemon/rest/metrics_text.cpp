@@ -32,19 +32,11 @@ std::string valid_utf8(const std::string& text) {
 // The families of one scrape, in order. Those without a value are left out.
 class Families {
  public:
-  void gauge(const char* name, std::string help) {
-    begin(MetricType::Gauge, name, std::move(help));
+  void gauge(const char* name, std::string help, std::optional<double> value = {}) {
+    begin(MetricType::Gauge, name, std::move(help), value);
   }
-  void counter(const char* name, std::string help) {
-    begin(MetricType::Counter, name, std::move(help));
-  }
-  void gauge(const char* name, std::string help, std::optional<double> value) {
-    gauge(name, std::move(help));
-    put(value);
-  }
-  void counter(const char* name, std::string help, std::uint64_t value) {
-    counter(name, std::move(help));
-    put(static_cast<double>(value));
+  void counter(const char* name, std::string help, std::optional<double> value = {}) {
+    begin(MetricType::Counter, name, std::move(help), value);
   }
 
   // A value of the family that was begun last.
@@ -64,8 +56,9 @@ class Families {
   }
 
  private:
-  void begin(MetricType type, const char* name, std::string help) {
+  void begin(MetricType type, const char* name, std::string help, std::optional<double> value) {
     families_.push_back({.name = name, .help = std::move(help), .type = type, .metric = {}});
+    put(value);
   }
 
   std::vector<prometheus::MetricFamily> families_;
@@ -194,8 +187,8 @@ void add_traffic(Families& families, const gossip::Status& status) {
   families.put(seconds(status.mix), {{"activity", "mix"}});
   families.counter("starling_network_wait_seconds_total",
                    "The part of the waiting in which a vector was under way. A node that mostly "
-                   "waits so has a network too slow for its model.");
-  families.put(seconds(status.network_wait));
+                   "waits so has a network too slow for its model.",
+                   seconds(status.network_wait));
   families.counter("starling_rejected_messages_total",
                    "Messages refused, by reason; repeated, incarnation and incomplete are normal.");
   for (const auto& [reason, count] : status.rejected)
@@ -227,23 +220,21 @@ std::vector<Neighbor> neighbors(std::span<const gossip::EdgeStatus> edges) {
 }
 
 // Puts the largest value of each neighbour.
-template <class Value>
-void put_largest(Families& families, std::span<const Neighbor> neighbors, Value value) {
+void put_largest(Families& families, std::span<const Neighbor> neighbors, auto value) {
   for (const Neighbor& neighbor : neighbors) {
     std::optional<double> largest;
     for (const gossip::EdgeStatus* edge : neighbor.edges)
-      if (const std::optional<double> one = value(*edge); one && std::isfinite(*one))
+      if (const std::optional<double> one = edge->*value; one && std::isfinite(*one))
         largest = std::max(*one, largest.value_or(*one));
     families.put(largest, {{"neighbor", neighbor.label}});
   }
 }
 
 // A counter of each neighbour that has series of its own.
-template <class Value>
-void put_counter(Families& families, std::span<const Neighbor> neighbors, Value value) {
+void put_counter(Families& families, std::span<const Neighbor> neighbors, auto value) {
   for (const Neighbor& neighbor : neighbors)
     if (neighbor.label != "other")
-      families.put(static_cast<double>(value(*neighbor.edges.front())),
+      families.put(static_cast<double>(neighbor.edges.front()->*value),
                    {{"neighbor", neighbor.label}});
 }
 
@@ -251,32 +242,30 @@ void add_edge_gauges(Families& families, std::span<const Neighbor> neighbors) {
   using gossip::EdgeStatus;
   families.gauge("starling_neighbor_round_trip_seconds",
                  "Time that a message to the neighbour and its answer take.");
-  put_largest(families, neighbors, [](const EdgeStatus& edge) { return edge.rtt_s; });
+  put_largest(families, neighbors, &EdgeStatus::rtt_s);
   families.gauge("starling_neighbor_staleness_rounds",
                  "By how many rounds the newest vector of the neighbour is older than the node's "
                  "own. Where it grows, the neighbour is slow, stopped or cut off.");
-  put_largest(families, neighbors,
-              [](const EdgeStatus& edge) { return static_cast<double>(edge.staleness); });
+  put_largest(families, neighbors, &EdgeStatus::staleness);
   families.gauge("starling_neighbor_queued_bytes",
                  "Bytes of vectors that the neighbour has not acknowledged.");
-  put_largest(families, neighbors,
-              [](const EdgeStatus& edge) { return static_cast<double>(edge.queued_bytes); });
+  put_largest(families, neighbors, &EdgeStatus::queued_bytes);
   families.gauge("starling_neighbor_distance", "||x_j - x_i||: how far the two models are apart.");
-  put_largest(families, neighbors, [](const EdgeStatus& edge) { return edge.distance; });
+  put_largest(families, neighbors, &EdgeStatus::distance);
 }
 
 void add_edge_counters(Families& families, std::span<const Neighbor> neighbors) {
   using gossip::EdgeStatus;
   families.counter("starling_neighbor_sent_bytes_total",
                    "Bytes of vectors sent over the edge since it opened.");
-  put_counter(families, neighbors, [](const EdgeStatus& edge) { return edge.sent_bytes; });
+  put_counter(families, neighbors, &EdgeStatus::sent_bytes);
   families.counter("starling_neighbor_received_bytes_total",
                    "Bytes of vectors received over the edge since it opened.");
-  put_counter(families, neighbors, [](const EdgeStatus& edge) { return edge.received_bytes; });
+  put_counter(families, neighbors, &EdgeStatus::received_bytes);
   families.counter("starling_neighbor_repeated_bytes_total",
                    "Bytes of vectors that were sent again, since the edge opened: what a lossy "
                    "network costs.");
-  put_counter(families, neighbors, [](const EdgeStatus& edge) { return edge.repeated_bytes; });
+  put_counter(families, neighbors, &EdgeStatus::repeated_bytes);
   families.counter("starling_neighbor_rejected_vectors_total",
                    "Vectors of the neighbour that were not averaged, by reason.");
   for (const Neighbor& neighbor : neighbors)

@@ -136,6 +136,35 @@ json trainer_json(const TrainerStatus& trainer) {
   return object;
 }
 
+// Which neighbour the member's rounds wait for, by its own record.
+void put_wait(json& object, const gossip::Held& held,
+              const std::vector<gossip::MemberStatus>& members) {
+  if (held.percent == 0) return;
+  const auto by = [&](const gossip::MemberStatus& other) { return other.member.id == held.by; };
+  const auto found = std::ranges::find_if(members, by);
+  if (found == members.end()) return;
+  object["waits_for"] = found->member.name;
+  object["waiting"] = static_cast<double>(held.percent) / 100;
+}
+
+// "refused: model.kind is mlp there and softmax here"
+std::string edge_state(const gossip::EdgeStatus& edge) {
+  const std::string state(name(edge.state));
+  return edge.refusal.empty() ? state : state + ": " + edge.refusal;
+}
+
+json edges_json(const topology::Graph& graph, const std::vector<std::string>& names) {
+  json edges = json::array();
+  const bool directed = graph.is_directed();
+  for (int i = 0; i < graph.size(); ++i)
+    for (const int j : graph.out[i])
+      if (directed || i < j)
+        edges.push_back({{"from", names[i]},
+                         {"to", names[j]},
+                         {"weight", topology::metropolis(graph.degree(i), graph.degree(j))}});
+  return edges;
+}
+
 }  // namespace
 
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
@@ -174,21 +203,6 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
   return document;
 }
 
-namespace {
-
-// Which neighbour the member's rounds wait for, by its own record.
-void put_wait(json& object, const gossip::Held& held,
-              const std::vector<gossip::MemberStatus>& members) {
-  if (held.percent == 0) return;
-  const auto by = [&](const gossip::MemberStatus& other) { return other.member.id == held.by; };
-  const auto found = std::ranges::find_if(members, by);
-  if (found == members.end()) return;
-  object["waits_for"] = found->member.name;
-  object["waiting"] = static_cast<double>(held.percent) / 100;
-}
-
-}  // namespace
-
 json members_json(const Snapshot& snapshot) {
   json members = json::array();
   for (const gossip::MemberStatus& status : snapshot.status.members) {
@@ -211,12 +225,6 @@ json members_json(const Snapshot& snapshot) {
     members.push_back(std::move(object));
   }
   return {{"members", std::move(members)}};
-}
-
-// "refused: model.kind is mlp there and softmax here"
-std::string edge_state(const gossip::EdgeStatus& edge) {
-  const std::string state(name(edge.state));
-  return edge.refusal.empty() ? state : state + ": " + edge.refusal;
 }
 
 json neighbors_json(const Snapshot& snapshot) {
@@ -242,22 +250,6 @@ json neighbors_json(const Snapshot& snapshot) {
   }
   return {{"neighbors", std::move(neighbors)}};
 }
-
-namespace {
-
-json edges_json(const topology::Graph& graph, const std::vector<std::string>& names) {
-  json edges = json::array();
-  const bool directed = graph.is_directed();
-  for (int i = 0; i < graph.size(); ++i)
-    for (const int j : graph.out[i])
-      if (directed || i < j)
-        edges.push_back({{"from", names[i]},
-                         {"to", names[j]},
-                         {"weight", topology::metropolis(graph.degree(i), graph.degree(j))}});
-  return edges;
-}
-
-}  // namespace
 
 json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
                    std::optional<double> second_modulus) {
