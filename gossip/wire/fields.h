@@ -28,24 +28,21 @@ concept Like = std::same_as<std::remove_const_t<T>, U>;
 inline constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 inline constexpr double kAnyAmount = std::numeric_limits<double>::max();
 
-template <class A>
-void fields(A& a, Like<Envelope> auto& x) {
+void fields(auto& a, Like<Envelope> auto& x) {
   a.number(x.cluster, kAnyNumber);
   a.id(x.sender);
   a.number(x.incarnation, kIncarnationLimit - 1);
   a.number(x.sequence, kAnyNumber);
 }
 
-template <class A>
-void fields(A& a, Like<Chunk> auto& x) {
+void fields(auto& a, Like<Chunk> auto& x) {
   a.number(x.transfer, kAnyNumber);
   a.number(x.offset, kAnyNumber);
   a.number(x.total, kAnyNumber);
   a.number(x.hash, kAnyNumber);
 }
 
-template <class A>
-void fields(A& a, Like<Member> auto& x) {
+void fields(auto& a, Like<Member> auto& x) {
   a.id(x.id);
   a.name(x.name, kNameBytesLimit);
   a.endpoint(x.control);
@@ -63,38 +60,32 @@ void fields(A& a, Like<Member> auto& x) {
   a.number(x.held.percent, kPercentLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Rumor> auto& x) {
+void fields(auto& a, Like<Rumor> auto& x) {
   a.record(x.member);
   a.choice(x.liveness, Liveness::left);
   a.id(x.accuser);
 }
 
-template <class A>
-void fields(A& a, Like<Join> auto& x) {
+void fields(auto& a, Like<Join> auto& x) {
   a.record(x.self);
 }
 
-template <class A>
-void fields(A& a, Like<Gossip> auto& x) {
+void fields(auto& a, Like<Gossip> auto& x) {
   a.list(x.rumors, kMembersLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Table> auto& x) {
+void fields(auto& a, Like<Table> auto& x) {
   a.flag(x.asks);
   a.list(x.rumors, kMembersLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Ranges> auto& x) {
+void fields(auto& a, Like<Ranges> auto& x) {
   a.number(x.epoch, kRoundLimit);
   a.floats(x.least, kQuantitiesLimit);
   a.floats(x.most, kQuantitiesLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Probe> auto& x) {
+void fields(auto& a, Like<Probe> auto& x) {
   a.choice(x.kind, Probe::Kind::nack);
   a.number(x.number, kAnyNumber);
   a.id(x.subject);
@@ -102,15 +93,13 @@ void fields(A& a, Like<Probe> auto& x) {
   a.record(x.ranges);
 }
 
-template <class A>
-void fields(A& a, Like<Estimate> auto& x) {
+void fields(auto& a, Like<Estimate> auto& x) {
   a.number(x.round, kRoundLimit);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Hello> auto& x) {
+void fields(auto& a, Like<Hello> auto& x) {
   a.number(x.epoch, kAnyNumber);
   a.number(x.echo, kAnyNumber);
   a.number(x.schema, kAnyNumber);
@@ -121,32 +110,27 @@ void fields(A& a, Like<Hello> auto& x) {
   a.number(x.stamps.held, kRoundLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Bye> auto& x) {
+void fields(auto& a, Like<Bye> auto& x) {
   a.text(x.reason, kReasonBytesLimit);
   a.number(x.epoch, kAnyNumber);
 }
 
 // One survey: the node it describes, and its bytes.
-template <class A>
-void fields(A& a, Like<std::pair<NodeId, std::string>> auto& x) {
+void fields(auto& a, Like<std::pair<NodeId, std::string>> auto& x) {
   a.id(x.first);
   a.bytes(x.second, kSurveyBytesLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Surveys> auto& x) {
+void fields(auto& a, Like<Surveys> auto& x) {
   a.ids(x.held, kMembersLimit);
   a.rest(x.surveys, kMembersLimit);
 }
 
-template <class A>
-void fields(A& a, Like<SnapshotRequest> auto& x) {
+void fields(auto& a, Like<SnapshotRequest> auto& x) {
   a.record(x.self);
 }
 
-template <class A>
-void fields(A& a, Like<Misdirected> auto& x) {
+void fields(auto& a, Like<Misdirected> auto& x) {
   a.choice(x.why, Misdirected::Why::bulk_port);
   a.flag(x.asks);
   a.endpoint(x.control);
@@ -154,26 +138,22 @@ void fields(A& a, Like<Misdirected> auto& x) {
   a.text(x.cluster, kNameBytesLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Term> auto& x) {
+void fields(auto& a, Like<Term> auto& x) {
   a.text(x.first, kNameBytesLimit);
   a.text(x.second, kNameBytesLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Terms> auto& x) {
+void fields(auto& a, Like<Terms> auto& x) {
   a.flag(x.asks);
   a.rest(x.terms, kTermsLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Snapshot> auto& x) {
+void fields(auto& a, Like<Snapshot> auto& x) {
   a.number(x.round, kRoundLimit);
   a.bytes(x.foundation, kSurveyBytesLimit);
 }
 
-template <class A>
-void fields(A& a, Like<Round> auto& x) {
+void fields(auto& a, Like<Round> auto& x) {
   a.number(x.epoch, kAnyNumber);
   a.number(x.echo, kAnyNumber);
   a.number(x.round, kRoundLimit);
