@@ -11,7 +11,8 @@ c='(clock|clock_gettime|gettimeofday|time|localtime(_r)?|gmtime(_r)?|nanosleep|c
 c+='|u?sleep|poll|select|epoll_[a-z_0-9]+|socket|connect|bind|listen|accept4?|send(to|msg)?'
 c+='|recv(from|msg)?|open(at)?|creat|fopen|freopen|fdopen|read|write|mmap|unlink|rename'
 c+='|pthread_create|thrd_create|fork|execv[a-z]*|system|getenv|setenv|s?rand(_r)?|s?random'
-c+='|getrandom|getentropy|arc4random)(64)?(_2|@.*)?'
+c+='|getrandom|getentropy|arc4random|randombytes[a-z_]*|crypto_[a-z0-9]+_(keypair|keygen)'
+c+=')(64)?(_2|@.*)?'
 cpp='(std::chrono::.*::now\(|std::random_device|std::basic_[io]?f(stream|ilebuf)|std::(j)?thread'
 cpp+='|std::this_thread|std::filesystem::|std::(cout|cerr|clog|cin)\b)'
 
