@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <msgpack.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ class Counter {
   void text(std::string_view, std::size_t) { ++count_; }
   void name(std::string_view, std::size_t) { ++count_; }
   void bytes(const std::string&, std::size_t) { ++count_; }
+  void block(std::span<const std::byte>) { ++count_; }
   void floats(const std::vector<float>&, std::size_t) { ++count_; }
   void endpoint(const Endpoint&) { count_ += 2; }
   void ids(const std::vector<NodeId>&, std::size_t) { ++count_; }
@@ -90,6 +92,7 @@ class Writer {
   void text(std::string_view value, std::size_t) { packer_.pack(value); }
   void name(std::string_view value, std::size_t) { packer_.pack(value); }
   void bytes(const std::string& value, std::size_t) { binary(value.data(), value.size()); }
+  void block(std::span<const std::byte> value) { binary(value.data(), value.size()); }
   void floats(const std::vector<float>& values, std::size_t) {
     binary(values.data(), values.size() * sizeof(float));
   }
@@ -148,6 +151,7 @@ class Checker {
     expect(value.size() <= most && is_name(value));
   }
   void bytes(const std::string& value, std::size_t most) { expect(value.size() <= most); }
+  void block(std::span<const std::byte>) {}
   void floats(const std::vector<float>& values, std::size_t most) {
     expect(values.size() <= most && are_finite(values));
   }
@@ -228,6 +232,11 @@ class Reader {
     if (field && expect(field->via.bin.size <= most))
       value.assign(field->via.bin.ptr, field->via.bin.size);
   }
+  void block(std::span<std::byte> value) {
+    const msgpack::object* field = next(msgpack::type::BIN);
+    if (field && expect(field->via.bin.size == value.size()))
+      std::memcpy(value.data(), field->via.bin.ptr, value.size());
+  }
   void floats(std::vector<float>& values, std::size_t most) {
     std::string raw;
     bytes(raw, most * sizeof(float));
@@ -278,5 +287,28 @@ class Reader {
   std::uint32_t index_ = 0;
   bool& sound_;
 };
+
+// The most elements of an array of a header.
+inline constexpr std::size_t kArrayLimit = 16 * kMembersLimit;
+
+// Calls `read` with the object that the bytes begin with; its texts and binaries lie in `bytes`. It
+// holds no map, no extension, no long text, no deep nesting and no array of more than
+// `array_limit`. Returns the number of its bytes; 0 if there is no such object.
+template <class Read>
+std::size_t unpack(std::span<const std::byte> bytes, std::size_t array_limit, const Read& read) {
+  const msgpack::unpack_limit limits(array_limit, /*map*/ 0, /*str*/ kHeaderBytesLimit,
+                                     /*bin*/ kHeaderBytesLimit, /*ext*/ 0, /*depth*/ 8);
+  try {
+    std::size_t offset = 0;
+    bool referenced = false;
+    const msgpack::object_handle handle = msgpack::unpack(
+        reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, referenced,
+        [](msgpack::type::object_type, std::size_t, void*) { return true; }, nullptr, limits);
+    read(handle.get());
+    return offset;
+  } catch (const std::exception&) {  // msgpack::unpack_error and its relatives, bad_alloc
+    return 0;
+  }
+}
 
 }  // namespace starling::gossip

@@ -8,6 +8,7 @@
 //   real(x)           double, whatever its value     amount(x, most)  double from 0 to `most`
 //   text(x, most)     printable, `most` bytes        name(x, most)    the same, and UTF-8
 //   bytes(x, most)    `most` bytes                   floats(x, most)  `most` finite floats
+//   block(x)          all bytes of an array
 //   endpoint(x)       two fields, host and port      ids(x, most)     an array of NodeIds
 //   record(x)         an array of the fields of x    list(x, most)    an array of records
 //   rest(x, most)     records up to the end

@@ -47,11 +47,6 @@ Result<Header> read_header(const msgpack::object& object) {
   return header;
 }
 
-// A header holds no map, no extension, no long text and no deep nesting.
-const msgpack::unpack_limit kLimits(/*array*/ 16 * kMembersLimit, /*map*/ 0,
-                                    /*str*/ kHeaderBytesLimit, /*bin*/ kHeaderBytesLimit,
-                                    /*ext*/ 0, /*depth*/ 8);
-
 std::uint64_t read_sum(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kHeaderSumBytes; ++i)
@@ -95,16 +90,12 @@ bool is_within_limits(const Body& body) {
 
 std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes) {
   if (bytes.size() > kHeaderBytesLimit || !is_of_another_version(bytes)) return std::nullopt;
-  try {
-    std::size_t offset = 0;
-    const msgpack::object_handle handle =
-        msgpack::unpack(reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, nullptr,
-                        nullptr, kLimits);
-    bool sound = true;
-    Reader header(handle.get(), sound);
-    OtherVersion other;
+  OtherVersion other;
+  std::uint64_t ignored = 0, kind = 0;
+  bool sound = true;
+  const auto read = [&](const msgpack::object& object) {
+    Reader header(object, sound);
     header.number(other.version, kAnyNumber);
-    std::uint64_t ignored = 0, kind = 0;
     for (std::uint32_t field = 2; field < kHeaderFields - 1; ++field)
       header.number(ignored, kAnyNumber);
     header.number(kind, kAnyNumber);
@@ -112,11 +103,10 @@ std::optional<OtherVersion> read_other_version(std::span<const std::byte> bytes)
     member.number(ignored, kAnyNumber);
     member.text(other.name, kNameBytesLimit);
     member.endpoint(other.control);
-    if (!sound || kind != Join::kKind.number) return std::nullopt;
-    return other;
-  } catch (const std::exception&) {
+  };
+  if (unpack(bytes, kArrayLimit, read) == 0 || !sound || kind != Join::kKind.number)
     return std::nullopt;
-  }
+  return other;
 }
 
 Result<Header> decode_header(std::span<const std::byte> bytes) {
@@ -125,17 +115,10 @@ Result<Header> decode_header(std::span<const std::byte> bytes) {
   const std::uint64_t sum = read_sum(bytes.last(kHeaderSumBytes));
   bytes = bytes.first(bytes.size() - kHeaderSumBytes);
   if (content_hash(bytes) != sum) return fail("checksum");
-  try {
-    std::size_t offset = 0;
-    bool referenced = false;
-    const msgpack::object_handle handle = msgpack::unpack(
-        reinterpret_cast<const char*>(bytes.data()), bytes.size(), offset, referenced,
-        [](msgpack::type::object_type, std::size_t, void*) { return true; }, nullptr, kLimits);
-    if (offset != bytes.size()) return fail("malformed");
-    return read_header(handle.get());
-  } catch (const std::exception&) {  // msgpack::unpack_error and its relatives, bad_alloc
-    return fail("malformed");
-  }
+  Result<Header> header;
+  const auto read = [&header](const msgpack::object& object) { header = read_header(object); };
+  if (unpack(bytes, kArrayLimit, read) != bytes.size()) return fail("malformed");
+  return header;
 }
 
 }  // namespace starling::gossip
