@@ -24,6 +24,7 @@ models/linear: base optim/local models/data
 models/nets: base optim/local models/data models/linear
 models: base optim/local optim/trainer models/*
 gossip/wire: base
+gossip/trust: base gossip/wire
 gossip: base topology optim/job gossip/wire
 gossip/members: base gossip gossip/wire
 gossip/edges: base topology gossip gossip/wire gossip/members
@@ -31,7 +32,8 @@ gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/options optim/trainer gossip gossip/*
 daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/node
-daemon/setup: base topology optim/options models models/data gossip gossip/wire daemon/process
+daemon/setup: base topology optim/options models models/data gossip gossip/wire gossip/trust \
+  daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
 daemon/rest: base gossip/report topology models models/data models/nets daemon/process
 daemon/cli/terminal: base gossip gossip/report daemon/process
@@ -40,6 +42,8 @@ daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/offline: base topology models models/data daemon/process daemon/setup daemon/rest \
+  daemon/cli/terminal daemon/cli/help
+daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
   daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
@@ -60,6 +64,7 @@ declare -A files=(
 # Header pattern, then the files that may include it.
 heavy=(
   'msgpack'               '^gossip/wire/(archives\.h|wire\.cpp)$'
+  'sodium'                '^base/(secret|keys|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
   'zmq'                   '^daemon/process/(transport|loop|inbound|outbound)\.(cpp|h)$'
