@@ -35,7 +35,10 @@ std::string to_base64url(std::span<const std::byte> bytes) {
 }
 
 bool read_base64url(std::string_view text, std::span<std::byte> bytes) {
-  if (text.size() != base64url_size(bytes.size())) return false;
+  // libsodium 1.0.18 takes bytes above 127 for characters of the alphabet.
+  const bool is_ascii =
+      std::ranges::all_of(text, [](char sign) { return static_cast<unsigned char>(sign) < 128; });
+  if (!is_ascii || text.size() != base64url_size(bytes.size())) return false;
   std::size_t size = 0;
   const char* end = nullptr;
   return sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),

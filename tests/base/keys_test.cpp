@@ -158,6 +158,12 @@ TEST_CASE("Bytes survive base64url and every text of them is the only one") {
     bytes.push_back(static_cast<std::byte>(size * 37));
   }
   CHECK_FALSE(base64url_bytes(5).has_value());
+  int letters = 0;
+  for (int sign = 0; sign < 256; ++sign) {
+    std::array<std::byte, 3> group{};
+    letters += read_base64url(std::string("AA") + static_cast<char>(sign) + "A", group);
+  }
+  CHECK(letters == 64);
   CHECK(to_base64url(from_hex("fbff")) == "-_8");
 }
 
