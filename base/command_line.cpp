@@ -74,7 +74,8 @@ Result<void> check_rest(const CommandLine& line, const ProgramCommand& command) 
   const std::size_t count = line.positional.size();
   if (count > 0 && command.arguments.empty())
     return fail("\"{}\": expected options only", line.positional.front());
-  if (count < command.arguments_least || count > command.arguments.size())
+  const bool has_more = !command.arguments.empty() && command.arguments.back().ends_with("...");
+  if (count < command.arguments_least || (count > command.arguments.size() && !has_more))
     return fail("expected {}{}, got {} arguments", fmt::join(command.arguments, " and "),
                 command.arguments_least == 0 ? " or nothing" : "", count);
   return {};

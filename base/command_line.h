@@ -73,7 +73,8 @@ struct ProgramCommand {
   std::string_view notes = {};
   std::string_view exits = {};
   std::string_view settings = {};  // the section whose keys it takes; "*": all; empty: none
-  std::span<const std::string_view> arguments = {};  // what help calls each of them
+  // What help calls each of them. The last may end in "...": there may be more of it.
+  std::span<const std::string_view> arguments = {};
   std::size_t arguments_least = 0;
   Outcome<int> (*run)(const CommandLine& line) = nullptr;  // gives the exit code
 };

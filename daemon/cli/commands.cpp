@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/cli/ask/commands.h"
+#include "daemon/cli/keys/commands.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/simulate/command_simulate.h"
 #include "daemon/cli/terminal/output.h"
@@ -12,10 +13,11 @@ namespace starling::daemon {
 namespace {
 
 constexpr const ProgramCommand* kCommands[] = {
-    &kRun,         &kUp,     &kStatus,     &kFleet,    &kMembers,       &kNeighbors, &kTopology,
-    &kConvergence, &kEvents, &kPlan,       &kSimulate, &kData,          &kPredict,   &kEvaluate,
-    &kExport,      &kConfig, &kTrace,      &kDoctor,   &kJoin,          &kLeave,     &kPause,
-    &kCheckpoint,  &kResume, &kCompletion, &kManual,   &kVersionCommand};
+    &kRun,      &kUp,          &kStatus,     &kFleet,      &kMembers,       &kNeighbors,
+    &kTopology, &kConvergence, &kEvents,     &kPlan,       &kSimulate,      &kData,
+    &kPredict,  &kEvaluate,    &kExport,     &kConfig,     &kTrace,         &kDoctor,
+    &kJoin,     &kLeave,       &kPause,      &kCheckpoint, &kResume,        &kKeygen,
+    &kInvite,   &kRevoke,      &kCompletion, &kManual,     &kVersionCommand};
 
 }  // namespace
 

@@ -1,0 +1,34 @@
+// Issue: what keygen, invite and revoke have in common: the cluster key, the clock, and the
+// certificates that the key signs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/command_line.h"
+#include "base/keys.h"
+#include "base/result.h"
+#include "gossip/trust/certificate.h"
+
+namespace starling::daemon {
+
+// The options of a command that signs certificates.
+inline constexpr CommandOption kSigning[] = {
+    {"cluster-key", "FILE", "the secret key of the cluster; default ./cluster.key"},
+    {"days", "D", "how long the certificate is valid; default 365"},
+    {"group", "G", "the group that the certificate puts the node in; default none"}};
+
+// Of --cluster-key.
+std::string cluster_key_path(const CommandLine& line);
+Result<KeyPair> cluster_key(const CommandLine& line);
+// The list of revocations beside a cluster key: cluster.revocations for cluster.key.
+std::string revocations_path(const std::string& cluster_key_path);
+// Seconds since 1970, by the machine's clock.
+std::uint64_t wall_clock();
+
+// Signs a certificate for a node's key, by --cluster-key, --days and --group. It is later than a
+// revocation of the name; a revoked key is an error.
+Result<gossip::Certificate> issue(const CommandLine& line, const std::string& name,
+                                  const PublicKey& key);
+
+}  // namespace starling::daemon
