@@ -39,6 +39,7 @@ bool read_base64url(std::string_view text, std::span<std::byte> bytes) {
   const bool is_ascii =
       std::ranges::all_of(text, [](char sign) { return static_cast<unsigned char>(sign) < 128; });
   if (!is_ascii || text.size() != base64url_size(bytes.size())) return false;
+  if (text.empty()) return true;
   std::size_t size = 0;
   const char* end = nullptr;
   return sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
