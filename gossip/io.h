@@ -10,6 +10,7 @@
 
 #include "base/seed_name.h"
 #include "gossip/checkpoint.h"
+#include "gossip/contact.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
 
@@ -28,13 +29,15 @@ struct Trained {
   optim::Done done;
 };
 // The result of a ConnectProbe when no process listens at the address: its system refuses the
-// connection.
+// connection. `of`: as in the probe; `at`: the address that was tried.
 struct Refused {
+  std::optional<NodeId> of;
   Endpoint at;
 };
 // The result of a ConnectProbe when neither a connection nor a refusal comes back: the host is gone
 // or cut off. (For a process that is stopped or busy its system accepts connections.)
 struct Unanswered {
+  std::optional<NodeId> of;
   Endpoint at;
 };
 // The result of looking up a name: of the host name of an Endpoint one address, of a LookUp any
@@ -66,20 +69,37 @@ using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, Resolve
                            LeaveCommand, PauseCommand, ResumeCommand, CheckpointCommand, Saved>;
 
 // ---- outputs
+// From now on the node is reached there; without a name the driver forgets the node. It precedes
+// the first Send to the node.
+struct Reach {
+  NodeId node;
+  Contact contact;
+};
 // The driver encodes the message (see transfer.h) and sends or drops it: nothing relies on arrival.
 struct Send {
-  Endpoint to;
+  NodeId to;
   Message message;
   std::size_t from = 0;  // send the payload from this byte on; the peer has the bytes before
 };
-// No message is sent to this endpoint soon: the driver may close the connection.
-struct Hangup {
+// The same to an address: a Join to a place where a node may be, or an answer to a stranger's Join.
+struct Introduce {
   Endpoint to;
+  Message message;
 };
-// Find out whether a process listens at the address. The driver answers with Refused or Unanswered,
-// and with nothing if a connection opens.
-struct ConnectProbe {
+// No message of the plane is sent to the node soon: the driver may close the connection.
+struct Hangup {
+  NodeId from;
+  Plane plane = Plane::control;
+};
+// The same of an address.
+struct Abandon {
   Endpoint at;
+};
+// Find out whether a process listens at the control address: of the node, or `at` for a stranger.
+// The driver answers with Refused or Unanswered, and with nothing if a connection opens.
+struct ConnectProbe {
+  std::optional<NodeId> of;
+  Endpoint at = {};
 };
 // Find out which addresses the name stands for. The driver answers with one Resolved.
 struct LookUp {
@@ -144,8 +164,8 @@ struct Event {
 struct Stopped {
   std::string error = {};
 };
-using Output =
-    std::variant<Send, Hangup, ConnectProbe, LookUp, Train, Save, Progress, Span, Event, Stopped>;
+using Output = std::variant<Reach, Send, Introduce, Hangup, Abandon, ConnectProbe, LookUp, Train,
+                            Save, Progress, Span, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

@@ -20,14 +20,14 @@ class Outbox {
 
   // Sends a message. A message beyond a limit of the protocol is only counted: its receiver would
   // refuse it.
-  void send(const Endpoint& to, Body body, Payload payload = {}, std::size_t from = 0) {
-    if (!is_within_limits(body)) {
-      ++unsendable_[kind_of(body).name];
-      return;
-    }
-    ++envelope_.sequence;
+  void send(NodeId to, Body body, Payload payload = {}, std::size_t from = 0) {
+    if (!may_send(body)) return;
     sent_bytes_ += payload.size() - from;
     put(Send{to, Message{envelope_, std::move(body), std::move(payload)}, from});
+  }
+  // The same to a stranger.
+  void introduce(const Endpoint& to, Body body) {
+    if (may_send(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }
@@ -46,6 +46,16 @@ class Outbox {
   const Envelope& envelope() const { return envelope_; }
 
  private:
+  // Numbers the message.
+  bool may_send(const Body& body) {
+    if (!is_within_limits(body)) {
+      ++unsendable_[kind_of(body).name];
+      return false;
+    }
+    ++envelope_.sequence;
+    return true;
+  }
+
   Envelope envelope_;
   std::uint64_t sent_bytes_ = 0;
   std::map<std::string_view, std::uint64_t> unsendable_;

@@ -70,8 +70,10 @@ Checker::Seen& Checker::seen_of(std::size_t node) {
 
 void Checker::see(std::size_t node, const gossip::Output& output) {
   if (const auto* send = std::get_if<gossip::Send>(&output)) {
-    see(node, *send);
+    see(node, send->message);
     ledger_.see(node, *send);
+  } else if (const auto* introduce = std::get_if<gossip::Introduce>(&output)) {
+    see(node, introduce->message);
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     see(node, train->job);
     ledger_.see(node, *train);
@@ -109,9 +111,9 @@ void Checker::see_pace(std::size_t node, std::uint64_t round) {
         fmt::format("round {} after {:.0f} s and {:.0f} forged frames", round, elapsed, forged));
 }
 
-void Checker::see(std::size_t node, const gossip::Send& send) {
+void Checker::see(std::size_t node, const gossip::Message& message) {
   Seen& seen = seen_of(node);
-  const gossip::Envelope& envelope = send.message.envelope;
+  const gossip::Envelope& envelope = message.envelope;
   std::uint64_t& highest = incarnations_[node];
   const bool is_fresh = seen.sequence == 0;  // the first word of this life
   // One that outdid a forged incarnation has not kept that on its disk.
@@ -128,10 +130,9 @@ void Checker::see(std::size_t node, const gossip::Send& send) {
   seen.instant = world_->now();
   if (++seen.sends > kSendsPerMember * (world_->options().nodes + 1))
     violated("queues are bounded", node, "it sends without end at one instant");
-  if (std::holds_alternative<gossip::SnapshotRequest>(send.message.body))
-    seen.asked = world_->now();
-  if (const auto* round = std::get_if<gossip::Round>(&send.message.body))
-    see(node, *round, send.message.payload);
+  if (std::holds_alternative<gossip::SnapshotRequest>(message.body)) seen.asked = world_->now();
+  if (const auto* round = std::get_if<gossip::Round>(&message.body))
+    see(node, *round, message.payload);
 }
 
 void Checker::see(std::size_t node, const gossip::Round& round, const Payload& vector) {

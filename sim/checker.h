@@ -76,7 +76,7 @@ class Checker {
   Seen& seen_of(std::size_t node);
   void see(std::size_t node, const gossip::Output& output);
   void see(std::size_t node, const gossip::Progress& progress);
-  void see(std::size_t node, const gossip::Send& send);
+  void see(std::size_t node, const gossip::Message& message);
   void see(std::size_t node, const gossip::Round& round, const Payload& vector);
   void see(std::size_t node, const optim::Job& job);
   void expect_finite(std::size_t node);

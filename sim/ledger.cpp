@@ -71,7 +71,7 @@ void Ledger::count_bytes(std::size_t node, const gossip::Send& send) {
   if (round.index == 0 || send.message.payload.empty()) return;
   if (has_astray(world_->fault_counts())) return;
   const double bytes = static_cast<double>(send.message.payload.size() - send.from);
-  std::uint64_t& highest = numbered_[{node, to_string(send.to), round.epoch, round.echo}];
+  std::uint64_t& highest = numbered_[{node, send.to, round.epoch, round.echo}];
   (round.index > highest ? first_bytes_ : again_bytes_) += bytes;
   highest = std::max(highest, round.index);
   if (again_bytes_ > kAgainLimit * first_bytes_)

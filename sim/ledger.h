@@ -54,7 +54,7 @@ class Ledger {
   // One direction of one life of an edge.
   struct Direction {
     std::size_t from = 0;
-    std::string to;
+    NodeId to;
     std::uint64_t epoch = 0, echo = 0;
 
     auto operator<=>(const Direction&) const = default;

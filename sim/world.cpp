@@ -94,6 +94,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   self.core = std::make_unique<gossip::Node>(born, now(), before);
   self.trainer = make_trainer_(node);
   self.cutter = {};
+  self.contacts.clear();
   self.busy_until = now();
   self.wake = kNever;
   step(node, gossip::Tick{});
@@ -206,9 +207,9 @@ void World::happen(Look& look) {
     history_.note(now(), kind, look.node, stable_hash(to_string(look.at)));
     history_.note_behavior(now(), kind, look.node, stable_hash(to_string(look.at)));
     if (look.is_refused)
-      step(look.node, gossip::Refused{look.at});
+      step(look.node, gossip::Refused{look.of, look.at});
     else
-      step(look.node, gossip::Unanswered{look.at});
+      step(look.node, gossip::Unanswered{look.of, look.at});
   }
 }
 
@@ -250,10 +251,16 @@ void World::wake_in_time(std::size_t node) {
 void World::perform(std::size_t node, gossip::Outputs& outputs) {
   for (gossip::Output& output : outputs) {
     for (const Observer& observer : observers_) observer(node, output);
-    if (auto* send = std::get_if<gossip::Send>(&output))
-      carry(node, std::move(*send));
+    if (const auto* reach = std::get_if<gossip::Reach>(&output))
+      nodes_[node].contacts[reach->node] = reach->contact;
+    else if (auto* send = std::get_if<gossip::Send>(&output))
+      carry(node, control_of(node, send->to), std::move(send->message), send->from);
+    else if (auto* introduce = std::get_if<gossip::Introduce>(&output))
+      carry(node, introduce->to, std::move(introduce->message), 0);
     else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
-      queue_.push(now(), Look{node, nodes_[node].life, probe->at, now() + kLookPatience});
+      queue_.push(
+          now(), Look{node, nodes_[node].life, probe->of,
+                      probe->of ? control_of(node, *probe->of) : probe->at, now() + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (auto* save = std::get_if<gossip::Save>(&output))
@@ -265,12 +272,17 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
   }
 }
 
-void World::carry(std::size_t node, gossip::Send send) {
-  const auto to = by_host_.find(send.to.host);
+Endpoint World::control_of(std::size_t node, NodeId peer) const {
+  const auto found = nodes_[node].contacts.find(peer);
+  return found == nodes_[node].contacts.end() ? Endpoint() : found->second.control;
+}
+
+void World::carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from) {
+  const auto to = by_host_.find(at.host);
   if (to == by_host_.end()) return;
-  const Hop hop{node, to->second, gossip::kind_of(send.message.body).plane};
-  const std::uint64_t meaning = meaning_of(node, send.message.body);
-  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(send.message), send.from).all()) {
+  const Hop hop{node, to->second, gossip::kind_of(message.body).plane};
+  const std::uint64_t meaning = meaning_of(node, message.body);
+  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(message), from).all()) {
     const Arrivals arrivals = network_.send(now(), hop, frame.header.size() + frame.body.size());
     if (!arrivals.first) continue;
     const Damage::Done damage = network_.damage().meet(frame);

@@ -100,6 +100,7 @@ class World {
     std::unique_ptr<gossip::Node> core;  // null: does not run
     std::unique_ptr<optim::Trainer> trainer;
     gossip::Cutter cutter;
+    std::map<NodeId, gossip::Contact> contacts;  // as of gossip::Reach
     Time paused_until{};
     bool has_waiting = false;  // inputs, for the end of the pause
     Time busy_until{};         // the trainer
@@ -135,6 +136,7 @@ class World {
   struct Look {
     std::size_t node;
     std::uint64_t life;
+    std::optional<NodeId> of;
     Endpoint at;
     Time until;
     bool is_refused = false;  // the refusal is on its way back
@@ -162,7 +164,9 @@ class World {
   void step(std::size_t node, gossip::Input input);
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
-  void carry(std::size_t node, gossip::Send send);
+  void carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from);
+  // Empty: the node does not know.
+  Endpoint control_of(std::size_t node, NodeId peer) const;
   void train(std::size_t node, const optim::Job& job);
 
   Options options_;

@@ -16,15 +16,15 @@ ConnectProber::ConnectProber()
     : attempts_limit_(std::clamp<std::size_t>(descriptors_allowed() / 16 / kAttemptDescriptors, 1,
                                               kAttemptsLimit)) {}
 
-void ConnectProber::probe(const Endpoint& at, const Endpoint& where) {
+void ConnectProber::probe(const Target& target, const Endpoint& where) {
   if (attempts_.size() >= attempts_limit_ ||
-      std::ranges::find(attempts_, at, &Attempt::at) != attempts_.end())
+      std::ranges::find(attempts_, target, &Attempt::target) != attempts_.end())
     return;
   if (!numeric_address(where, SOCK_STREAM)) return;
   const Clock::time_point now = Clock::now();
-  attempts_.push_back({at, where, {}, now, now + kPatience});
+  attempts_.push_back({target, where, {}, now, now + kPatience});
   if (const Outcome outcome = try_again(attempts_.back()); outcome != Outcome::undecided) {
-    if (outcome == Outcome::refused) found_.emplace_back(at, Finding::refused);
+    if (outcome == Outcome::refused) found_.emplace_back(target, Finding::refused);
     attempts_.pop_back();
   }
 }
@@ -49,7 +49,7 @@ ConnectProber::Outcome ConnectProber::outcome_of(const Attempt& attempt) {
   return Outcome::undecided;
 }
 
-void ConnectProber::look(const std::function<void(const Endpoint&, Finding)>& found) {
+void ConnectProber::look(const std::function<void(const Target&, Finding)>& found) {
   const Clock::time_point now = Clock::now();
   std::erase_if(attempts_, [&](Attempt& attempt) {
     Outcome outcome = outcome_of(attempt);
@@ -57,11 +57,11 @@ void ConnectProber::look(const std::function<void(const Endpoint&, Finding)>& fo
       outcome = try_again(attempt);
     if (outcome == Outcome::undecided && now < attempt.until) return false;
     if (outcome != Outcome::accepted)
-      found_.emplace_back(attempt.at,
+      found_.emplace_back(attempt.target,
                           outcome == Outcome::refused ? Finding::refused : Finding::unanswered);
     return true;
   });
-  for (const auto& [at, finding] : std::exchange(found_, {})) found(at, finding);
+  for (const auto& [target, finding] : std::exchange(found_, {})) found(target, finding);
 }
 
 }  // namespace starling::daemon

@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
+#include "base/ids.h"
 #include "daemon/process/open_file.h"
 
 namespace starling::daemon {
@@ -16,22 +18,30 @@ namespace starling::daemon {
 class ConnectProber {
  public:
   ConnectProber();
-  // Begins to connect to `where`, which stands for `at`. Does not look up host names, which could
-  // wait.
-  void probe(const Endpoint& at, const Endpoint& where);
-  void probe(const Endpoint& at) { probe(at, at); }
+  // The address of a node, or of a stranger.
+  struct Target {
+    std::optional<NodeId> of;
+    Endpoint at;
+
+    friend bool operator==(const Target&, const Target&) = default;
+  };
+  // Begins to connect to `where`, which stands for the target's address. Does not look up host
+  // names, which could wait.
+  void probe(const Target& target, const Endpoint& where);
+  void probe(const Endpoint& at) { probe({{}, at}, at); }
   // Whether some address has not answered yet.
   bool is_waiting() const { return !attempts_.empty(); }
   enum class Finding { refused, unanswered };
   // Calls `found` for each finding since the last call.
-  void look(const std::function<void(const Endpoint&, Finding)>& found);
+  void look(const std::function<void(const Target&, Finding)>& found);
 
  private:
   using Clock = std::chrono::steady_clock;
   // The first decided connection decides. With lost packets one try may be lost twice; while a
   // process is stopped each try takes a place in its queue.
   struct Attempt {
-    Endpoint at, address;
+    Target target;
+    Endpoint address;
     std::vector<OpenFile> sockets = {};
     Clock::time_point next_try, until;
   };
@@ -48,7 +58,7 @@ class ConnectProber {
 
   const std::size_t attempts_limit_;
   std::vector<Attempt> attempts_;
-  std::vector<std::pair<Endpoint, Finding>> found_;
+  std::vector<std::pair<Target, Finding>> found_;
 };
 
 }  // namespace starling::daemon

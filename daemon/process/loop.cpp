@@ -18,18 +18,6 @@ constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at changes wi
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
 
-// Sending, which begins now; nothing for a message without a vector.
-std::optional<TraceSpan> vector_span(const gossip::Send& send) {
-  const auto* round = std::get_if<gossip::Round>(&send.message.body);
-  const std::size_t bytes = send.message.payload.size() - send.from;
-  if (!round || bytes == 0) return std::nullopt;
-  return TraceSpan{.kind = TraceSpan::Kind::send,
-                   .from = now(),
-                   .round = round->round,
-                   .neighbor = to_string(send.to),
-                   .bytes = bytes};
-}
-
 std::string loss_of(const TrainerStatus& trainer) {
   return fmt::format(
       "the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
@@ -44,7 +32,8 @@ Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, Traini
       node_(node),
       transport_(transport),
       training_(training),
-      board_(board) {
+      board_(board),
+      peers_(transport, options_.names, board.trace()) {
   board_.set_wake([this] { wake_.signal(); });
 }
 
@@ -56,7 +45,7 @@ std::string Loop::run(bool stays) {
   feed(gossip::Tick{});
   publish();
   while (!stopped_) {
-    const bool looks_often = connect_prober_.is_waiting() || (finished_at_ && !stays);
+    const bool looks_often = peers_.is_probing() || (finished_at_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes(), received);
@@ -82,7 +71,7 @@ std::array<int, 4> Loop::wakes() const {
 
 void Loop::take_all() {
   take_trained();
-  take_connect_probes();
+  peers_.take_findings([this](gossip::Input input) { feed(std::move(input)); });
   take_names();
   take_saved();
   take_commands();
@@ -99,40 +88,16 @@ void Loop::take_trained() {
     board_.publish_model(std::make_shared<const Model>(Model{*std::move(parameters)}));
 }
 
-void Loop::take_connect_probes() {
-  connect_prober_.look([this](const Endpoint& at, ConnectProber::Finding finding) {
-    options_.names.doubt(at);
-    if (finding == ConnectProber::Finding::refused)
-      feed(gossip::Refused{at});
-    else
-      feed(gossip::Unanswered{at});
-  });
-}
-
 void Loop::feed(gossip::Input input) {
   gossip::Outputs outputs;
   node_.step(now(), std::move(input), outputs);
-  for (gossip::Output& output : outputs) std::visit([this](auto& what) { act(what); }, output);
-}
-
-// What is for a host whose address is not known yet is dropped: nothing relies on arrival.
-void Loop::act(gossip::Send& send) {
-  const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
-  const auto to = options_.names.find(send.to);
-  if (!to) return;
-  std::optional<TraceSpan> span = vector_span(send);
-  transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
-  if (!span) return;
-  span->to = now();
-  board_.trace().add(*std::move(span));
-}
-
-void Loop::act(gossip::Hangup& hangup) {
-  if (const auto to = options_.names.find(hangup.to)) transport_.hang_up(*to);
-}
-
-void Loop::act(gossip::ConnectProbe& probe) {
-  if (const auto address = options_.names.find(probe.at)) connect_prober_.probe(probe.at, *address);
+  const auto perform = [this](auto& what) {
+    if constexpr (requires { peers_.act(what); })
+      peers_.act(what);
+    else
+      act(what);
+  };
+  for (gossip::Output& output : outputs) std::visit(perform, output);
 }
 
 void Loop::take_names() {

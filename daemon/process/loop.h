@@ -14,9 +14,9 @@
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/clock.h"
-#include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/notices.h"
+#include "daemon/process/peers.h"
 #include "daemon/process/service_notice.h"
 #include "daemon/process/training_thread.h"
 #include "daemon/process/transport.h"
@@ -56,9 +56,6 @@ class Loop {
 
  private:
   void feed(gossip::Input input);
-  void act(gossip::Send& send);
-  void act(gossip::Hangup& hangup);
-  void act(gossip::ConnectProbe& probe);
   void act(gossip::LookUp& look_up) { options_.names.look_up(look_up.name); }
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Save& save) { options_.disk->save(std::move(save.checkpoint)); }
@@ -74,7 +71,6 @@ class Loop {
   void take_all();
   void tell_service();
   void take_trained();
-  void take_connect_probes();
   void take_names();
   void take_saved();
   void take_commands();
@@ -85,8 +81,7 @@ class Loop {
   TrainingThread& training_;
   Board& board_;
   Wake wake_;
-  gossip::Cutter cutter_;
-  ConnectProber connect_prober_;
+  Peers peers_;
   Notices notices_;
   Time next_look_{};  // for warnings
   std::atomic<bool> stop_asked_ = false;

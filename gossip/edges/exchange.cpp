@@ -58,10 +58,6 @@ Wait Exchange::wait(const Links& links) const {
   return {*scheduler_, waits_.turn(offering_.vector.round), neighbors_.views(links, sessions_)};
 }
 
-void Exchange::refused(const Endpoint& control, const Links& links) {
-  neighbors_.refused(control, links);
-}
-
 // ---------------------------------------------------------------- a round
 
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
@@ -220,7 +216,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   neighbor.status.sent_bytes += payload.size();
   neighbor.offered_edge = link.edge_id();
   neighbor.offered_out = link.wanted.out;
-  out.send(link.bulk, std::move(message), payload);
+  out.send(link.wanted.peer, std::move(message), payload);
 }
 
 // Returns whether the edge takes a vector in this round.

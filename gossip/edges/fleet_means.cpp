@@ -116,7 +116,7 @@ void FleetMeans::tell(Time now, Duration period, std::uint64_t round, const Link
     Time& told = told_[peer];
     if (!link.active || (told > Time{} && now < told + period)) continue;
     if (!std::exchange(is_updated, true)) update();
-    out.send(link.control, Estimate{round, flow(peer), estimate()});
+    out.send(peer, Estimate{round, flow(peer), estimate()});
     told = now;
   }
 }

@@ -56,13 +56,13 @@ void Links::want(Time now, const std::vector<WantedEdge>& edges, const Roster& m
     const bool same_life =
         member && (link.peer_incarnation == 0 || member->incarnation == link.peer_incarnation);
     if (wanted.contains(peer) && same_life) return false;
-    if (member) out.send(link.control, Bye{"no neighbours any more", link.epoch});
+    if (member) out.send(peer, Bye{"no neighbours any more", link.epoch});
     if (link.active)
       out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name,
                                                       !member      ? "it is gone"
                                                       : !same_life ? "it started again"
                                                                    : "the topology changed"));
-    out.put(Hangup{link.bulk});
+    out.put(Hangup{peer, Plane::bulk});
     return true;
   });
   for (const auto& [peer, edge] : wanted)
@@ -74,13 +74,12 @@ void Links::want_one(Time now, const WantedEdge& edge, const Member& member) {
   link.wanted = edge;
   // An edge that carries vectors one way only has no pairs.
   link.is_paired = counts_pairs_ && edge.in && edge.out;
-  // A peer without a hello so far may have restarted elsewhere.
-  const bool has_moved = link.peer_incarnation == 0 && link.control != member.control;
-  if (link.epoch != 0 && !has_moved) return;
+  // A peer without a hello so far may have restarted.
+  const bool is_another = link.peer_incarnation == 0 && link.incarnation != member.incarnation;
+  if (link.epoch != 0 && !is_another) return;
   if (link.epoch == 0) link.epoch = ++last_epoch_;
   link.name = member.name;
-  link.control = member.control;
-  link.bulk = member.bulk;
+  link.incarnation = member.incarnation;
   link.pause = retry_;
   link.next_hello = now;
   if (const auto memory = memory_.extract(edge.peer)) link.memory = memory.mapped();
@@ -97,7 +96,7 @@ void Links::forget(Time now, bool all) {
 }
 
 void Links::say_hello(Time now, Link& link, std::uint64_t echo, Outbox& out) {
-  out.send(link.control,
+  out.send(link.wanted.peer,
            Hello{link.epoch, echo, schema_, view_, link.memory.claim, link.clock.stamps(now)});
 }
 
@@ -155,7 +154,7 @@ void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
 // words; until then the refusal only says that something differs.
 void Links::refuse(Link& link, Outbox& out) {
   link.active = false;
-  out.send(link.control, Terms{false, model_});
+  out.send(link.wanted.peer, Terms{false, model_});
   if (link.refusal.empty()) link.refusal = "its model or data differ from this node's";
 }
 
@@ -192,7 +191,7 @@ void Links::restart(Time now, NodeId peer, const std::string& reason, Outbox& ou
   const auto found = links_.find(peer);
   if (found == links_.end() || !found->second.active) return;
   Link& link = found->second;
-  out.send(link.control, Bye{reason, link.epoch});
+  out.send(link.wanted.peer, Bye{reason, link.epoch});
   out.event(Event::Kind::edge_closed, fmt::format("edge to {} closed: {}", link.name, reason));
   begin_anew(link);
   link.next_hello = now;
@@ -216,7 +215,7 @@ Time Links::deadline() const {
 }
 
 void Links::close_all(Outbox& out) {
-  for (const auto& [peer, link] : links_) out.send(link.control, Bye{"leaving", link.epoch});
+  for (const auto& [peer, link] : links_) out.send(link.wanted.peer, Bye{"leaving", link.epoch});
   links_.clear();
   ++version_;
 }

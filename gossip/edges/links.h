@@ -32,9 +32,9 @@ struct Link {
   bool is_paired =
       true;          // the vectors of both ends are numbered and averaged in pairs; see Sessions
   std::string name;  // of the peer
-  Endpoint control, bulk;        // of the peer
-  std::uint64_t epoch = 0;       // this end's number of this opening of the edge
-  std::uint64_t peer_epoch = 0;  // the peer's number of it; 0: unknown
+  std::uint64_t incarnation = 0;  // of the peer's record when this end began to say hello
+  std::uint64_t epoch = 0;        // this end's number of this opening of the edge
+  std::uint64_t peer_epoch = 0;   // the peer's number of it; 0: unknown
   std::uint64_t peer_incarnation = 0;
   std::uint64_t peer_view = 0;  // see Hello
   bool active = false;

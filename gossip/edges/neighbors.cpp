@@ -74,10 +74,8 @@ const Neighbor& Neighbors::known(NodeId peer) const {
   return found == all_.end() ? kNobody : found->second;
 }
 
-void Neighbors::refused(const Endpoint& control, const Links& links) {
-  for (const auto& [peer, link] : links.all())
-    if (Neighbor* neighbor = find(peer); neighbor && link.control == control)
-      neighbor->late = neighbor->rests = true;
+void Neighbors::refused(NodeId peer) {
+  if (Neighbor* neighbor = find(peer)) neighbor->late = neighbor->rests = true;
 }
 
 Duration Neighbors::pace(const Recent& own) const {

@@ -70,8 +70,8 @@ class Neighbors {
   // Null: not met.
   Neighbor* find(NodeId peer);
   const std::map<NodeId, Neighbor>& all() const { return all_; }
-  // No process listens at `control`: rounds do not wait for that neighbour until it sends again.
-  void refused(const Endpoint& control, const Links& links);
+  // No process listens at the peer's address: no round waits for the peer until it sends again.
+  void refused(NodeId peer);
   // The shortest time of a round, of this node's own and those of two neighbours; 0: unknown.
   Duration pace(const Recent& own) const;
 

@@ -48,7 +48,7 @@ void NewestStream::say(Time now, const Link& link, bool asks, Outbox& out) {
   Round message = header(link);
   stream_.number(message);
   if (asks) stream_.ask(now, message);
-  out.send(link.bulk, std::move(message));
+  out.send(link.wanted.peer, std::move(message));
 }
 
 std::uint64_t NewestStream::hear(Time now, const Link& link, const Round& message, Outbox& out) {
@@ -57,7 +57,8 @@ std::uint64_t NewestStream::hear(Time now, const Link& link, const Round& messag
   // Without numbers the peer acknowledges by the round of the vector.
   const bool has_come = sent_.last() > 0 && message.received >= sent_.at(sent_.last()).round;
   if (has_come) sent_.acknowledge(sent_.last(), 0);
-  const std::uint64_t repeated = stream_.retransmit(sent_, message, header(link), link.bulk, out);
+  const std::uint64_t repeated =
+      stream_.retransmit(sent_, message, header(link), link.wanted.peer, out);
   if (message.asks) say(now, link, stream_.may_ask_back(now, sent_, stream_.pause()), out);
   return repeated;
 }

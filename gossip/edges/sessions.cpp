@@ -39,7 +39,6 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
   session.peer_epoch = link.peer_epoch;
-  session.bulk = link.bulk;
   session.skipped_round = skipped_round_;
   session.stream.set_pause(kPauseInitial);
   session.least_pause = 2 * kPauseLeast;
@@ -225,7 +224,7 @@ Sessions::Heard Sessions::receive(Time now, const Envelope& from, const Round& m
   Round header;
   write_header(*session, header);
   session->repeated_bytes +=
-      session->stream.retransmit(ledger.sent(), message, header, session->bulk, out);
+      session->stream.retransmit(ledger.sent(), message, header, session->peer, out);
   plan_question(now, *session, is_answered);
   if (message.asks)
     say(now, *session, must_ask_back(now, *session, message), out);
@@ -262,7 +261,7 @@ void Sessions::say(Time now, Session& session, bool asks, Outbox& out) const {
   session.stream.number(message);
   if (asks) session.stream.ask(now, message);
   message.round = session.skipped_round;  // the peer may not know of the skip
-  out.send(session.bulk, std::move(message));
+  out.send(session.peer, std::move(message));
 }
 
 void Sessions::hear_part(Time now, NodeId peer, std::uint64_t transfer, std::size_t bytes) {

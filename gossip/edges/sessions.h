@@ -93,7 +93,6 @@ class Sessions {
     std::uint64_t edge = 0;
     std::uint64_t incarnation = 0;  // of the peer
     std::uint64_t epoch = 0, peer_epoch = 0;
-    Endpoint bulk;  // of the peer
     EdgeLedger ledger;
     std::uint64_t taken = 0;  // see Sessions::taken()
     Stream stream;

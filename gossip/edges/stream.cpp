@@ -23,7 +23,7 @@ void Stream::hear(const Round& message, SendWindow& sent) {
 }
 
 std::uint64_t Stream::retransmit(SendWindow& sent, const Round& heard, const Round& header,
-                                 const Endpoint& bulk, Outbox& out) {
+                                 NodeId peer, Outbox& out) {
   std::uint64_t repeated = 0;
   for (const std::uint64_t index : sent.lost()) {
     const EdgeVector& own = sent.at(index);
@@ -38,7 +38,7 @@ std::uint64_t Stream::retransmit(SendWindow& sent, const Round& heard, const Rou
     if (message.echo != 0) message.index = index;
     sent.mark_sent(index, message.order);
     repeated += bytes - from;
-    out.send(bulk, std::move(message), own.payload, from);
+    out.send(peer, std::move(message), own.payload, from);
   }
   return repeated;
 }

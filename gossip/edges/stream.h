@@ -43,8 +43,8 @@ class Stream {
   void hear(const Round& message, SendWindow& sent);
   // Retransmits the vectors of `sent` that are lost as the peer's message `heard` shows. `header`
   // is the part that every message of this end has. Returns the payload bytes.
-  std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header,
-                           const Endpoint& bulk, Outbox& out);
+  std::uint64_t retransmit(SendWindow& sent, const Round& heard, const Round& header, NodeId peer,
+                           Outbox& out);
 
   // ---- questions
   // Makes a numbered message a question.

@@ -50,7 +50,7 @@ void Agreement::ask(Time now, Kind& kind, const Roster& members, Outbox& out) {
   kind.pause = std::min(kind.pause * 2, kAskPauseLimit);
   const auto distance = [self = members.self().value](NodeId id) { return id.value - self; };
   const NodeId asked = *std::ranges::min_element(kind.members, {}, distance);
-  if (const Member* member = members.find(asked)) out.send(member->control, Terms{true, terms_});
+  if (members.find(asked)) out.send(asked, Terms{true, terms_});
 }
 
 Time Agreement::deadline(const Roster& members) const {
@@ -65,7 +65,7 @@ void Agreement::receive(const Envelope& from, const Terms& message, const Roster
   const Member* sender = members.find(from.sender);
   const std::uint64_t hash = agreement_of(message.terms);
   if (!sender || hash == hash_ || sender->agreement != hash) return;
-  if (message.asks) out.send(sender->control, Terms{false, terms_});
+  if (message.asks) out.send(from.sender, Terms{false, terms_});
   if (kinds_.size() < kKindsLimit || kinds_.contains(hash)) {
     Kind& kind = kinds_[hash];
     kind.terms = message.terms;

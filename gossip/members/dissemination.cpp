@@ -86,7 +86,7 @@ void Dissemination::exchange_tables(Time now, Outbox& out) {
   table_pause_ = std::min(table_pause_ * 2, timing_.exchange);
   next_table_ = now + table_pause_;
   const std::vector<const Member*>& others = roster_.present_others();
-  if (!others.empty()) out.send(others[prng_.below(others.size())]->control, table(true));
+  if (!others.empty()) out.send(others[prng_.below(others.size())]->id, table(true));
 }
 
 void Dissemination::tell(Time now, Outbox& out) {
@@ -94,7 +94,7 @@ void Dissemination::tell(Time now, Outbox& out) {
   const std::vector<NodeId> listeners = fanout_.choose(roster_.present_others(), prng_);
   for (NodeId listener : listeners)
     if (auto rumors = rumors_for(listener); !rumors.empty())
-      out.send(roster_.entry(listener)->member.control, Gossip{std::move(rumors)});
+      out.send(listener, Gossip{std::move(rumors)});
   next_news_ = items_.empty() || listeners.empty() ? kNever : now + timing_.news;
 }
 

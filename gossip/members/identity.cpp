@@ -104,7 +104,8 @@ void Identity::meet(Time now, const Join& join, Outbox& out) {
   note(now, join.self);
   tell(out);
   if (rival_->asked_since != kNever) rival_->asked_since = now;
-  if (is_accepted_ || is_before(join.self)) out.send(join.self.control, Table{false, {{self_}}});
+  if (is_accepted_ || is_before(join.self))
+    out.introduce(join.self.control, Table{false, {{self_}}});
 }
 
 void Identity::meet(Time now, const Table& table, Outbox& out) {
@@ -153,8 +154,8 @@ bool Identity::tick(Time now, Outbox& out) {
   // While this node is not accepted, the members find out whether the namesake lives.
   if (is_accepted_ && now - rival_->asked_since >= kAnswerPatience) return outdo_rival(out);
   rival_->next_ask = now + kAskRivalEvery;
-  out.put(ConnectProbe{rival_->member.control});
-  out.send(rival_->member.control, Join{self_});
+  out.put(ConnectProbe{{}, rival_->member.control});
+  out.introduce(rival_->member.control, Join{self_});
   return false;
 }
 

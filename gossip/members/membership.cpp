@@ -71,7 +71,11 @@ bool Membership::welcomes(Time now, const Member& joining) {
 void Membership::hear(Time now, const Join& join, Outbox& out) {
   if (!welcomes(now, join.self)) return;
   merge(now, {join.self}, out);
-  out.send(join.self.control, dissemination_.table(false));
+  const Roster::Entry* known = roster_.entry(join.self.id);
+  if (known && known->member.control == join.self.control)
+    out.send(join.self.id, dissemination_.table(false));
+  else
+    out.introduce(join.self.control, dissemination_.table(false));
 }
 
 // A member that is dead in an old table may have come back, so it is treated as a suspect. What a
@@ -90,8 +94,7 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation);
   if (is_newcomer) dissemination_.restart();
-  const Roster::Entry* sender = roster_.entry(from.sender);
-  if (table.asks && sender) out.send(sender->member.control, dissemination_.table(false));
+  if (table.asks && roster_.entry(from.sender)) out.send(from.sender, dissemination_.table(false));
 }
 
 void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox& out) {
@@ -99,25 +102,23 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
   // tells it which incarnation to exceed.
   const Roster::Entry* known = roster_.entry(from.sender);
   if (known && from.incarnation < known->member.incarnation)
-    return out.send(known->member.control,
-                    Gossip{{{known->member, known->liveness, roster_.self()}}});
+    return out.send(from.sender, Gossip{{{known->member, known->liveness, roster_.self()}}});
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   extremes_.receive(now, probe.ranges);
   // The sender may have made room for a member in the table.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
-  const Endpoint& control = sender->member.control;
   // This node got a message of the subject within the last period, and answers for it: a ping may
   // be stuck behind vectors, whose chunks show that the subject lives.
   const bool asks_for_another = probe.kind == Probe::Kind::request;
   if (const Roster::Entry* subject = roster_.entry(probe.subject);
       asks_for_another && subject && subject->is_present() && now - subject->last_heard < period_)
-    return out.send(control, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
+    return out.send(from.sender, Probe{Probe::Kind::ack, probe.number, probe.subject, {}, {}});
   Prober::View seen = view_of(roster_, dissemination_, extremes_);
   // A sender that is suspect or dead here learns so with the answer, and can refute it.
   seen.news = [this, to = from.sender](NodeId) { return dissemination_.rumors_for(to); };
-  prober_.receive(now, control, probe, seen, roster_.self(), out);
+  prober_.receive(now, from.sender, probe, seen, roster_.self(), out);
 }
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
@@ -144,15 +145,15 @@ void Membership::self_changed(Time now) {
   search_.hurry(now);
 }
 
-void Membership::refused(Time now, const Endpoint& at, Outbox& out) {
-  if (identity_.refused(at, out)) self_changed(now);
-  search_.seeds().refused(at);
-  law_.refused(now, at, out);
+void Membership::refused(Time now, const Refused& refused, Outbox& out) {
+  if (identity_.refused(refused.at, out)) self_changed(now);
+  search_.seeds().refused(refused.at);
+  if (refused.of) law_.refused(now, *refused.of, refused.at, out);
 }
 
-void Membership::unanswered(Time now, const Endpoint& at) {
-  search_.seeds().unanswered(at);
-  law_.unanswered(now, at);
+void Membership::unanswered(Time now, const Unanswered& unanswered) {
+  search_.seeds().unanswered(unanswered.at);
+  if (unanswered.of) law_.unanswered(now, *unanswered.of, unanswered.at);
 }
 
 // ---------------------------------------------------------------- time
@@ -185,7 +186,7 @@ void Membership::leave(Outbox& out) {
   identity_.leave();
   const Gossip goodbye{{{roster_.own(), Liveness::left, roster_.self()}}};
   for (const auto& [id, entry] : roster_.others())
-    if (entry.is_present()) out.send(entry.member.control, goodbye);
+    if (entry.is_present()) out.send(id, goodbye);
 }
 
 void Membership::set_self(const Identity::Report& report) {

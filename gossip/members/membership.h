@@ -42,10 +42,9 @@ class Membership {
   // Handles Join, Gossip, Table and Probe, and Join and Table also from a node with this node's
   // name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
-  // No process listens at that address.
-  void refused(Time now, const Endpoint& at, Outbox& out);
-  // The host at that address answers no connection attempt.
-  void unanswered(Time now, const Endpoint& at);
+  // The findings of a ConnectProbe.
+  void refused(Time now, const Refused& refused, Outbox& out);
+  void unanswered(Time now, const Unanswered& unanswered);
   // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name) { search_.resolved(now, name); }
   // A message of any kind came from the member, so the member lives.

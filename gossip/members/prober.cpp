@@ -95,7 +95,7 @@ const Member* Prober::next_target(const View& view) {
 
 void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
   asked_[++last_number_] = {.target = target.id, .sent = now, .wait = patience()};
-  out.send(target.control,
+  out.send(target.id,
            Probe{Probe::Kind::ping, last_number_, target.id, view.news(target.id), view.ranges});
 }
 
@@ -111,17 +111,17 @@ void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View
       helpers.push_back(member);
   }
   if (!subject) return;
-  out.put(ConnectProbe{subject->control});
+  out.put(ConnectProbe{subject->id});
   prng_.shuffle(std::span(helpers));
   helpers.resize(std::min(helpers.size(), kHelpers));
   asked.helpers = helpers.size();
   for (const Member* helper : helpers)
-    out.send(helper->control,
+    out.send(helper->id,
              Probe{Probe::Kind::request, number, subject->id, view.news(helper->id), {}});
 }
 
-void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const View& view,
-                     NodeId self, Outbox& out) {
+void Prober::receive(Time now, NodeId from, const Probe& probe, const View& view, NodeId self,
+                     Outbox& out) {
   switch (probe.kind) {
     case Probe::Kind::ping:
       if (probe.subject == self)
@@ -140,16 +140,14 @@ void Prober::receive(Time now, const Endpoint& from, const Probe& probe, const V
   }
 }
 
-void Prober::relay(Time now, const Endpoint& from, const Probe& probe, const View& view,
-                   Outbox& out) {
-  // Only a member is probed, at the address that this node knows; the requester's is not used.
+void Prober::relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out) {
+  // Only a member is probed.
   const auto found = std::ranges::find(view.targets, probe.subject, &Member::id);
   if (found == view.targets.end() || relays_.size() >= kRelaysLimit) return;
-  const Endpoint& control = (*found)->control;
   const Duration wait = patience();
   relays_[++last_number_] = {from, probe.number, probe.subject, now + wait, now + 3 * wait, false};
-  out.send(control, Probe{Probe::Kind::ping, last_number_, probe.subject, view.news(probe.subject),
-                          view.ranges});
+  out.send(probe.subject, Probe{Probe::Kind::ping, last_number_, probe.subject,
+                                view.news(probe.subject), view.ranges});
 }
 
 void Prober::answered(Time now, const Probe& probe, Outbox& out) {

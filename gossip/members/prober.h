@@ -44,7 +44,7 @@ class Prober {
   void doubt(Time now, NodeId member);
   // No process listens at the member's address: its probe ends without a result.
   void refused(NodeId member);
-  void receive(Time now, const Endpoint& from, const Probe& probe, const View& view, NodeId self,
+  void receive(Time now, NodeId from, const Probe& probe, const View& view, NodeId self,
                Outbox& out);
   // The node did not run for `away`: pending probes get that much more time.
   void was_away(Duration away);
@@ -66,7 +66,7 @@ class Prober {
   };
   // A ping that this node sends on another node's request.
   struct Relay {
-    Endpoint asker;
+    NodeId asker;
     std::uint64_t number = 0;
     NodeId subject;
     Time nack{}, end{};
@@ -75,7 +75,7 @@ class Prober {
 
   void ask(Time now, const Member& target, const View& view, Outbox& out);
   void ask_others(Time now, std::uint64_t number, Asked& asked, const View& view, Outbox& out);
-  void relay(Time now, const Endpoint& from, const Probe& probe, const View& view, Outbox& out);
+  void relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out);
   void answered(Time now, const Probe& probe, Outbox& out);
   const Member* next_target(const View& view);
   // When the helpers are to be asked, or, if they were asked, when the member counts as silent.

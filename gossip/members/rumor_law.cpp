@@ -59,6 +59,7 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
   Entry& entry = roster_.others()[rumor.member.id];
   entry.member = rumor.member;
   entry.last_heard = now;
+  out.put(Reach{rumor.member.id, contact_of(rumor.member)});
   if (rumor.liveness == Liveness::dead) {
     entry.liveness = Liveness::dead;
     entry.next_ask = now;
@@ -81,7 +82,7 @@ void RumorLaw::contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out) 
     entry.rival = rumor.member;
     entry.rival_heard = now;
   }
-  out.put(ConnectProbe{entry.member.control});
+  out.put(ConnectProbe{entry.member.id});
   doubt(now, entry.member.id);
 }
 
@@ -99,7 +100,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
-  entry.become(heard, Liveness::alive);
+  become(entry, heard, Liveness::alive, out);
   if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
   entry.last_heard = now;
@@ -115,7 +116,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
 void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
-    out.send(entry.member.control, Gossip{{{entry.member}, {heard}}});
+    out.send(entry.member.id, Gossip{{{entry.member}, {heard}}});
   entry.member.saved = std::max(entry.member.saved, heard.saved);
   if (heard.round <= entry.member.round) return;
   entry.member.round = heard.round;
@@ -142,22 +143,22 @@ void RumorLaw::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& ou
 
 void RumorLaw::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
-  if (!entry.is_present()) return is_gone_again(entry, rumor);
-  entry.become(rumor.member, Liveness::dead);
+  if (!entry.is_present()) return is_gone_again(entry, rumor, out);
+  become(entry, rumor.member, Liveness::dead, out);
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
   roster_.unlist(entry);
   out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
                                            seconds(now - entry.last_heard)));
-  out.put(Hangup{entry.member.control});
+  out.put(Hangup{entry.member.id});
   dissemination_.add({entry.member, Liveness::dead, rumor.accuser});
   take_rival(now, entry, out);
 }
 
 // The member restarted, unknown to this node, and died again.
-void RumorLaw::is_gone_again(Entry& entry, const Rumor& rumor) {
+void RumorLaw::is_gone_again(Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) == age(entry.member)) return;
-  entry.become(rumor.member, Liveness::dead);
+  become(entry, rumor.member, Liveness::dead, out);
   entry.pause = std::max(entry.pause, timing_.retry);
   dissemination_.add(rumor);
 }
@@ -166,11 +167,11 @@ void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   const bool is_known = entry.liveness == Liveness::left && age(rumor.member) == age(entry.member);
   if (is_known || age(rumor.member) < age(entry.member)) return;
   const bool was_present = entry.is_present();
-  entry.become(rumor.member, Liveness::left);
+  become(entry, rumor.member, Liveness::left, out);
   entry.last_heard = now;
   if (was_present) roster_.unlist(entry);
   out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
-  out.put(Hangup{entry.member.control});
+  out.put(Hangup{entry.member.id});
   dissemination_.add({entry.member, Liveness::left, rumor.accuser});
 }
 
@@ -187,9 +188,14 @@ void RumorLaw::forget_one(Outbox& out) {
   if (least == roster_.others().end() || (least->second.has_spoken && least->second.is_present()))
     return;
   if (least->second.is_present()) roster_.unlist(least->second);
-  out.put(Hangup{least->second.member.control});
+  out.put(Reach{least->first, {}});
   dissemination_.forget(least->first);
   roster_.others().erase(least);
+}
+
+void RumorLaw::become(Entry& entry, const Member& newer, Liveness now, Outbox& out) {
+  if (contact_of(newer) != contact_of(entry.member)) out.put(Reach{newer.id, contact_of(newer)});
+  entry.become(newer, now);
 }
 
 void RumorLaw::list(const Entry& entry) {
@@ -207,30 +213,32 @@ void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
   if (entry->is_present()) entry->last_heard = now;
 }
 
-void RumorLaw::refused(Time now, const Endpoint& at, Outbox& out) {
-  for (auto& [id, entry] : roster_.others()) {
-    if (!entry.is_present() || entry.member.control != at) continue;
-    prober_.refused(id);
-    entry.refused = now;
-    if (entry.rival) {
-      is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
-      continue;
-    }
-    if (entry.liveness == Liveness::alive)
-      is_suspect(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
-    entry.suspicion->refuse(now);
-    judge_by(*entry.suspicion);
-  }
+// Null: the member is not present, or at another address by now.
+RumorLaw::Entry* RumorLaw::at(NodeId id, const Endpoint& control) {
+  Entry* entry = roster_.entry(id);
+  return entry && entry->is_present() && entry->member.control == control ? entry : nullptr;
 }
 
-void RumorLaw::unanswered(Time now, const Endpoint& at) {
-  for (auto& [id, entry] : roster_.others()) {
-    if (!entry.is_present() || entry.member.control != at) continue;
-    entry.missed = now;
-    if (!entry.suspicion) continue;
-    entry.suspicion->miss();
-    judge_by(*entry.suspicion);
-  }
+void RumorLaw::refused(Time now, NodeId id, const Endpoint& at, Outbox& out) {
+  Entry* entry = this->at(id, at);
+  if (!entry) return;
+  prober_.refused(id);
+  entry->refused = now;
+  if (entry->rival)
+    return is_dead(now, *entry, {entry->member, Liveness::dead, roster_.self()}, out);
+  if (entry->liveness == Liveness::alive)
+    is_suspect(now, *entry, {entry->member, Liveness::suspect, roster_.self()}, out);
+  entry->suspicion->refuse(now);
+  judge_by(*entry->suspicion);
+}
+
+void RumorLaw::unanswered(Time now, NodeId id, const Endpoint& at) {
+  Entry* entry = this->at(id, at);
+  if (!entry) return;
+  entry->missed = now;
+  if (!entry->suspicion) return;
+  entry->suspicion->miss();
+  judge_by(*entry->suspicion);
 }
 
 // A member whose message came after the probe was sent lives, though its answer was lost.

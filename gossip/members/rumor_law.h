@@ -25,10 +25,10 @@ class RumorLaw {
   void hear(Time now, const Rumor& rumor, Outbox& out);
   // A message of any kind came from the member, so the member lives.
   void heard_from(Time now, NodeId id, std::uint64_t incarnation);
-  // No process listens at that address.
-  void refused(Time now, const Endpoint& at, Outbox& out);
-  // The host at that address answers no connection attempt.
-  void unanswered(Time now, const Endpoint& at);
+  // No process listens at that address of the member.
+  void refused(Time now, NodeId id, const Endpoint& at, Outbox& out);
+  // The host at that address of the member answers no connection attempt.
+  void unanswered(Time now, NodeId id, const Endpoint& at);
   // The member did not answer a probe.
   void is_silent(Time now, const Prober::Silence& silence, Outbox& out);
   // The member may be dead: this node probes it at once.
@@ -54,8 +54,10 @@ class RumorLaw {
   void is_same_age(Entry& entry, const Member& heard, Outbox& out);
   void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_gone_again(Entry& entry, const Rumor& rumor);
+  void is_gone_again(Entry& entry, const Rumor& rumor, Outbox& out);
   void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  Entry* at(NodeId id, const Endpoint& control);
+  static void become(Entry& entry, const Member& newer, Liveness now, Outbox& out);
   void judge_by(const Suspicion& suspicion);
   void forget_one(Outbox& out);
   void list(const Entry& entry);

@@ -48,7 +48,7 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
   next_ask_ = now + kAskEvery;
   if (!is_contested) return ask_the_lost(now, out);
   const std::vector<const Member*>& others = roster_.present_others();
-  if (!others.empty()) out.send(others[prng_.below(others.size())]->control, Join{roster_.own()});
+  if (!others.empty()) out.send(others[prng_.below(others.size())]->id, Join{roster_.own()});
 }
 
 // Forgets members that left long ago.
@@ -64,24 +64,27 @@ void Search::ask_the_lost(Time now, Outbox& out) {
   if (longest) {
     longest->pause = std::min(longest->pause * 2, kDeadPauseLimit);
     longest->next_ask = now + longest->pause;
-    ask(longest->member, out);
+    ask(longest->member.id, out);
   }
   std::erase_if(roster_.others(), [&](const auto& item) {
-    return item.second.liveness == Liveness::left && now - item.second.last_heard > kForgetLeft;
+    const Roster::Entry& entry = item.second;
+    if (entry.liveness != Liveness::left || now - entry.last_heard <= kForgetLeft) return false;
+    out.put(Reach{item.first, {}});
+    return true;
   });
 }
 
 // The connections to the members asked before are closed.
-void Search::ask(const Member& lost, Outbox& out) {
-  out.send(lost.control, Join{roster_.own()});
-  asked_.emplace_back(lost.control, lost.bulk);
+void Search::ask(NodeId lost, Outbox& out) {
+  out.send(lost, Join{roster_.own()});
+  asked_.push_back(lost);
   if (asked_.size() <= kLostAtOnce) return;
-  const auto before = std::move(asked_.front());
+  const NodeId before = asked_.front();
   asked_.pop_front();
   const bool is_asked = std::ranges::find(asked_, before) != asked_.end();
-  if (is_asked || knows(before.first)) return;
-  out.put(Hangup{before.first});
-  out.put(Hangup{before.second});
+  if (is_asked || roster_.find(before)) return;
+  out.put(Hangup{before, Plane::control});
+  out.put(Hangup{before, Plane::bulk});
 }
 
 }  // namespace starling::gossip

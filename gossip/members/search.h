@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <utility>
 
 #include "base/prng.h"
 #include "base/time.h"
@@ -36,13 +35,13 @@ class Search {
   // Whether a present member is at that address.
   bool knows(const Endpoint& control) const;
   void ask_the_lost(Time now, Outbox& out);
-  void ask(const Member& lost, Outbox& out);
+  void ask(NodeId lost, Outbox& out);
 
   Roster& roster_;
   Prng& prng_;
   Seeds seeds_;
   Time next_ask_;
-  std::deque<std::pair<Endpoint, Endpoint>> asked_;  // of the dead asked last, control and bulk
+  std::deque<NodeId> asked_;  // the dead that were asked last
 };
 
 }  // namespace starling::gossip

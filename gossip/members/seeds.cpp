@@ -61,7 +61,7 @@ void Seeds::look_up(Time now, bool is_alone, Seed& seed, Outbox& out) {
 
 void Seeds::hang_up(const Known& is_known, Seed& seed, Outbox& out) {
   for (const Endpoint& at : std::exchange(seed.search.gone, {}))
-    if (!is_known(at)) out.put(Hangup{at});
+    if (!is_known(at)) out.put(Abandon{at});
 }
 
 bool Seeds::note_met(const Known& is_known, Place& place) {
@@ -78,7 +78,7 @@ void Seeds::ask_in_turn(const View& view, const Member& self, Seed& seed, Outbox
     Place& place = seed.places[search.turn++ % seed.places.size()];
     if (note_met(view.is_known, place)) continue;
     --search.left;
-    out.send(place.endpoint, Join{self});
+    out.introduce(place.endpoint, Join{self});
   }
   search.left = 0;
 }
@@ -97,8 +97,8 @@ void Seeds::ask(Time now, const View& view, const Member& self, Outbox& out) {
       if (note_met(view.is_known, place) || now < place.next) continue;
       place.pause = std::min(place.pause * 2, kPauseLimit);
       place.next = now + place.pause;
-      out.send(place.endpoint, Join{self});
-      if (seed.is_named && !place.is_met) out.put(ConnectProbe{place.endpoint});
+      out.introduce(place.endpoint, Join{self});
+      if (seed.is_named && !place.is_met) out.put(ConnectProbe{{}, place.endpoint});
     }
   }
 }

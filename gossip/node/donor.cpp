@@ -39,7 +39,7 @@ void Donor::tick(Time now) {
 
 void Donor::give(NodeId to, const Roster& members, Outbox& out) const {
   const Member* newcomer = members.find(to);
-  if (newcomer && newcomer->phase == Phase::joining) out.send(newcomer->bulk, *snapshot_, payload_);
+  if (newcomer && newcomer->phase == Phase::joining) out.send(to, *snapshot_, payload_);
 }
 
 }  // namespace starling::gossip

@@ -65,11 +65,11 @@ struct Handling {
   void operator()(Received& received) const;
   void operator()(Trained& trained) const;
   void operator()(const Refused& refused) const {
-    node.membership.refused(now, refused.at, node.outbox);
-    node.exchange.refused(refused.at, node.links);
+    node.membership.refused(now, refused, node.outbox);
+    if (refused.of) node.exchange.refused(*refused.of);
   }
   void operator()(const Unanswered& unanswered) const {
-    node.membership.unanswered(now, unanswered.at);
+    node.membership.unanswered(now, unanswered);
   }
   void operator()(const Resolved& name) const { node.membership.resolved(now, name); }
   void operator()(const JoinCommand& command) const {

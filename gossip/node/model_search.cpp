@@ -85,7 +85,7 @@ bool ModelSearch::ask(Time now, std::uint64_t own, bool asks_founders, const Ros
   donor_ = donor->id;
   donor_name_ = donor->name;
   until_ = now + (kFirstChunkPatience * (1 << std::min<std::size_t>(attempts_, 4)));
-  out.send(donor->control, SnapshotRequest{members.own()});
+  out.send(donor->id, SnapshotRequest{members.own()});
   return true;
 }
 

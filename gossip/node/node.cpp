@@ -144,7 +144,7 @@ void NodeParts::settle(Time now) {
   training.advance(now, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
-    if (const Link* link = links.active(slow)) outbox.put(ConnectProbe{link->control});
+    if (links.active(slow)) outbox.put(ConnectProbe{slow});
   }
 }
 
@@ -212,8 +212,7 @@ void NodeParts::follow_members(Time now) {
   // then.
   if (!std::exchange(was_introduced, true))
     for (const WantedEdge& edge : neighborhood.wanted())
-      if (const Member* peer = members.find(edge.peer))
-        outbox.send(peer->control, Gossip{{{members.own()}}});
+      if (members.find(edge.peer)) outbox.send(edge.peer, Gossip{{{members.own()}}});
   if (startup.is_founding()) links.tell_view(now, neighborhood.view(), outbox);
   links.want(now, neighborhood.wanted(), members, outbox);
   gate.set_senders(links.all().size());

@@ -24,7 +24,7 @@ void Strays::say(Time now, const Endpoint& to, Misdirected note, Outbox& out) {
   note.control = control_;
   note.bulk = bulk_;
   note.cluster = cluster_.substr(0, kNameBytesLimit);
-  out.send(to, std::move(note));
+  out.introduce(to, std::move(note));
 }
 
 void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {

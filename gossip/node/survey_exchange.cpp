@@ -79,7 +79,7 @@ void SurveyExchange::tell(const Founders& founders, bool relays, Outbox& out) {
     if (founder->id == self_) continue;
     Surveys message = lacked_by(founder->id, relays);
     if (!message.surveys.empty() || !surveys_.contains(founder->id))
-      out.send(founder->control, std::move(message));
+      out.send(founder->id, std::move(message));
   }
 }
 
@@ -88,7 +88,7 @@ void SurveyExchange::tell(const Founders& founders, bool relays, Outbox& out) {
 void SurveyExchange::tell_some(const Founders& founders, Outbox& out) {
   for (std::size_t k = 0; k < kToldAtOnce; ++k) {
     const Member* founder = founders[prng_.below(founders.size())];
-    if (founder->id != self_) send(*founder, lacked_by(founder->id, false), out);
+    if (founder->id != self_) send(founder->id, lacked_by(founder->id, false), out);
   }
 }
 
@@ -103,15 +103,15 @@ void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders
   const bool is_crowd = founders.size() > kFoundersTold + 1;
   if (sender == founders.end() || (!is_crowd && !is_past)) return;
   Surveys answer = lacked_by(from, is_crowd);
-  if (!answer.surveys.empty()) send(**sender, std::move(answer), out);
+  if (!answer.surveys.empty()) send(from, std::move(answer), out);
 }
 
 // Assumes that the founder received it, until the founder's own list comes.
-void SurveyExchange::send(const Member& founder, Surveys message, Outbox& out) {
-  std::vector<NodeId>& held = held_[founder.id];
+void SurveyExchange::send(NodeId founder, Surveys message, Outbox& out) {
+  std::vector<NodeId>& held = held_[founder];
   for (const auto& [id, survey] : message.surveys) held.push_back(id);
   std::ranges::sort(held);
-  out.send(founder.control, std::move(message));
+  out.send(founder, std::move(message));
 }
 
 }  // namespace starling::gossip

@@ -50,7 +50,7 @@ class SurveyExchange {
   bool holds(NodeId founder, NodeId survey) const;
   std::vector<NodeId> known() const;
   Surveys lacked_by(NodeId founder, bool relays) const;
-  void send(const Member& founder, Surveys message, Outbox& out);
+  void send(NodeId founder, Surveys message, Outbox& out);
   void tell_some(const Founders& founders, Outbox& out);
 
   NodeId self_;

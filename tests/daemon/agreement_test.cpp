@@ -126,8 +126,12 @@ struct Two {
     nodes.start("node-2", std::move(second), trainer);
   }
   void saw(const gossip::Output& output) {
-    if (const auto* send = std::get_if<gossip::Send>(&output))
-      ++sent[std::string(gossip::kind_of(send->message.body).name)];
+    const auto* send = std::get_if<gossip::Send>(&output);
+    const auto* introduce = std::get_if<gossip::Introduce>(&output);
+    if (const gossip::Message* message = send        ? &send->message
+                                         : introduce ? &introduce->message
+                                                     : nullptr)
+      ++sent[std::string(gossip::kind_of(message->body).name)];
   }
   std::vector<std::string> warnings(const std::string& node) const {
     return nodes.find(node)->warnings(nodes.now());

@@ -212,18 +212,24 @@ void Conversation::start(const std::string& node, Settings settings) {
 void Conversation::saw(const std::string& node, const gossip::Output& output,
                        const std::string& fate) {
   const std::string end = fate.empty() ? "" : fmt::format("  ({})", fate);
-  if (const auto* send = std::get_if<gossip::Send>(&output)) {
-    const std::string to = nodes_.name_at(send->to);
-    if (wording_.is_repetition(node, to, send->message)) return void(++counts_["repetitions"]);
-    const std::string said = wording_.of(node, to, send->message, send->from);
+  const auto tell_message = [&](const std::string& to, const gossip::Message& message,
+                                std::size_t from) {
+    if (wording_.is_repetition(node, to, message)) return void(++counts_["repetitions"]);
+    const std::string said = wording_.of(node, to, message, from);
     tell_detail("messages", fmt::format("{} -> {}  {}{}", node, to, said, end));
+  };
+  if (const auto* send = std::get_if<gossip::Send>(&output)) {
+    tell_message(nodes_.name_of(node, send->to), send->message, send->from);
+  } else if (const auto* introduce = std::get_if<gossip::Introduce>(&output)) {
+    tell_message(nodes_.name_at(introduce->to), introduce->message, 0);
   } else if (const auto* train = std::get_if<gossip::Train>(&output)) {
     tell_detail("jobs", fmt::format("{}  {}", node, wording_.of(node, train->job)));
   } else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output)) {
-    tell_detail("looks", fmt::format("{}  looks whether {} listens{}", node,
-                                     nodes_.name_at(probe->at), end));
+    const std::string at = probe->of ? nodes_.name_of(node, *probe->of) : nodes_.name_at(probe->at);
+    tell_detail("looks", fmt::format("{}  looks whether {} listens{}", node, at, end));
   } else if (const auto* hangup = std::get_if<gossip::Hangup>(&output)) {
-    tell_detail("hangups", fmt::format("{}  hangs up on {}", node, nodes_.name_at(hangup->to)));
+    tell_detail("hangups",
+                fmt::format("{}  hangs up on {}", node, nodes_.name_of(node, hangup->from)));
   } else if (const auto* event = std::get_if<gossip::Event>(&output)) {
     tell(fmt::format("{}  event: {}", node, event->text));
   } else if (const auto* stopped = std::get_if<gossip::Stopped>(&output)) {

@@ -34,7 +34,7 @@ struct Cluster {
   void tell_unanswered() {
     std::erase_if(unanswered, [&](const Unanswered& probe) {
       if (now < probe.at) return false;
-      if (Party* party = parties[probe.by].get()) party->membership.unanswered(now, probe.where);
+      if (Party* party = parties[probe.by].get()) party->membership.unanswered(now, probe.what);
       return true;
     });
   }
@@ -46,10 +46,10 @@ struct Cluster {
         const std::vector<gossip::ConnectProbe> asked = parties[k]->probed();
         probes += asked.size();
         answer(k, asked);
-        for (const gossip::Send& send : parties[k]->said()) {
+        for (const Said& send : parties[k]->said()) {
           said = true;
           for (std::size_t to = 0; to < parties.size(); ++to)
-            if (parties[to] && parties[to]->options.control == send.to &&
+            if (parties[to] && parties[to]->options.control == send.at &&
                 !(cut == k || cut == to) && stopped != to)
               parties[to]->hear(now, send.message);
         }
@@ -61,8 +61,8 @@ struct Cluster {
       const bool listens = std::ranges::any_of(
           parties, [&](const auto& party) { return party && party->options.control == probe.at; });
       Party& party = *parties[by];
-      if (silences && !listens) unanswered.push_back({now + 1500ms, by, probe.at});
-      if (refuses && !listens) party.membership.refused(now, probe.at, party.outbox);
+      if (silences && !listens) unanswered.push_back({now + 1500ms, by, {probe.of, probe.at}});
+      if (refuses && !listens) party.membership.refused(now, {probe.of, probe.at}, party.outbox);
     }
   }
   gossip::Liveness seen(std::size_t by, const std::string& name) {
@@ -76,7 +76,7 @@ struct Cluster {
   struct Unanswered {
     Time at{};
     std::size_t by;
-    Endpoint where;
+    gossip::Unanswered what;
   };
   std::vector<Unanswered> unanswered;
   bool silences = false;  // no probe is answered where nobody lives

@@ -50,12 +50,12 @@ TEST_CASE_FIXTURE(Fixture, "All newcomers that ask before a copy is made get the
   make(Time(10ms), 7);
   const auto sends = party.said();
   REQUIRE(sends.size() == 2);
-  for (const Send& send : sends) {
+  for (const Said& send : sends) {
     CHECK(std::get<Snapshot>(send.message.body).round == 7);
     CHECK(send.message.payload.size() == 4);
   }
-  CHECK(sends[0].to == party_options(1).bulk);
-  CHECK(sends[1].to == party_options(2).bulk);
+  CHECK(sends[0].at == party_options(1).control);
+  CHECK(sends[1].at == party_options(2).control);
 }
 
 TEST_CASE_FIXTURE(Fixture, "A fresh copy is sent at once and an old copy is dropped") {

@@ -44,8 +44,8 @@ struct Trader : Party {
     done.offer = Payload::copy_of(std::as_bytes(std::span(vector)));
     exchange.offer(now, done, links, outbox);
   }
-  void take(Time now, std::vector<Send> sends) {
-    for (Send& send : sends) {
+  void take(Time now, std::vector<Said> sends) {
+    for (Said& send : sends) {
       hear(now, send.message);
       if (const auto* round = std::get_if<Round>(&send.message.body))
         exchange.receive(now, send.message.envelope, *round, std::move(send.message.payload), links,
@@ -76,9 +76,9 @@ void connect(Trader& a, Trader& b, Time now) {
 }
 
 // Messages of one that hold a vector.
-std::size_t vectors(const std::vector<Send>& sends) {
+std::size_t vectors(const std::vector<Said>& sends) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(sends, [](const Send& send) { return !send.message.payload.empty(); }));
+      std::ranges::count_if(sends, [](const Said& send) { return !send.message.payload.empty(); }));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ namespace {
 struct Pair {
   explicit Pair(Missing missing) : a(1, missing), b(2, missing) { connect(a, b, now); }
   // Both offer; the vector of `b` comes, that of `a` is under way.
-  std::vector<Send> begin(std::size_t bytes) {
+  std::vector<Said> begin(std::size_t bytes) {
     a.offer(1, now, bytes);
     b.offer(1, now, bytes);
     a.take(now, b.said());
@@ -116,11 +116,11 @@ void expect_one_resend_when_lost(Missing missing) {
     CHECK(vectors(pair.begin(bytes)) == 1);  // and is lost
     pair.ask();
     a.take(later, b.said());
-    std::vector<Send> question = a.said();
+    std::vector<Said> question = a.said();
     CHECK(vectors(question) == 0);  // it may be under way
     b.take(later, std::move(question));
     a.take(later, b.said());
-    std::vector<Send> again = a.said();
+    std::vector<Said> again = a.said();
     CHECK(vectors(again) == 1);
     b.take(later, std::move(again));
     CHECK(b.exchange.complete(later, b.links));
@@ -130,10 +130,10 @@ void expect_one_resend_when_lost(Missing missing) {
 void expect_no_resend_when_late(Missing missing) {
   Pair pair(missing);
   auto& [now, later, a, b] = pair;
-  std::vector<Send> under_way = pair.begin(100'000);
+  std::vector<Said> under_way = pair.begin(100'000);
   pair.ask();
   a.take(later, b.said());
-  std::vector<Send> question = a.said();
+  std::vector<Said> question = a.said();
   b.take(later, std::move(under_way));
   // The next vector is offered before the answer comes: the answer does not speak of that.
   a.offer(2, later, 100'000);
@@ -158,7 +158,7 @@ TEST_CASE("A vector under way is not retransmitted whatever is offered after it"
 TEST_CASE("A neighbour that was late is waited for again as soon as it is heard") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
-  std::vector<Send> late = pair.begin(7);
+  std::vector<Said> late = pair.begin(7);
   const Time end = b.exchange.deadline(b.links);
   CHECK(end == now + b.options.timing.patience_least);
   CHECK(b.exchange.complete(end, b.links));
@@ -204,7 +204,7 @@ TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
       REQUIRE(b.exchange.complete(end, b.links));
       b.exchange.finish_round(end, b.links, b.outbox);
     }
-    if (is_refused) b.exchange.refused(a.options.control, b.links);
+    if (is_refused) b.exchange.refused(node_id(a.options.name));
     b.offer(10, end);
     CHECK(b.exchange.complete(end, b.links) == is_refused);
     CHECK(b.exchange.complete(end + 60s, b.links));
@@ -220,8 +220,8 @@ TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
 TEST_CASE("A round that no node can have reached is not believed") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
-  std::vector<Send> sends = pair.begin(7);
-  for (Send& send : sends) std::get<Round>(send.message.body).round = 1'000'000'000;
+  std::vector<Said> sends = pair.begin(7);
+  for (Said& send : sends) std::get<Round>(send.message.body).round = 1'000'000'000;
   b.take(now, std::move(sends));
   CHECK_FALSE(b.exchange.complete(now, b.links));
   CHECK(b.edge().rejected.at("round") == 1);
@@ -250,8 +250,8 @@ TEST_CASE("The same false round twice is not believed with an honest one in betw
   b.take(now, pair.begin(7));
   const auto hear = [&](std::uint64_t round) {
     a.offer(8, now);
-    std::vector<Send> sends = a.said();
-    for (Send& send : sends) std::get<Round>(send.message.body).round = round;
+    std::vector<Said> sends = a.said();
+    for (Said& send : sends) std::get<Round>(send.message.body).round = round;
     b.take(now, std::move(sends));
   };
   hear(2'097'151);
@@ -292,7 +292,7 @@ TEST_CASE("Vectors of the same round are paired again in either order of arrival
       a.exchange.finish_round(now, a.links, a.outbox);
       b.exchange.finish_round(now, b.links, b.outbox);
       b.offer(round, now);
-      std::vector<Send> sends = b.said();
+      std::vector<Said> sends = b.said();
       if (is_heard_first) a.take(now, sends);
       a.offer(round, now);
       if (!is_heard_first) a.take(now, std::move(sends));
@@ -316,7 +316,7 @@ TEST_CASE("An edge whose ends count differently begins anew") {
     b.exchange.finish_round(now, b.links, b.outbox);
     b.said();
     b.offer(2, now);
-    std::vector<Send> sends = b.said();
+    std::vector<Said> sends = b.said();
     a.take(now, sends);
     a.exchange.finish_round(now, a.links, a.outbox);
     a.offer(2, now);

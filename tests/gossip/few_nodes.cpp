@@ -69,6 +69,7 @@ void FewNodes::start(const std::string& name, gossip::Options options,
   self.needs = options.needs;
   self.busy_until = now_;
   self.cutter = {};
+  self.contacts.clear();
   self.core = std::make_unique<gossip::Node>(options, now_);
   step(name, gossip::Tick{});
 }
@@ -129,8 +130,14 @@ void FewNodes::later(const std::string& name, Duration after, gossip::Input inpu
 void FewNodes::perform(const std::string& name, gossip::Output& output) {
   std::string fate;
   if (const auto* job = std::get_if<gossip::Train>(&output)) train(name, job->job);
-  if (const auto* look = std::get_if<gossip::ConnectProbe>(&output)) fate = probe(name, look->at);
-  if (auto* send = std::get_if<gossip::Send>(&output)) fate = carry(name, *send);
+  auto& contacts = nodes_.at(name).contacts;
+  if (const auto* reach = std::get_if<gossip::Reach>(&output))
+    contacts[reach->node] = reach->contact;
+  if (const auto* look = std::get_if<gossip::ConnectProbe>(&output)) fate = probe(name, *look);
+  if (auto* send = std::get_if<gossip::Send>(&output))
+    fate = carry(name, contacts.at(send->to).control, send->message, send->from);
+  if (auto* introduce = std::get_if<gossip::Introduce>(&output))
+    fate = carry(name, introduce->to, introduce->message);
   watcher_.saw_output(name, output, fate);
 }
 
@@ -147,38 +154,40 @@ std::optional<Mishap::Kind> FewNodes::mishap_of(const std::string& from, const s
   return kind;
 }
 
-std::string FewNodes::carry(const std::string& name, gossip::Send& send) {
-  const auto target = names_.find(send.to.host);
+std::string FewNodes::carry(const std::string& name, const Endpoint& at, gossip::Message& message,
+                            std::size_t from) {
+  const auto target = names_.find(at.host);
   if (target == names_.end()) return "nobody is there";
   const std::string& to = target->second;
   if (cuts_.contains(std::minmax(name, to))) return "cut off";
-  if (lie_) lie_(name, send.message.body);
-  const auto mishap = mishap_of(name, to, send.message);
+  if (lie_) lie_(name, message.body);
+  const auto mishap = mishap_of(name, to, message);
   if (mishap == Mishap::Kind::drop) return "lost";
-  const gossip::Plane plane = gossip::kind_of(send.message.body).plane;
-  std::vector<gossip::Frame> frames = nodes_.at(name).cutter.cut(send.message, send.from).all();
+  const gossip::Plane plane = gossip::kind_of(message.body).plane;
+  std::vector<gossip::Frame> frames = nodes_.at(name).cutter.cut(message, from).all();
   if (mishap == Mishap::Kind::interrupt) frames.resize(1);
-  Time at = now_ + kDelay;
+  Time arrival = now_ + kDelay;
   std::string fate = mishap == Mishap::Kind::interrupt ? "only its beginning arrives" : "";
   if (const auto held = held_.find({name, to});
-      plane == gossip::Plane::bulk && held != held_.end() && held->second > at) {
-    at = held->second;
+      plane == gossip::Plane::bulk && held != held_.end() && held->second > arrival) {
+    arrival = held->second;
     fate = "is held up";
   }
   for (int k = 0; k < (mishap == Mishap::Kind::repeat ? 2 : 1); ++k)
-    for (const gossip::Frame& frame : frames) put(at, Arrival{to, plane, frame});
+    for (const gossip::Frame& frame : frames) put(arrival, Arrival{to, plane, frame});
   return mishap == Mishap::Kind::repeat ? "arrives twice" : fate;
 }
 
 // The system where nobody runs refuses; through a cut nothing comes back.
-std::string FewNodes::probe(const std::string& name, const Endpoint& at) {
+std::string FewNodes::probe(const std::string& name, const gossip::ConnectProbe& probe) {
+  const Endpoint at = probe.of ? nodes_.at(name).contacts.at(*probe.of).control : probe.at;
   const auto target = names_.find(at.host);
   if (target == names_.end() || cuts_.contains(std::minmax(name, target->second))) {
-    later(name, kLookout, gossip::Unanswered{at});
+    later(name, kLookout, gossip::Unanswered{probe.of, at});
     return "unanswered";
   }
   if (find(target->second)) return "accepted";
-  later(name, 2 * kDelay, gossip::Refused{at});
+  later(name, 2 * kDelay, gossip::Refused{probe.of, at});
   return "refused";
 }
 

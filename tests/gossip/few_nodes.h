@@ -74,6 +74,10 @@ class FewNodes {
   std::vector<std::string> running() const;
   // The name of the node at an address; REQUIRES that there is one.
   std::string name_at(const Endpoint& endpoint) const { return names_.at(endpoint.host); }
+  // The name by which `node` knows another; REQUIRES that it was told.
+  std::string name_of(const std::string& node, NodeId other) const {
+    return nodes_.at(node).contacts.at(other).name;
+  }
 
  private:
   struct Participant {
@@ -81,6 +85,7 @@ class FewNodes {
     CannedTrainer trainer;
     optim::Needs needs;
     gossip::Cutter cutter;
+    std::map<NodeId, gossip::Contact> contacts;
     std::uint64_t life = 0;
     Time busy_until{};  // the trainer
     Time wake = kNever;
@@ -102,8 +107,9 @@ class FewNodes {
   void happen(Arrival& arrival);
   void happen(Local& local);
   void perform(const std::string& name, gossip::Output& output);
-  std::string carry(const std::string& name, gossip::Send& send);
-  std::string probe(const std::string& name, const Endpoint& at);
+  std::string carry(const std::string& name, const Endpoint& at, gossip::Message& message,
+                    std::size_t from = 0);
+  std::string probe(const std::string& name, const gossip::ConnectProbe& probe);
   void train(const std::string& name, const optim::Job& job);
   std::optional<Mishap::Kind> mishap_of(const std::string& from, const std::string& to,
                                         const gossip::Message& message);

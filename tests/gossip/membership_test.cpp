@@ -41,7 +41,7 @@ TEST_CASE("A node whose address refuses connections is dead in a moment") {
   table.parties[2].reset();
   table.run(1s);
   Party& first = *table.parties[0];
-  first.membership.refused(table.now, party_options(2).control, first.outbox);
+  first.membership.refused(table.now, {node_id("node-2"), party_options(2).control}, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::suspect);
   table.run(1100ms);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
@@ -52,7 +52,7 @@ TEST_CASE("A refused connection alone does not make an answering node dead") {
   Cluster table;
   table.run(1s);
   Party& first = *table.parties[0];
-  first.membership.refused(table.now, party_options(2).control, first.outbox);
+  first.membership.refused(table.now, {node_id("node-2"), party_options(2).control}, first.outbox);
   table.run(10s);
   CHECK(table.seen(0, "node-2") == Liveness::alive);
   CHECK(table.seen(1, "node-2") == Liveness::alive);
@@ -301,15 +301,14 @@ TEST_CASE("Connections to the dead are few however many have died") {
     node.membership.receive(now, {}, Gossip{{{invented(k)}}}, node.outbox);
     node.membership.receive(now, {}, Gossip{{{invented(k), Liveness::dead}}}, node.outbox);
   }
-  std::set<std::string> open;
+  std::set<NodeId> open;
   std::size_t asked = 0, most = 0;
   const auto run = [&](Duration duration) {
     for (const Time end = now + duration; now < end; now += 50ms) {
       node.tick(now);
       for (const Output& output : std::exchange(node.out, {})) {
-        if (const auto* send = std::get_if<Send>(&output))
-          open.insert(to_string(send->to)), ++asked;
-        if (const auto* hangup = std::get_if<Hangup>(&output)) open.erase(to_string(hangup->to));
+        if (const auto* send = std::get_if<Send>(&output)) open.insert(send->to), ++asked;
+        if (const auto* hangup = std::get_if<Hangup>(&output)) open.erase(hangup->from);
       }
       most = std::max(most, open.size());
     }
@@ -356,10 +355,10 @@ TEST_CASE("Requests to probe others cost few pings and none of a stranger") {
         table.now, from, Probe{Probe::Kind::request, k, node_id("node-2"), {}, {}}, first.outbox);
   }
   std::size_t asked = 0;
-  for (const Send& send : first.said()) {
+  for (const Said& send : first.said()) {
     // The one who asks is answered at once where the other was just heard.
-    const bool is_asked = send.to == party_options(2).control;
-    CHECK((is_asked || send.to == party_options(1).control));
+    const bool is_asked = send.at == party_options(2).control;
+    CHECK((is_asked || send.at == party_options(1).control));
     asked += is_asked;
   }
   CHECK(asked <= 64);

@@ -67,10 +67,11 @@ struct Newcomer : Party {
   Done done() {
     Done done;
     for (const Output& output : std::exchange(out, {})) {
+      note(output);
       if (const auto* train = std::get_if<Train>(&output)) done.jobs.push_back(train->job);
       const auto* send = std::get_if<Send>(&output);
       if (send && std::holds_alternative<SnapshotRequest>(send->message.body))
-        done.donors.push_back(send->to.host);
+        done.donors.push_back(controls.at(send->to).host);
       done.surveys += send && std::holds_alternative<Surveys>(send->message.body);
     }
     return done;

@@ -11,7 +11,7 @@ TEST_CASE("A message beyond a limit of the protocol is counted instead of sent")
   Outbox outbox(1, NodeId{2}, 3);
   Outputs outputs;
   outbox.begin(outputs);
-  const Endpoint peer{"10.0.0.1", 7600};
+  const NodeId peer{3};
   outbox.send(peer, Bye{std::string(kReasonBytesLimit + 1, 'x')});
   CHECK(outputs.empty());
   CHECK(outbox.unsendable().at("bye") == 1);

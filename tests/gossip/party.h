@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,6 +31,13 @@ inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
   return options;
 }
 
+// A message, to a node or to a stranger.
+struct Said {
+  Endpoint at;  // the control address
+  gossip::Message message;
+  std::size_t from = 0;
+};
+
 // Membership and Links of one node.
 struct Party {
   explicit Party(const gossip::Options& given, Time now = Time{})
@@ -40,18 +48,31 @@ struct Party {
     outbox.begin(out);
   }
 
-  // What it said, and where it probed, since the last call; probes are to be taken first.
-  std::vector<gossip::ConnectProbe> probed() const {
+  // What it said, and where it probed, since the last call; probes are to be taken first. The
+  // probes have the address in `at`.
+  std::vector<gossip::ConnectProbe> probed() {
     std::vector<gossip::ConnectProbe> probes;
-    for (const gossip::Output& output : out)
-      if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output)) probes.push_back(*probe);
+    for (const gossip::Output& output : out) {
+      note(output);
+      const auto* probe = std::get_if<gossip::ConnectProbe>(&output);
+      if (probe) probes.push_back({probe->of, probe->of ? controls.at(*probe->of) : probe->at});
+    }
     return probes;
   }
-  std::vector<gossip::Send> said() {
-    std::vector<gossip::Send> sends;
-    for (gossip::Output& output : std::exchange(out, {}))
-      if (auto* send = std::get_if<gossip::Send>(&output)) sends.push_back(std::move(*send));
-    return sends;
+  std::vector<Said> said() {
+    std::vector<Said> all;
+    for (gossip::Output& output : std::exchange(out, {})) {
+      note(output);
+      if (auto* send = std::get_if<gossip::Send>(&output))
+        all.push_back({controls.at(send->to), std::move(send->message), send->from});
+      if (auto* introduce = std::get_if<gossip::Introduce>(&output))
+        all.push_back({introduce->to, std::move(introduce->message)});
+    }
+    return all;
+  }
+  void note(const gossip::Output& output) {
+    if (const auto* reach = std::get_if<gossip::Reach>(&output))
+      controls[reach->node] = reach->contact.control;
   }
   void tick(Time now) {
     membership.awake(now);
@@ -88,6 +109,7 @@ struct Party {
   }
 
   gossip::Options options;
+  std::map<NodeId, Endpoint> controls;  // as the node was told to reach others
   gossip::Outputs out;
   gossip::Outbox outbox;
   gossip::Membership membership;

@@ -39,8 +39,7 @@ struct Asking {
     return asked;
   }
   void answer(Time now, const gossip::Probe& question) {
-    const auto asked = std::ranges::find(members, question.subject, &gossip::Member::id);
-    prober.receive(now, asked->control,
+    prober.receive(now, question.subject,
                    {gossip::Probe::Kind::ack, question.number, question.subject, {}, {}}, view,
                    node_id("node-0"), outbox);
   }

@@ -53,10 +53,11 @@ struct Search {
           {[this](const Endpoint& at) { return known.contains(to_string(at)); }, known.empty()},
           own_record(), outbox);
       for (const Output& output : std::exchange(out, {})) {
-        if (const auto* send = std::get_if<Send>(&output)) asked.push_back(to_string(send->to));
+        if (const auto* introduce = std::get_if<Introduce>(&output))
+          asked.push_back(to_string(introduce->to));
         if (std::holds_alternative<LookUp>(output)) lookups.push_back(seconds(now - Time{}));
-        if (const auto* hangup = std::get_if<Hangup>(&output))
-          left.push_back(to_string(hangup->to));
+        if (const auto* abandon = std::get_if<Abandon>(&output))
+          left.push_back(to_string(abandon->at));
       }
       if (answers && !lookups.empty() && lookups.back() == seconds(now - Time{}))
         seeds.resolved(now, kName, *answers);

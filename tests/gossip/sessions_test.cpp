@@ -39,13 +39,13 @@ struct End : Party {
     message.round = round;
     const bool takes_part =
         sessions.offer(now, link(), {round, 0.5, 0, payload}, skips_round, kWaits, message);
-    outbox.send(link().bulk, message, takes_part ? payload : Payload());
+    outbox.send(link().wanted.peer, message, takes_part ? payload : Payload());
     return takes_part;
   }
-  std::vector<Sessions::Heard> take(Time now, const std::vector<Send>& sends,
+  std::vector<Sessions::Heard> take(Time now, const std::vector<Said>& sends,
                                     bool is_idle = false) {
     std::vector<Sessions::Heard> heard;
-    for (const Send& send : sends) {
+    for (const Said& send : sends) {
       hear(now, send.message);
       if (const auto* round = std::get_if<Round>(&send.message.body))
         heard.push_back(sessions.receive(now, send.message.envelope, *round, send.message.payload,
@@ -63,9 +63,9 @@ struct End : Party {
   Sessions sessions;
 };
 
-std::size_t vectors(const std::vector<Send>& sends) {
+std::size_t vectors(const std::vector<Said>& sends) {
   return static_cast<std::size_t>(
-      std::ranges::count_if(sends, [](const Send& send) { return !send.message.payload.empty(); }));
+      std::ranges::count_if(sends, [](const Said& send) { return !send.message.payload.empty(); }));
 }
 
 struct Edge {
@@ -115,7 +115,7 @@ TEST_CASE("A vector that comes again is known and makes no second pair") {
   Edge edge;
   edge.a.offer(1, edge.now);
   edge.b.offer(1, edge.now);
-  const std::vector<Send> sends = edge.a.said();
+  const std::vector<Said> sends = edge.a.said();
   CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::fresh});
   CHECK(edge.b.pairs() == Numbers{1});
   CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::known});
@@ -126,7 +126,7 @@ TEST_CASE("A message of another opening of the edge is dropped") {
   Edge edge;
   edge.b.offer(1, edge.now);
   edge.a.offer(1, edge.now);
-  std::vector<Send> sends = edge.a.said();
+  std::vector<Said> sends = edge.a.said();
   ++std::get<Round>(sends.front().message.body).epoch;
   CHECK(edge.b.take(edge.now, sends) == std::vector{Sessions::Heard::foreign});
   CHECK(edge.b.pairs().empty());
@@ -135,7 +135,7 @@ TEST_CASE("A message of another opening of the edge is dropped") {
 TEST_CASE("A node that skips a round names the round and sends no vector") {
   Edge edge;
   CHECK_FALSE(edge.a.offer(4, edge.now, true));
-  const std::vector<Send> sends = edge.a.said();
+  const std::vector<Said> sends = edge.a.said();
   REQUIRE(sends.size() == 1);
   const auto& message = std::get<Round>(sends.front().message.body);
   CHECK(message.round == 4);
@@ -152,7 +152,7 @@ TEST_CASE("A node that is beyond a round says so to a peer that waits in it") {
   edge.now += kWaits.usual * 3 / 2 + 1s;
   edge.a.sessions.tick(edge.now, edge.a.outbox);  // asks
   edge.b.take(edge.now, edge.a.said());
-  const std::vector<Send> answers = edge.b.said();
+  const std::vector<Said> answers = edge.b.said();
   REQUIRE(answers.size() == 1);
   CHECK(std::get<Round>(answers.front().message.body).round == 6);
 }
@@ -169,7 +169,7 @@ TEST_CASE("At most one pair waits for the peer when the next vector is offered")
 TEST_CASE("A vector that came in part is retransmitted from its first missing byte") {
   Edge edge;
   edge.a.offer(1, edge.now);
-  const std::vector<Send> first = edge.a.said();
+  const std::vector<Said> first = edge.a.said();
   const auto& lost = std::get<Round>(first.front().message.body);
   edge.b.offer(1, edge.now);
   edge.b.said();
@@ -179,7 +179,7 @@ TEST_CASE("A vector that came in part is retransmitted from its first missing by
   edge.a.offer(2, edge.now);  // shows that the rest of the first is lost
   edge.b.take(edge.now, edge.a.said(), true);
   edge.a.take(edge.now, edge.b.said());
-  const std::vector<Send> again = edge.a.said();
+  const std::vector<Said> again = edge.a.said();
   REQUIRE(vectors(again) == 1);
   CHECK(std::get<Round>(again.front().message.body).index == 1);
   CHECK(again.front().from == 3);
@@ -198,7 +198,7 @@ TEST_CASE("Questions grow rarer up to a limit while no answer comes") {
     pauses.push_back(next - edge.now);
     edge.now = next;
     edge.a.sessions.tick(edge.now, edge.a.outbox);
-    const std::vector<Send> asked = edge.a.said();
+    const std::vector<Said> asked = edge.a.said();
     REQUIRE(asked.size() == 1);
     CHECK(std::get<Round>(asked.front().message.body).asks);
     CHECK(vectors(asked) == 0);
@@ -265,7 +265,7 @@ TEST_CASE("Sessions that close without an end are given up when they are too man
     edge.a.links.tick(edge.now, edge.a.outbox);
     for (int k = 0; k < 3; ++k) {
       edge.b.take(edge.now, edge.a.said());
-      for (const Send& send : edge.b.said())
+      for (const Said& send : edge.b.said())
         if (!std::holds_alternative<Round>(send.message.body)) edge.a.hear(edge.now, send.message);
     }
     REQUIRE(edge.a.link().active);

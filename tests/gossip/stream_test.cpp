@@ -27,7 +27,6 @@ Payload vector_of(std::size_t bytes) {
 struct End {
   End() : outbox(1, node_id("node-1"), 1) {
     outbox.begin(out);
-    link.bulk = {"10.0.0.2", 7601};
     link.epoch = 3, link.peer_epoch = 4;
     link.wanted.peer = node_id("node-2");
   }
@@ -98,10 +97,12 @@ TEST_CASE("A vector is lost once the peer has seen a later message but not the v
   header.epoch = 3, header.echo = 4;
   const std::uint64_t vector = end.offer(1);
   end.stream.hear(seen(vector), end.sent);
-  CHECK(end.stream.retransmit(end.sent, seen(vector), header, end.link.bulk, end.outbox) == 0);
+  CHECK(end.stream.retransmit(end.sent, seen(vector), header, end.link.wanted.peer, end.outbox) ==
+        0);
   const std::uint64_t later = end.ask();
   end.stream.hear(seen(later), end.sent);
-  CHECK(end.stream.retransmit(end.sent, seen(later), header, end.link.bulk, end.outbox) == 8);
+  CHECK(end.stream.retransmit(end.sent, seen(later), header, end.link.wanted.peer, end.outbox) ==
+        8);
   const std::vector<Send> sends = end.said();
   REQUIRE(sends.size() == 1);
   const Round& again = std::get<Round>(sends.front().message.body);
@@ -111,7 +112,8 @@ TEST_CASE("A vector is lost once the peer has seen a later message but not the v
   CHECK(again.share == 0.5);
   CHECK(again.span == 0.25);
   // The retransmitted vector is under way now.
-  CHECK(end.stream.retransmit(end.sent, seen(later), header, end.link.bulk, end.outbox) == 0);
+  CHECK(end.stream.retransmit(end.sent, seen(later), header, end.link.wanted.peer, end.outbox) ==
+        0);
 }
 
 TEST_CASE("A number that this end never gave loses no vector") {
@@ -130,7 +132,7 @@ TEST_CASE("A vector that came in part is retransmitted from its first missing by
   Round heard = seen(end.ask());
   heard.partial = 6;
   end.stream.hear(heard, end.sent);
-  CHECK(end.stream.retransmit(end.sent, heard, header, end.link.bulk, end.outbox) == 2);
+  CHECK(end.stream.retransmit(end.sent, heard, header, end.link.wanted.peer, end.outbox) == 2);
 }
 
 TEST_CASE("A question is answered with one unless a recent one is under way") {

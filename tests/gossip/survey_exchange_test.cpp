@@ -55,8 +55,8 @@ struct Crowd {
           ++messages;
           copies += message.surveys.size();
           if (prng.uniform() < loss) continue;
-          const auto to = std::ranges::find(
-              founders, send->to, [](const auto& other) { return other->options.control; });
+          const auto to = std::ranges::find(founders, send->to,
+                                            [](const auto& other) { return other->member.id; });
           (*to)->surveys.receive(message, founder->member.id, members, false, (*to)->outbox);
         }
     }

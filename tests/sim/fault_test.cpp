@@ -114,7 +114,7 @@ TEST_CASE("A newcomer whose donors die asks another and starts in time") {
       return;
     ++asked;
     for (std::size_t k = 0; k < 8 && asked == 1; ++k)
-      if (sim::node_options(cluster.world.options(), k).control == send->to)
+      if (node_id(sim::node_options(cluster.world.options(), k).name) == send->to)
         cluster.world.at(cluster.world.now(), [&cluster, k] { cluster.world.crash(k); });
   });
   gossip::Options options = sim::node_options(cluster.world.options(), 8);

@@ -1,0 +1,90 @@
+#include "daemon/process/peers.h"
+
+#include <utility>
+
+#include "daemon/process/clock.h"
+
+namespace starling::daemon {
+namespace {
+
+using gossip::Plane;
+
+// Sending, which begins now; nothing for a message without a vector.
+std::optional<TraceSpan> vector_span(const gossip::Send& send, const std::string& name) {
+  const auto* round = std::get_if<gossip::Round>(&send.message.body);
+  const std::size_t bytes = send.message.payload.size() - send.from;
+  if (!round || bytes == 0) return std::nullopt;
+  return TraceSpan{.kind = TraceSpan::Kind::send,
+                   .from = now(),
+                   .round = round->round,
+                   .neighbor = name,
+                   .bytes = bytes};
+}
+
+const Endpoint& address(const gossip::Contact& contact, Plane plane) {
+  return plane == Plane::control ? contact.control : contact.bulk;
+}
+
+}  // namespace
+
+const gossip::Contact* Peers::find(NodeId node) const {
+  const auto found = contacts_.find(node);
+  return found == contacts_.end() ? nullptr : &found->second;
+}
+
+void Peers::hang_up(const Endpoint& at) {
+  if (const auto address = names_.find(at)) transport_.hang_up(*address);
+}
+
+void Peers::act(gossip::Reach& reach) {
+  if (const gossip::Contact* before = find(reach.node)) {
+    if (before->control != reach.contact.control) hang_up(before->control);
+    if (before->bulk != reach.contact.bulk) hang_up(before->bulk);
+  }
+  if (reach.contact.name.empty())
+    contacts_.erase(reach.node);
+  else
+    contacts_[reach.node] = std::move(reach.contact);
+}
+
+void Peers::act(gossip::Send& send) {
+  const gossip::Contact* contact = find(send.to);
+  if (!contact) return;
+  const Plane plane = gossip::kind_of(send.message.body).plane;
+  const auto to = names_.find(address(*contact, plane));
+  if (!to) return;
+  std::optional<TraceSpan> span = vector_span(send, contact->name);
+  transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
+  if (!span) return;
+  span->to = now();
+  trace_.add(*std::move(span));
+}
+
+void Peers::act(gossip::Introduce& introduce) {
+  const Plane plane = gossip::kind_of(introduce.message.body).plane;
+  if (const auto to = names_.find(introduce.to))
+    transport_.send(*to, plane, cutter_.cut(std::move(introduce.message)));
+}
+
+void Peers::act(gossip::Hangup& hangup) {
+  if (const gossip::Contact* contact = find(hangup.from)) hang_up(address(*contact, hangup.plane));
+}
+
+void Peers::act(gossip::ConnectProbe& probe) {
+  const gossip::Contact* contact = probe.of ? find(*probe.of) : nullptr;
+  if (probe.of && !contact) return;
+  const Endpoint& at = contact ? contact->control : probe.at;
+  if (const auto address = names_.find(at)) prober_.probe({probe.of, at}, *address);
+}
+
+void Peers::take_findings(const std::function<void(gossip::Input)>& take) {
+  prober_.look([&](const ConnectProber::Target& target, ConnectProber::Finding finding) {
+    names_.doubt(target.at);
+    if (finding == ConnectProber::Finding::refused)
+      take(gossip::Refused{target.of, target.at});
+    else
+      take(gossip::Unanswered{target.of, target.at});
+  });
+}
+
+}  // namespace starling::daemon

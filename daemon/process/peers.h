@@ -1,0 +1,50 @@
+// Peers: performs what a node asks for towards other nodes. The node names a node, or the address
+// of a stranger; Peers knows the addresses of the nodes and what their host names stand for. Used
+// by the thread of the loop only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "base/ids.h"
+#include "daemon/process/connect_prober.h"
+#include "daemon/process/host_names.h"
+#include "daemon/process/trace_log.h"
+#include "daemon/process/transport.h"
+#include "gossip/io.h"
+
+namespace starling::daemon {
+
+class Peers {
+ public:
+  // All outlive this. `trace` gets the times at which vectors are handed to the transport.
+  Peers(Transport& transport, HostNames& names, TraceLog& trace)
+      : transport_(transport), names_(names), trace_(trace) {}
+
+  void act(gossip::Reach& reach);
+  // A message is dropped while the node, or the address of its host, is not known.
+  void act(gossip::Send& send);
+  void act(gossip::Introduce& introduce);
+  void act(gossip::Hangup& hangup);
+  void act(gossip::Abandon& abandon) { hang_up(abandon.at); }
+  void act(gossip::ConnectProbe& probe);
+
+  // Whether a ConnectProbe has no result yet.
+  bool is_probing() const { return prober_.is_waiting(); }
+  // The results of probes since the last call.
+  void take_findings(const std::function<void(gossip::Input)>& take);
+
+ private:
+  const gossip::Contact* find(NodeId node) const;
+  void hang_up(const Endpoint& at);
+
+  Transport& transport_;
+  HostNames& names_;
+  TraceLog& trace_;
+  gossip::Cutter cutter_;
+  ConnectProber prober_;
+  std::map<NodeId, gossip::Contact> contacts_;
+};
+
+}  // namespace starling::daemon
