@@ -40,15 +40,17 @@ Endpoint loopback(std::uint16_t port) {
 class Process {
  public:
   Process(std::size_t rank, std::size_t size) : rank_(rank), size_(size) {
-    auto transport = daemon::Transport::bind(loopback(0), loopback(0));
+    auto transport = daemon::Transport::bind(NodeId{rank}, loopback(0), loopback(0));
     ENSURE(transport, "free ports can be had");
     transport_ = *std::move(transport);
   }
 
   std::uint16_t port() const { return transport_->bulk().port; }
   void meet(const Ports& ports) {
-    for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_})
-      neighbors_[NodeId{other}] = loopback(ports[other]);
+    for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_}) {
+      transport_->reach(NodeId{other}, gossip::Plane::bulk, loopback(ports[other]));
+      neighbors_.insert(NodeId{other});
+    }
   }
 
   // Seconds of the median round.
@@ -81,11 +83,11 @@ class Process {
   void round(const Order& order) {
     ++round_;
     if (order.averages) sent_ = optim::encode(*optim::format_named("f32"), *x_, *pool_);
-    for (const auto& [peer, endpoint] : neighbors_) {
+    for (const NodeId peer : neighbors_) {
       const gossip::Message message{{0, NodeId{rank_}, 1, ++sequence_},
                                     gossip::Round{.epoch = 1, .round = round_, .share = 0.25},
                                     sent_};
-      transport_->send(endpoint, gossip::Plane::bulk, cutter_.cut(message));
+      transport_->send(peer, gossip::Plane::bulk, cutter_.cut(message));
     }
     std::vector<optim::MixTerm>& terms = inbox_[round_];
     while (terms.size() < neighbors_.size() || transport_->has_queued())
@@ -140,7 +142,7 @@ class Process {
 
   std::size_t rank_, size_;
   std::unique_ptr<daemon::Transport> transport_;
-  std::map<NodeId, Endpoint> neighbors_;
+  std::set<NodeId> neighbors_;
   gossip::Cutter cutter_;
   gossip::Assembler assembler_;
   std::shared_ptr<optim::BufferPool> pool_ = std::make_shared<optim::BufferPool>();

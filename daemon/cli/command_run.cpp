@@ -184,7 +184,7 @@ Result<void> open(Daemon& daemon, Config& config, const std::string& config_text
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
-  TRY(daemon.transport, Transport::bind(control, bulk, shares));
+  TRY(daemon.transport, Transport::bind(node_id(config.node.name), control, bulk, shares));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;

@@ -103,7 +103,6 @@ void Loop::feed(gossip::Input input) {
 void Loop::take_names() {
   for (HostNames::Finding& finding : options_.names.take_found()) {
     if (stopped_) return;
-    if (finding.before) transport_.hang_up(*finding.before);
     if (finding.addresses)
       feed(gossip::Resolved{finding.at, *std::move(finding.addresses)});
     else

@@ -21,6 +21,12 @@ std::optional<TraceSpan> vector_span(const gossip::Send& send, const std::string
                    .bytes = bytes};
 }
 
+// The answer comes on the bulk plane, and the peer may be unable to dial.
+bool invites_vectors(const gossip::Body& body) {
+  return std::holds_alternative<gossip::Hello>(body) ||
+         std::holds_alternative<gossip::SnapshotRequest>(body);
+}
+
 const Endpoint& address(const gossip::Contact& contact, Plane plane) {
   return plane == Plane::control ? contact.control : contact.bulk;
 }
@@ -32,29 +38,25 @@ const gossip::Contact* Peers::find(NodeId node) const {
   return found == contacts_.end() ? nullptr : &found->second;
 }
 
-void Peers::hang_up(const Endpoint& at) {
-  if (const auto address = names_.find(at)) transport_.hang_up(*address);
-}
-
 void Peers::act(gossip::Reach& reach) {
-  if (const gossip::Contact* before = find(reach.node)) {
-    if (before->control != reach.contact.control) hang_up(before->control);
-    if (before->bulk != reach.contact.bulk) hang_up(before->bulk);
-  }
-  if (reach.contact.name.empty())
-    contacts_.erase(reach.node);
-  else
+  if (!reach.contact.name.empty()) {
     contacts_[reach.node] = std::move(reach.contact);
+    return;
+  }
+  contacts_.erase(reach.node);
+  transport_.forget(reach.node);
 }
 
+// The node may have a connection to this one although its address is not known.
 void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
   const Plane plane = gossip::kind_of(send.message.body).plane;
-  const auto to = names_.find(address(*contact, plane));
-  if (!to) return;
+  if (const auto at = names_.find(address(*contact, plane))) transport_.reach(send.to, plane, *at);
+  if (invites_vectors(send.message.body))
+    if (const auto bulk = names_.find(contact->bulk)) transport_.open(send.to, Plane::bulk, *bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
-  transport_.send(*to, plane, cutter_.cut(std::move(send.message), send.from));
+  transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));
   if (!span) return;
   span->to = now();
   trace_.add(*std::move(span));
@@ -63,11 +65,11 @@ void Peers::act(gossip::Send& send) {
 void Peers::act(gossip::Introduce& introduce) {
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
   if (const auto to = names_.find(introduce.to))
-    transport_.send(*to, plane, cutter_.cut(std::move(introduce.message)));
+    transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
 }
 
-void Peers::act(gossip::Hangup& hangup) {
-  if (const gossip::Contact* contact = find(hangup.from)) hang_up(address(*contact, hangup.plane));
+void Peers::act(gossip::Abandon& abandon) {
+  if (const auto at = names_.find(abandon.at)) transport_.hang_up(*at);
 }
 
 void Peers::act(gossip::ConnectProbe& probe) {

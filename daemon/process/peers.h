@@ -23,11 +23,10 @@ class Peers {
       : transport_(transport), names_(names), trace_(trace) {}
 
   void act(gossip::Reach& reach);
-  // A message is dropped while the node, or the address of its host, is not known.
   void act(gossip::Send& send);
   void act(gossip::Introduce& introduce);
-  void act(gossip::Hangup& hangup);
-  void act(gossip::Abandon& abandon) { hang_up(abandon.at); }
+  void act(gossip::Hangup& hangup) { transport_.hang_up(hangup.from, hangup.plane); }
+  void act(gossip::Abandon& abandon);
   void act(gossip::ConnectProbe& probe);
 
   // Whether a ConnectProbe has no result yet.
@@ -37,7 +36,6 @@ class Peers {
 
  private:
   const gossip::Contact* find(NodeId node) const;
-  void hang_up(const Endpoint& at);
 
   Transport& transport_;
   HostNames& names_;

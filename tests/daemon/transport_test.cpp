@@ -5,12 +5,15 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/prng.h"
+#include "daemon/process/conversations.h"
 #include "daemon/process/descriptors.h"
-#include "daemon/process/inbound.h"
+#include "daemon/process/greeting.h"
 #include "tests/daemon/raw_client.h"
 
 using namespace starling;
@@ -19,12 +22,51 @@ using gossip::Plane;
 
 namespace {
 
-std::unique_ptr<Transport> transport(const daemon::DescriptorShares& shares = {},
+std::unique_ptr<Transport> transport(NodeId self, const daemon::DescriptorShares& shares = {},
                                      const std::string& host = "127.0.0.1") {
-  auto bound = Transport::bind({host, 0}, {host, 0}, shares);
+  auto bound = Transport::bind(self, {host, 0}, {host, 0}, shares);
   REQUIRE(bound.has_value());
   return std::move(*bound);
 }
+
+gossip::Frames word(const std::string& text) {
+  return gossip::Frames(gossip::Frame{text, {}});
+}
+
+const daemon::FrameHandler kNobody = [](auto&&...) {};
+
+// Two nodes that know of each other; `a` has the lower id.
+struct Two {
+  Two() {
+    a->reach(kB, Plane::control, b->control());
+    a->reach(kB, Plane::bulk, b->bulk());
+  }
+  void let_b_dial() {
+    b->reach(kA, Plane::control, a->control());
+    b->reach(kA, Plane::bulk, a->bulk());
+  }
+  // Until then, or for a minute.
+  bool run(const std::function<bool()>& is_done) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_done() && std::chrono::steady_clock::now() < until) {
+      if (a) a->poll(std::chrono::milliseconds(2), {}, at_a);
+      if (b) b->poll(std::chrono::milliseconds(2), {}, at_b);
+    }
+    return is_done();
+  }
+
+  static constexpr NodeId kA{1}, kB{2};
+  std::unique_ptr<Transport> a = transport(kA), b = transport(kB);
+  std::vector<std::string> heard_a, heard_b;
+  daemon::FrameHandler at_a = listener(heard_a), at_b = listener(heard_b);
+
+ private:
+  static daemon::FrameHandler listener(std::vector<std::string>& heard) {
+    return [&heard](Plane, std::span<const std::byte> header, const Payload&) {
+      heard.emplace_back(reinterpret_cast<const char*>(header.data()), header.size());
+    };
+  }
+};
 
 gossip::Message message(std::size_t bytes) {
   std::vector<std::byte> values(bytes);
@@ -47,24 +89,24 @@ daemon::RawClient sender(const Endpoint& to) {
   std::string greeting("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16);
   greeting.resize(64, '\0');
   client.send(greeting);
-  client.send(std::string("\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH", 28));
-  client.read_until("PULL");  // the other end has said what it is
+  client.send(std::string("\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06ROUTER", 30));
+  client.read_until("ROUTER");  // the other end has said what it is
   return client;
 }
 
 }  // namespace
 
 TEST_CASE("A message that does not end is cut off and others still arrive") {
-  const auto a = transport(), b = transport();
-  std::size_t refused = 0, heard = 0;
+  Two two;
+  std::size_t refused = 0;
   const auto look = [&](Plane, std::span<const std::byte> header, const Payload&) {
-    (header.empty() ? refused : heard) += 1;
+    refused += header.empty();
   };
   // The first bytes of a part of 1 MiB that is not the last.
   std::string part("\x03\0\0\0\0\0\x10\0\0", 9);
   part.append(1 << 20, 'x');
   for (const Plane plane : {Plane::control, Plane::bulk}) {
-    daemon::RawClient flood = sender(plane == Plane::control ? b->control() : b->bulk());
+    daemon::RawClient flood = sender(plane == Plane::control ? two.b->control() : two.b->bulk());
     // The receiver reads no further while nobody takes what it has: both go on in turn.
     const std::size_t limit = 4096 * part.size();
     std::size_t sent = 0;
@@ -72,45 +114,34 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
       const auto some = flood.send_some(std::string_view(part).substr(sent % part.size()));
       if (!some) break;
       sent += *some;
-      b->poll(Duration::zero(), {}, look);
+      two.b->poll(Duration::zero(), {}, look);
     }
     CHECK(sent < limit);
   }
   CHECK(refused == 2);
-  a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (heard == 0 && std::chrono::steady_clock::now() < until) {
-    a->poll(std::chrono::milliseconds(5), {}, look);
-    b->poll(std::chrono::milliseconds(5), {}, look);
-  }
-  CHECK(heard == 1);
+  two.a->send(Two::kB, Plane::control, word("hello"));
+  CHECK(two.run([&] { return two.heard_b.size() == 1; }));
 }
 
 TEST_CASE("Connections that send much and finish their messages are kept") {
-  const auto a = transport(), b = transport();
-  const gossip::Message sent = message(2 * daemon::Inbound::kHeldBytesLimit + 5);
+  Two two;
+  const gossip::Message sent = message(2 * daemon::Conversations::kHeldBytesLimit + 5);
   gossip::Cutter cutter;
   std::size_t bytes = 0, refused = 0;
-  const auto count = [&](Plane, std::span<const std::byte> header, const Payload& body) {
+  two.at_b = [&](Plane, std::span<const std::byte> header, const Payload& body) {
     refused += header.empty();
     bytes += body.size();
   };
-  a->send(b->bulk(), Plane::bulk, cutter.cut(sent));
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (bytes < sent.payload.size() && std::chrono::steady_clock::now() < until) {
-    a->poll(std::chrono::milliseconds(5), {}, [](auto&&...) {});
-    b->poll(std::chrono::milliseconds(5), {}, count);
-  }
+  two.a->send(Two::kB, Plane::bulk, cutter.cut(sent));
+  CHECK(two.run([&] { return bytes >= sent.payload.size(); }));
   CHECK(bytes == sent.payload.size());
   CHECK(refused == 0);
 }
 
 TEST_CASE("Every socket keeps the rules") {
-  const auto a = transport(), b = transport();
-  a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
-  a->send(b->bulk(), Plane::bulk, gossip::Frames(gossip::Frame{"hello", {}}));
-  const auto options = a->read_back_options();
-  for (const char* socket : {"control.", "bulk.", "control.peer.", "bulk.peer."}) {
+  const auto options = transport(NodeId{1})->read_back_options();
+  for (const char* socket :
+       {"control.accepted.", "control.dialled.", "bulk.accepted.", "bulk.dialled."}) {
     const auto value = [&](const char* name) { return options.at(std::string(socket) + name); };
     CAPTURE(socket);
     const bool control = std::string(socket).starts_with("control");
@@ -118,60 +149,157 @@ TEST_CASE("Every socket keeps the rules") {
     CHECK(value("maxmsgsize") == 2 << 20);
     CHECK(value("sndhwm") == (control ? 256 : 16));
     CHECK(value("rcvhwm") == (control ? 256 : 16));
-    CHECK(value("immediate") == (control ? 0 : 1));
     CHECK(value("connect_timeout") == 2000);
     CHECK(value("handshake_ivl") == 5000);
-    CHECK(value("reconnect_ivl") == 100);
-    CHECK(value("reconnect_ivl_max") == 3000);
+    CHECK(value("reconnect_ivl") == 60000);
     CHECK(value("ipv6") == 1);
     CHECK(value("tcp_maxrt") == (control ? 6000 : 15000));
     CHECK(value("tcp_keepalive") == (control ? 1 : -1));
   }
 }
 
+TEST_CASE("One connection a plane carries messages both ways") {
+  Two two;
+  const std::size_t before = daemon::count_descriptors().used;
+  for (const Plane plane : {Plane::control, Plane::bulk}) {
+    two.a->send(Two::kB, plane, word("there"));
+    CHECK(two.run([&] { return two.heard_b.size() == (plane == Plane::control ? 1 : 2); }));
+    two.b->send(Two::kA, plane, word("back"));  // b knows no address of a
+    CHECK(two.run([&] { return two.heard_a.size() == (plane == Plane::control ? 1 : 2); }));
+  }
+  CHECK(two.a->connections() == 2);
+  CHECK(two.b->connections() == 2);
+  CHECK(daemon::count_descriptors().used == before + 4);  // both ends of both
+}
+
+TEST_CASE("Of two connections the one that the lower id has dialled stays") {
+  Two two;
+  two.let_b_dial();
+  const std::size_t before = daemon::count_descriptors().used;
+  const auto taken = [&] { return daemon::count_descriptors().used - before; };
+  two.a->send(Two::kB, Plane::control, word("there"));
+  two.b->send(Two::kA, Plane::control, word("back"));
+  CHECK(two.run([&] { return two.heard_a.size() == 1 && two.heard_b.size() == 1; }));
+  CHECK(two.run([&] { return taken() == 2; }));
+  for (int k = 0; k < 100; ++k) {
+    two.a->send(Two::kB, Plane::control, word("there"));
+    two.b->send(Two::kA, Plane::control, word("back"));
+  }
+  CHECK(two.run([&] { return two.heard_a.size() == 101 && two.heard_b.size() == 101; }));
+  CHECK(taken() == 2);
+  // It was a's: b is hung up on, and not the other way.
+  two.b->hang_up(Two::kA, Plane::control);
+  CHECK_FALSE(two.b->connections() == 0);
+  two.a->hang_up(Two::kB, Plane::control);
+  CHECK(two.run([&] { return taken() == 0; }));
+}
+
+TEST_CASE("A connection that says nothing or no greeting is closed") {
+  const auto b = transport(NodeId{2});
+  std::size_t heard = 0;
+  const auto count = [&](auto&&...) { ++heard; };
+  daemon::RawClient silent = sender(b->control()), rude = sender(b->control());
+  rude.send(std::string("\0\x05hello", 7));
+  bool is_cut = false;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!is_cut && std::chrono::steady_clock::now() < until) {
+    b->poll(std::chrono::milliseconds(5), {}, count);
+    is_cut = !rude.send(std::string("\0\x05hello", 7));
+  }
+  CHECK(is_cut);
+  const auto began = std::chrono::steady_clock::now();
+  for (is_cut = false; !is_cut && std::chrono::steady_clock::now() < until;) {
+    b->poll(std::chrono::milliseconds(5), {}, count);
+    is_cut = !silent.send(std::string("\0", 1));
+  }
+  CHECK(is_cut);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
+  CHECK(heard == 0);
+}
+
+TEST_CASE("A node that starts again is reached again by who dialled it and by who did not") {
+  Two two;
+  two.a->send(Two::kB, Plane::control, word("one"));
+  CHECK(two.run([&] { return two.heard_b.size() == 1; }));
+  const Endpoint control = two.b->control(), bulk = two.b->bulk();
+  two.b.reset();
+  CHECK(two.run([&] { return two.a->connections() == 0; }));
+  auto again = Transport::bind(Two::kB, control, bulk);
+  REQUIRE(again.has_value());
+  two.b = std::move(*again);
+  CHECK(two.run([&] {
+    two.a->send(Two::kB, Plane::control, word("two"));
+    return two.heard_b.size() > 1;
+  }));
+  two.b->send(Two::kA, Plane::control, word("back"));
+  CHECK(two.run([&] { return two.heard_a.size() == 1; }));
+}
+
+TEST_CASE("The last words of a node that ends arrive over either end of a connection") {
+  for (const bool dialled : {true, false}) {
+    CAPTURE(dialled);
+    Two two;
+    two.a->send(Two::kB, Plane::control, word("first"));
+    CHECK(two.run([&] { return two.heard_b.size() == 1; }));
+    std::unique_ptr<Transport>& leaver = dialled ? two.a : two.b;
+    leaver->send(dialled ? Two::kB : Two::kA, Plane::control, word("goodbye"));
+    leaver->flush(std::chrono::milliseconds(300));
+    leaver.reset();
+    CHECK(
+        two.run([&] { return (dialled ? two.heard_b : two.heard_a).size() == (dialled ? 2 : 1); }));
+  }
+}
+
 TEST_CASE("Connections to many peers keep to their share and those in use stay open") {
   const daemon::DescriptorShares few{.sending = 40};
-  const auto a = transport(few), b = transport({}, "0.0.0.0");
-  const std::size_t before = daemon::count_descriptors().used;
+  const auto a = transport(NodeId{1}, few);
+  std::vector<std::unique_ptr<Transport>> others;
   std::size_t heard = 0;
   const auto count = [&](Plane, std::span<const std::byte> header, const Payload&) {
     heard += header.size() == 4;
   };
+  for (std::uint64_t k = 2; k < 32; ++k) others.push_back(transport(NodeId{k}));
+  const std::size_t before = daemon::count_descriptors().used;
   const auto look_until = [&](const auto& is_done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!is_done() && std::chrono::steady_clock::now() < until)
-      b->poll(std::chrono::milliseconds(5), {}, count);
+    while (!is_done() && std::chrono::steady_clock::now() < until) {
+      a->poll(std::chrono::milliseconds(1), {}, kNobody);
+      for (const auto& other : others) other->poll(Duration::zero(), {}, count);
+    }
   };
   std::size_t sent = 0;
-  for (int k = 2; k < 62; ++k) {
-    const std::string host = "127.0.0." + std::to_string(k);
-    a->send({host, b->control().port}, Plane::control, gossip::Frames(gossip::Frame{"other", {}}));
-    a->send({host, b->bulk().port}, Plane::bulk, gossip::Frames(gossip::Frame{"other", {}}));
-    a->send({"127.0.0.1", b->control().port}, Plane::control,
-            gossip::Frames(gossip::Frame{"kept", {}}));
+  for (std::uint64_t k = 2; k < 32; ++k) {
+    a->reach(NodeId{k}, Plane::control, others[k - 2]->control());
+    a->reach(NodeId{k}, Plane::bulk, others[k - 2]->bulk());
+    a->send(NodeId{k}, Plane::control, word("other"));
+    a->send(NodeId{k}, Plane::bulk, word("other"));
+    a->send(NodeId{2}, Plane::control, word("kept"));
     ++sent;
+    look_until([&] { return heard == sent; });
   }
-  look_until([&] { return heard == sent; });
   CHECK(heard == sent);
-  // One more for the other end of each connection, which takes at least two.
+  // One more for the other end of each connection.
   const auto taken = [&] { return daemon::count_descriptors().used - before; };
-  look_until([&] { return taken() <= few.sending + few.sending / 2; });
-  CHECK(taken() <= few.sending + few.sending / 2);
+  look_until([&] { return taken() <= 2 * few.sending; });
+  CHECK(taken() <= 2 * few.sending);
 }
 
 TEST_CASE("Of too many connections from others those heard longest ago are closed") {
   constexpr std::size_t kOthers = 30;
   const daemon::DescriptorShares few{.receiving = 8};
-  const auto a = transport(), b = transport(few);
+  const auto a = transport(NodeId{1}), b = transport(NodeId{2}, few);
   std::size_t heard = 0, sent = 0;
+  a->reach(NodeId{2}, Plane::control, b->control());
   const auto look_until = [&](const auto& is_done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!is_done() && std::chrono::steady_clock::now() < until)
+    while (!is_done() && std::chrono::steady_clock::now() < until) {
+      a->poll(std::chrono::milliseconds(1), {}, kNobody);
       b->poll(std::chrono::milliseconds(5), {},
               [&](Plane, std::span<const std::byte>, const Payload&) { ++heard; });
+    }
   };
   const auto say = [&] {
-    a->send(b->control(), Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
+    a->send(NodeId{2}, Plane::control, word("hello"));
     ++sent;
     look_until([&] { return heard == sent; });
   };
@@ -187,80 +315,79 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
   CHECK(taken() < kOthers + few.receiving);
   say();
   CHECK(heard == sent);
+  CHECK(a->connections() == 1);
 }
 
 TEST_CASE("A vector of many chunks arrives whole and unchanged") {
-  const auto a = transport(), b = transport();
+  Two two;
   const gossip::Message sent = message(20'000'003);
   gossip::Cutter cutter;
   gossip::Assembler assembler;
   assembler.set_payload_limit(sent.payload.size());
-  a->send(b->bulk(), Plane::bulk, cutter.cut(sent));
+  two.a->send(Two::kB, Plane::bulk, cutter.cut(sent));
   std::optional<gossip::Message> received;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!received && std::chrono::steady_clock::now() < until) {
-    a->poll(std::chrono::milliseconds(5), {}, [](auto&&...) {});
-    b->poll(std::chrono::milliseconds(5), {},
-            [&](Plane plane, std::span<const std::byte> bytes, Payload body) {
-              CHECK(plane == Plane::bulk);
-              auto header = gossip::decode_header(bytes);
-              REQUIRE(header.has_value());
-              auto whole = assembler.add(Time{}, std::move(*header), std::move(body));
-              REQUIRE(whole.has_value());
-              if (*whole) received = std::move(**whole);
-            });
-  }
-  REQUIRE(received.has_value());
+  two.at_b = [&](Plane plane, std::span<const std::byte> bytes, Payload body) {
+    CHECK(plane == Plane::bulk);
+    auto header = gossip::decode_header(bytes);
+    REQUIRE(header.has_value());
+    auto whole = assembler.add(Time{}, std::move(*header), std::move(body));
+    REQUIRE(whole.has_value());
+    if (*whole) received = std::move(**whole);
+  };
+  REQUIRE(two.run([&] { return received.has_value(); }));
   CHECK(bytes_of(received->payload) == bytes_of(sent.payload));
 }
 
 TEST_CASE("A vector whose connection breaks in the middle ends there") {
-  const auto a = transport();
-  auto b = transport();
-  const Endpoint bulk = b->bulk();
+  Two two;
+  const Endpoint control = two.b->control(), bulk = two.b->bulk();
   gossip::Cutter cutter;
-  a->send(bulk, Plane::bulk, cutter.cut(message(100'000'000)));
-  const auto poll = [&](const std::function<bool()>& is_done) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    std::size_t vectors = 0, words = 0;
-    while (!is_done() && std::chrono::steady_clock::now() < until) {
-      a->poll(std::chrono::milliseconds(5), {}, [](auto&&...) {});
-      if (b)
-        b->poll(std::chrono::milliseconds(5), {},
-                [&](Plane, std::span<const std::byte>, const Payload& body) {
-                  ++(body.empty() ? words : vectors);
-                });
-      if (words > 0) break;
-    }
-    return std::pair(vectors, words);
+  std::size_t vectors = 0, words = 0;
+  two.at_b = [&](Plane, std::span<const std::byte>, const Payload& body) {
+    ++(body.empty() ? words : vectors);
   };
-  int looks = 0;
-  CHECK(poll([&] { return ++looks > 20; }).first > 0);
-  REQUIRE(a->has_queued());
-  b.reset();
-  auto again = Transport::bind({"127.0.0.1", 0}, bulk);
+  two.a->send(Two::kB, Plane::bulk, cutter.cut(message(100'000'000)));
+  CHECK(two.run([&] { return vectors > 20; }));
+  REQUIRE(two.a->has_queued());
+  two.b.reset();
+  auto again = Transport::bind(Two::kB, control, bulk);
   REQUIRE(again.has_value());
-  b = std::move(*again);
-  CHECK(poll([&] { return !a->has_queued(); }) == std::pair<std::size_t, std::size_t>(0, 0));
-  a->send(bulk, Plane::bulk, cutter.cut(message(0)));
-  CHECK(poll([] { return false; }) == std::pair<std::size_t, std::size_t>(0, 1));
+  two.b = std::move(*again);
+  vectors = 0;
+  CHECK(two.run([&] { return !two.a->has_queued(); }));
+  two.a->send(Two::kB, Plane::bulk, cutter.cut(message(0)));
+  CHECK(two.run([&] { return words == 1; }));
+  CHECK(vectors == 0);
 }
 
 TEST_CASE("Sending to nobody neither waits nor piles up") {
-  const auto a = transport();
+  const auto a = transport(NodeId{1});
   gossip::Cutter cutter;
   const gossip::Message sent = message(1'000'000);
-  for (int i = 0; i < 1000; ++i) a->send({"127.0.0.1", 1}, Plane::bulk, cutter.cut(sent));
+  for (const Plane plane : {Plane::control, Plane::bulk})
+    a->reach(NodeId{2}, plane, {"127.0.0.1", 1});
+  for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::bulk, cutter.cut(sent));
   CHECK(a->dropped() >= 990);
-  for (int i = 0; i < 1000; ++i)
-    a->send({"127.0.0.1", 1}, Plane::control, gossip::Frames(gossip::Frame{"hello", {}}));
+  for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::control, word("hello"));
   CHECK(a->dropped() >= 1600);
-  a->hang_up({"127.0.0.1", 1});
+  for (int i = 0; i < 1000; ++i) a->send(NodeId{3}, Plane::control, word("hello"));
+  CHECK(a->dropped() >= 2600);
+  a->hang_up(NodeId{2}, Plane::bulk);
+}
+
+TEST_CASE("A stranger's address is spoken to and the answer comes back on the same connection") {
+  Two two;
+  two.b->introduce(two.a->control(), Plane::control, word("join"));
+  CHECK(two.run([&] { return two.heard_a.size() == 1; }));
+  two.a->reach(Two::kB, Plane::control, {});  // it cannot be dialled
+  two.a->send(Two::kB, Plane::control, word("table"));
+  CHECK(two.run([&] { return two.heard_b.size() == 1; }));
+  CHECK(two.a->connections() == 1);
 }
 
 TEST_CASE("A port in use is named in the error") {
-  const auto a = transport();
-  const auto taken = Transport::bind(a->control(), {"127.0.0.1", 0});
+  const auto a = transport(NodeId{1});
+  const auto taken = Transport::bind(NodeId{2}, a->control(), {"127.0.0.1", 0});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().text.find("listen.control") != std::string::npos);
   CHECK(taken.error().text.find(std::to_string(a->control().port)) != std::string::npos);

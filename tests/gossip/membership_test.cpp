@@ -334,6 +334,20 @@ TEST_CASE("A node without room for another member warns of it") {
   CHECK(party.membership.warnings(Time(61s)).empty());
 }
 
+TEST_CASE("A member that speaks and whose address refuses connections is named") {
+  Party party(party_options(0));
+  const Member member = invented(1);
+  party.membership.receive(Time(1s), {}, Join{member}, party.outbox);
+  party.membership.heard_from(Time(1s), member.id, member.incarnation);
+  CHECK(party.membership.warnings(Time(1s)).empty());
+  party.membership.refused(Time(1s), {member.id, member.control}, party.outbox);
+  REQUIRE(party.membership.warnings(Time(2s)).size() == 1);
+  CHECK(party.membership.warnings(Time(2s)).front() ==
+        "messages come from " + member.name + ", and nobody listens at " +
+            to_string(member.control) + ", the address it gives: look at its listen.advertise");
+  CHECK(party.membership.warnings(Time(20s)).empty());
+}
+
 TEST_CASE("Joins of strangers make a node open a limited number of connections") {
   Party party(party_options(0));
   for (int k = 0; k < 10'000; ++k)

@@ -1,0 +1,227 @@
+#include "daemon/process/conversations.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "daemon/process/log.h"
+#include "daemon/process/memory.h"
+
+namespace starling::daemon {
+namespace {
+
+constexpr std::chrono::milliseconds kLinger{500};
+
+// How long frames of a connection that has ended may still be read.
+constexpr std::chrono::seconds kRead{1};
+
+bool is_open(const Conversation& conversation) {
+  return !conversation.is_closing && !conversation.ended;
+}
+
+std::int64_t bytes_from_network(int descriptor) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+  return static_cast<std::int64_t>(info.tcpi_bytes_received);
+}
+
+// ZeroMQ finds the end of the connection, and frees what it held.
+bool shut(int descriptor) {
+  return descriptor >= 0 && ::shutdown(descriptor, SHUT_RDWR) == 0;
+}
+
+}  // namespace
+
+Conversation* Conversations::find(const Route& route) {
+  const auto found = all_.find(route);
+  return found == all_.end() || found->second.is_closing ? nullptr : &found->second;
+}
+
+std::optional<Conversations::Route> Conversations::with(NodeId peer) const {
+  for (const auto& [route, connection] : all_)
+    if (connection.peer == peer && is_open(connection)) return route;
+  return std::nullopt;
+}
+
+bool Conversations::has_greeted(const Route& route) const {
+  const auto found = all_.find(route);
+  return found != all_.end() && found->second.peer && is_open(found->second);
+}
+
+void Conversations::lost(const Route& route) {
+  if (Conversation* connection = find(route)) connection->is_closing = true;
+}
+
+std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at) const {
+  for (const auto& [route, connection] : all_)
+    if (route.is_dialled && connection.at == at && is_open(connection)) return route;
+  return std::nullopt;
+}
+
+std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Clock::time_point now) {
+  // ZeroMQ ends connections by their addresses.
+  std::erase_if(all_, [&](const auto& item) {
+    const bool is_past = item.first.is_dialled && !is_open(item.second) && item.second.at == to;
+    if (is_past) wire_.hang_up(to);
+    return is_past;
+  });
+  const auto dialled = wire_.dial(to);
+  if (!dialled) return std::nullopt;
+  Conversation& connection = all_[dialled->route];
+  connection = {.at = to, .address = dialled->address, .since = now};
+  used(connection);
+  return dialled->route;
+}
+
+void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived) {
+  if (!connection.ended) connection.descriptor = arrived.descriptor;
+  connection.received_bytes += arrived.bytes;
+  if (connection.closes_at) connection.closes_at = Clock::now() + kLinger;
+  connection.last_use = ++uses_;
+}
+
+Conversation& Conversations::meet(const Wire::Arrived& arrived, Clock::time_point now) {
+  strangers_.erase(arrived.descriptor);
+  Conversation& connection = all_[arrived.route];
+  connection.since = now;
+  heard(connection, arrived);
+  return connection;
+}
+
+void Conversations::refuse(int descriptor) {
+  if (strangers_.contains(descriptor)) shut(descriptor);
+}
+
+void Conversations::close(const Route& route, const Closed& closed) {
+  const auto found = all_.find(route);
+  if (found == all_.end() || !is_open(found->second)) return;
+  if (!route.is_dialled) {
+    found->second.is_closing = shut(found->second.descriptor);
+    closed(route, found->second);
+    return;
+  }
+  wire_.hang_up(found->second.at);
+  const Conversation gone = std::move(found->second);
+  all_.erase(found);
+  closed(route, gone);
+}
+
+void Conversations::close_soon(const Route& route, Clock::time_point now) {
+  if (Conversation* connection = find(route)) connection->closes_at = now + kLinger;
+}
+
+void Conversations::follow(Clock::time_point now, const Closed& closed) {
+  for (const bool is_dialled : {false, true})
+    while (const auto event = wire_.next_event(is_dialled)) take(*event, is_dialled, now, closed);
+}
+
+void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_point now,
+                         const Closed& closed) {
+  const std::optional<Route> route = owner(event, is_dialled);
+  if (event.kind == Wire::Event::Kind::opened) {
+    if (route && is_dialled) all_.at(*route).descriptor = event.descriptor;
+    if (!route && !is_dialled) strangers_[event.descriptor] = now;
+    return;
+  }
+  if (!is_dialled) strangers_.erase(event.descriptor);
+  if (std::exchange(closed_one_, false)) give_back();
+  if (!route) return;
+  Conversation& conversation = all_.at(*route);
+  conversation.ended = now;
+  conversation.descriptor = -1;
+  closed(*route, conversation);
+}
+
+// A connection that is being dialled has no descriptor yet. Descriptors are used again: of two
+// connections with the same one, the event of an end is about the elder, whose first frame may have
+// been read before the event of its beginning.
+std::optional<Conversations::Route> Conversations::owner(const Wire::Event& event,
+                                                         bool is_dialled) const {
+  const std::pair<const Route, Conversation>* best = nullptr;
+  for (const auto& item : all_) {
+    const auto& [route, connection] = item;
+    if (route.is_dialled != is_dialled || connection.ended) continue;
+    const bool is_it = connection.descriptor < 0 ? event.kind != Wire::Event::Kind::broken &&
+                                                       connection.address == event.address
+                                                 : connection.descriptor == event.descriptor;
+    if (is_it && (!best || connection.since < best->second.since)) best = &item;
+  }
+  return best ? std::optional(best->first) : std::nullopt;
+}
+
+std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
+  std::erase_if(all_, [&](const auto& item) {
+    const bool is_past = item.second.ended && now - *item.second.ended > kRead;
+    if (is_past && item.first.is_dialled) wire_.hang_up(item.second.at);
+    return is_past;
+  });
+  std::vector<Route> full, due;
+  for (const auto& [route, connection] : all_) {
+    const std::int64_t held =
+        connection.descriptor < 0
+            ? 0
+            : bytes_from_network(connection.descriptor) - connection.received_bytes;
+    const bool is_silent = !connection.peer && now - connection.since > kGreetingPatience;
+    if (held > kHeldBytesLimit && !connection.is_closing) {
+      log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);
+      full.push_back(route);
+    } else if (is_silent || (connection.closes_at && now >= *connection.closes_at)) {
+      due.push_back(route);
+    }
+  }
+  const std::size_t strangers = look_at_strangers(now);
+  closed_one_ |= !full.empty() || strangers > 0;
+  for (const Route& route : full) close(route, closed);
+  for (const Route& route : due) close(route, closed);
+  close_unused(closed);
+  return full.size() + strangers;
+}
+
+// Returns how many held too much.
+std::size_t Conversations::look_at_strangers(Clock::time_point now) {
+  std::size_t full = 0;
+  std::erase_if(strangers_, [&](const auto& stranger) {
+    const std::int64_t held = bytes_from_network(stranger.first);
+    if (held <= kHeldBytesLimit && now - stranger.second <= kGreetingPatience) return false;
+    if (held > kHeldBytesLimit) {
+      log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);
+      ++full;
+    }
+    return shut(stranger.first);
+  });
+  return full;
+}
+
+std::optional<Conversations::Route> Conversations::least_used(bool is_dialled) const {
+  const std::pair<const Route, Conversation>* least = nullptr;
+  for (const auto& item : all_)
+    if (item.first.is_dialled == is_dialled && is_open(item.second) &&
+        (!least || item.second.last_use < least->second.last_use))
+      least = &item;
+  return least ? std::optional(least->first) : std::nullopt;
+}
+
+void Conversations::close_unused(const Closed& closed) {
+  for (const bool is_dialled : {false, true}) {
+    const std::size_t limit = is_dialled ? limits_.dialled : limits_.accepted;
+    auto open = static_cast<std::size_t>(std::ranges::count_if(all_, [&](const auto& item) {
+      return item.first.is_dialled == is_dialled && is_open(item.second);
+    }));
+    if (!is_dialled) open += strangers_.size();
+    for (; !is_dialled && open > limit && !strangers_.empty(); --open) {
+      const auto oldest = std::ranges::min_element(
+          strangers_, {}, &std::pair<const int, Clock::time_point>::second);
+      shut(oldest->first);
+      strangers_.erase(oldest);
+    }
+    for (; open > limit; --open)
+      if (const auto route = least_used(is_dialled)) close(*route, closed);
+  }
+}
+
+}  // namespace starling::daemon

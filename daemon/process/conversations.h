@@ -1,0 +1,101 @@
+// Conversations: the connections of one plane that are open or being dialled, whoever dialled them.
+// ZeroMQ delivers whole messages only, and keeps the parts of an unfinished one without limit; its
+// limits are for one part, and for whole messages. So the bytes received on a connection are
+// compared with those that came out of the socket, and a connection that holds more than a limit is
+// closed. If there are too many, those used longest ago are closed.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "daemon/process/wire.h"
+
+namespace starling::daemon {
+
+struct Conversation {
+  using Clock = std::chrono::steady_clock;
+
+  std::optional<NodeId> peer = {};  // by its greeting
+  Endpoint at = {};                 // where it was dialled
+  std::string address = {};         // the same, as in Wire::Event
+  int descriptor = -1;              // of the system; -1: not opened yet
+  Clock::time_point since{};
+  std::int64_t received_bytes = 0;
+  std::uint64_t last_use = 0;
+  bool is_closing = false;                          // by this end, and not yet by ZeroMQ
+  std::optional<Clock::time_point> ended = {};      // it has broken; frames may still be read
+  std::optional<Clock::time_point> closes_at = {};  // when what was sent last has left
+};
+
+class Conversations {
+ public:
+  using Clock = Conversation::Clock;
+  using Route = Wire::Route;
+  // More than all queues of a regular connection hold together.
+  static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
+  // A connection without a greeting is closed after this. Longer: strangers hold descriptors.
+  static constexpr std::chrono::seconds kGreetingPatience{5};
+
+  struct Limits {
+    std::size_t dialled, accepted;
+  };
+  // `wire` outlives this.
+  Conversations(Wire& wire, Limits limits) : wire_(wire), limits_(limits) {}
+
+  // Null: not known, or closed by this end.
+  Conversation* find(const Route& route);
+  // An open connection on which the node has greeted.
+  std::optional<Route> with(NodeId peer) const;
+  bool has_greeted(const Route& route) const;
+  // Sending found that the connection is gone; the event comes later.
+  void lost(const Route& route);
+  // A connection that was dialled to the address, open or not.
+  std::optional<Route> dialled_to(const Endpoint& at) const;
+  // Begins to connect; closes another connection where there are too many. Nothing if that cannot
+  // be. REQUIRES !dialled_to(to).
+  std::optional<Route> dial(const Endpoint& to, Clock::time_point now);
+  // A frame came over a known connection.
+  void heard(Conversation& connection, const Wire::Arrived& arrived);
+  // The first frame of an accepted connection came: it is known from now on.
+  Conversation& meet(const Wire::Arrived& arrived, Clock::time_point now);
+  // What is used stays open.
+  void used(Conversation& connection) {
+    connection.last_use = ++uses_;
+    connection.closes_at.reset();
+  }
+  // A stranger's first frame is no greeting.
+  void refuse(int descriptor);
+
+  using Closed = std::function<void(const Route&, const Conversation&)>;
+  // Takes the events of the wire, and tells which connections are gone.
+  void follow(Clock::time_point now, const Closed& closed);
+  // Closes a connection at once, or when what was sent has had half a second to leave.
+  void close(const Route& route, const Closed& closed);
+  void close_soon(const Route& route, Clock::time_point now);
+  // Closes the connections that hold too much, and returns their number; then those without a
+  // greeting, and those beyond the limits.
+  std::size_t look(Clock::time_point now, const Closed& closed);
+
+ private:
+  void take(const Wire::Event& event, bool is_dialled, Clock::time_point now, const Closed& closed);
+  std::optional<Route> owner(const Wire::Event& event, bool is_dialled) const;
+  std::optional<Route> least_used(bool is_dialled) const;
+  std::size_t look_at_strangers(Clock::time_point now);
+  void close_unused(const Closed& closed);
+
+  Wire& wire_;
+  const Limits limits_;
+  std::map<Route, Conversation> all_;
+  std::map<int, Clock::time_point> strangers_;  // accepted, and nothing came; by descriptor
+  bool closed_one_ = false;                     // whose memory is not given back yet
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace starling::daemon

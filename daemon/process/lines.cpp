@@ -1,0 +1,235 @@
+#include "daemon/process/lines.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "daemon/process/greeting.h"
+
+namespace starling::daemon {
+namespace {
+
+std::pair<std::string, std::uint16_t> key_of(const Endpoint& at) {
+  return {at.host, at.port};
+}
+
+}  // namespace
+
+void Lines::reach(NodeId node, const Endpoint& at) {
+  Line& line = line_of(node);
+  line.is_reached = true;
+  if (std::exchange(line.at, at) == at || !line.via || !line.via->is_dialled) return;
+  const Conversation* conversation = conversations_.find(*line.via);
+  if (!conversation || conversation->at == at) return;
+  const Route before = *line.via;
+  conversations_.close(before, closed());
+}
+
+void Lines::open(NodeId node, const Endpoint& at) {
+  reach(node, at);
+  Line& line = lines_.at(node);
+  if (!line.via) line.via = conversations_.with(node);
+  if (!line.via && at.port != 0) dial(line, Clock::now());
+}
+
+void Lines::forget(NodeId node) {
+  hang_up(node);
+  const auto found = lines_.find(node);
+  if (found == lines_.end()) return;
+  if (found->second.via)
+    found->second.is_reached = false, found->second.at = {};
+  else
+    lines_.erase(found);
+}
+
+void Lines::send(NodeId to, gossip::Frames frames) {
+  if (lines_.contains(to))
+    push(to, std::move(frames));
+  else
+    ++dropped_;
+}
+
+void Lines::introduce(const Endpoint& to, gossip::Frames frames) {
+  if (to.port == 0) return void(++dropped_);
+  line_of(key_of(to)).at = to;
+  push(key_of(to), std::move(frames));
+}
+
+void Lines::push(const Key& key, gossip::Frames frames) {
+  dropped_ += line_of(key).queue.push(std::move(frames));
+  busy_.insert(key);
+  attend(key, Clock::now());
+}
+
+void Lines::hang_up(NodeId from) {
+  const auto found = lines_.find(from);
+  if (found == lines_.end()) return;
+  Line& line = found->second;
+  dropped_ += line.queue.clear();
+  busy_.erase(from);
+  line.next.reset();
+  if (line.via && line.via->is_dialled)
+    conversations_.close_soon(*std::exchange(line.via, std::nullopt), Clock::now());
+}
+
+void Lines::hang_up(const Endpoint& from) {
+  busy_.erase(key_of(from));
+  lines_.erase(key_of(from));
+  const auto route = conversations_.dialled_to(from);
+  const bool is_used = std::ranges::any_of(
+      lines_, [&](const auto& item) { return route && item.second.via == *route; });
+  if (route && !is_used) conversations_.close_soon(*route, Clock::now());
+}
+
+// ---------------------------------------------------------------- connections
+
+void Lines::follow(Clock::time_point now) {
+  conversations_.follow(now, closed());
+  for (const Key& key : std::vector<Key>(busy_.begin(), busy_.end())) attend(key, now);
+}
+
+bool Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
+  Conversation* connection = conversations_.find(arrived.route);
+  const auto peer = read_greeting(arrived.header);
+  if (!connection) {
+    if (arrived.route.is_dialled) return false;  // it was closed meanwhile
+    if (peer)
+      greeted(arrived.route, conversations_.meet(arrived, now), *peer, now);
+    else
+      conversations_.refuse(arrived.descriptor);
+    return false;
+  }
+  conversations_.heard(*connection, arrived);
+  if (connection->peer) return true;
+  if (peer)
+    greeted(arrived.route, *connection, *peer, now);
+  else
+    conversations_.close(arrived.route, closed());
+  return false;
+}
+
+void Lines::greet(const Route& route) {
+  bool sent_header = false;
+  wire_.send(route, {greeting_of(self_), {}}, sent_header);
+}
+
+void Lines::greeted(const Route& route, Conversation& connection, NodeId peer,
+                    Clock::time_point now) {
+  connection.peer = peer;
+  if (!route.is_dialled) greet(route);
+  for (auto& [key, line] : lines_)
+    if (route.is_dialled && line.at == connection.at) line.pause = kRedialLeast;
+  if (peer == self_) return;  // a namesake
+  Line& line = line_of(peer);
+  if (!line.via)
+    line.via = route;
+  else if (is_better(route, *line.via, peer))
+    change(line, route, now);
+  else if (route.is_dialled)
+    conversations_.close_soon(route, now);
+}
+
+bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const {
+  const auto dialler = [&](const Route& of) { return of.is_dialled ? self_ : peer; };
+  return dialler(route) < dialler(than);
+}
+
+// A message that has begun goes on over its connection. The end that dialled closes it.
+void Lines::change(Line& line, const Route& to, Clock::time_point now) {
+  line.next = to;
+  if (line.queue.is_within()) return;
+  const Route before = *std::exchange(line.via, std::exchange(line.next, std::nullopt));
+  if (before.is_dialled) conversations_.close_soon(before, now);
+}
+
+Conversations::Closed Lines::closed() {
+  return [this](const Route& route, const Conversation& connection) {
+    for (auto& [key, line] : lines_) {
+      if (line.next == route) line.next.reset();
+      if (line.via == route) {
+        dropped_ += line.queue.give_up_begun();
+        line.via = std::exchange(line.next, std::nullopt);
+      }
+      // Nobody answered there; control messages are repeated anyway.
+      const bool is_vain = route.is_dialled && !connection.peer && line.at == connection.at;
+      if (is_vain && plane_ == gossip::Plane::control) dropped_ += line.queue.clear();
+    }
+    std::erase_if(lines_, [this](const auto& item) {
+      const auto& [key, line] = item;
+      const bool is_gone = !line.is_reached && !line.via && line.queue.empty();
+      if (is_gone) busy_.erase(key);
+      return is_gone;
+    });
+  };
+}
+
+// ---------------------------------------------------------------- sending
+
+void Lines::attend(const Key& key, Clock::time_point now) {
+  const auto found = lines_.find(key);
+  if (found == lines_.end()) return void(busy_.erase(key));
+  Line& line = found->second;
+  if (!line.via) line.via = route_of(key, line);
+  if (line.via)
+    drain(line, now);
+  else if (line.at.port != 0)
+    dial(line, now);
+  if (!line.queue.empty()) return;
+  busy_.erase(key);
+  if (std::holds_alternative<NodeId>(key)) return;
+  lines_.erase(found);
+}
+
+// An open connection that serves the line.
+std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) const {
+  if (const NodeId* node = std::get_if<NodeId>(&key)) return conversations_.with(*node);
+  const auto dialled = conversations_.dialled_to(line.at);
+  return dialled && conversations_.has_greeted(*dialled) ? dialled : std::nullopt;
+}
+
+void Lines::dial(Line& line, Clock::time_point now) {
+  if (now < line.next_dial || conversations_.dialled_to(line.at)) return;
+  line.next_dial = now + line.pause;
+  line.pause = std::min(line.pause * 2, kRedialMost);
+  if (const auto route = conversations_.dial(line.at, now)) greet(*route);
+}
+
+void Lines::drain(Line& line, Clock::time_point now) {
+  while (line.via && !line.queue.empty()) {
+    if (line.next && !line.queue.is_within()) change(line, *line.next, now);
+    const Route route = *line.via;
+    bool is_gone = false;
+    const bool is_whole = line.queue.send_front([&](const gossip::Frame& frame, bool& sent_header) {
+      const Wire::Sent sent = wire_.send(route, frame, sent_header);
+      is_gone = sent == Wire::Sent::gone;
+      return sent == Wire::Sent::whole;
+    });
+    if (Conversation* connection = conversations_.find(route)) conversations_.used(*connection);
+    if (is_gone) {
+      line.via.reset();
+      dropped_ += line.queue.give_up_begun();
+      conversations_.lost(route);
+      return;
+    }
+    if (!is_whole) return;
+  }
+}
+
+Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
+  auto next = Clock::time_point::max();
+  for (const Key& key : busy_) {
+    const Line& line = lines_.at(key);
+    if (line.via)
+      next = std::min(next, now + std::chrono::milliseconds(1));
+    else if (line.at.port != 0)
+      next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
+  }
+  return next;
+}
+
+std::size_t Lines::in_use() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines_, [](const auto& item) { return item.second.via.has_value(); }));
+}
+
+}  // namespace starling::daemon

@@ -1,0 +1,92 @@
+// Lines: what waits for each peer on one plane, and the connection that it goes over.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+
+#include "base/endpoint.h"
+#include "base/ids.h"
+#include "base/payload.h"
+#include "daemon/process/conversations.h"
+#include "daemon/process/outgoing.h"
+#include "daemon/process/wire.h"
+
+namespace starling::daemon {
+
+class Lines {
+ public:
+  using Clock = Conversation::Clock;
+  using Route = Wire::Route;
+
+  // `wire` outlives this. `self`: the id that greetings give.
+  Lines(Wire& wire, gossip::Plane plane, NodeId self, Conversations::Limits limits)
+      : wire_(wire), plane_(plane), self_(self), conversations_(wire, limits) {}
+
+  // The node listens there; port 0: it cannot be dialled.
+  void reach(NodeId node, const Endpoint& at);
+  void forget(NodeId node);
+  // reach(), and begins to connect where there is no connection.
+  void open(NodeId node, const Endpoint& at);
+  void send(NodeId to, gossip::Frames frames);
+  void introduce(const Endpoint& to, gossip::Frames frames);
+  void hang_up(NodeId from);
+  void hang_up(const Endpoint& from);
+
+  // Takes events, greets, dials, and sends what it can.
+  void follow(Clock::time_point now);
+  // A frame came out of the socket. Returns whether it is for the node: greetings, and frames
+  // before one, are not.
+  bool hear(const Wire::Arrived& arrived, Clock::time_point now);
+  // See Conversations::look().
+  std::size_t look(Clock::time_point now) { return conversations_.look(now, closed()); }
+
+  bool has_queued() const { return !busy_.empty(); }
+  // When to call follow() next, though nothing has come.
+  Clock::time_point deadline(Clock::time_point now) const;
+  std::uint64_t dropped() const { return dropped_; }
+  std::size_t in_use() const;
+
+ private:
+  using Key = std::variant<NodeId, std::pair<std::string, std::uint16_t>>;
+  struct Line {
+    explicit Line(gossip::Plane plane) : queue(plane) {}
+
+    Endpoint at = {};                // port 0: not to be dialled
+    bool is_reached = false;         // kept although nothing goes over it
+    std::optional<Route> via = {};   // on which the peer has greeted
+    std::optional<Route> next = {};  // a better one, for the next message
+    Outgoing queue;
+    Clock::time_point next_dial{};
+    std::chrono::milliseconds pause = kRedialLeast;
+  };
+  static constexpr std::chrono::milliseconds kRedialLeast{100}, kRedialMost{3000};
+
+  Line& line_of(const Key& key) { return lines_.try_emplace(key, plane_).first->second; }
+  void push(const Key& key, gossip::Frames frames);
+  void attend(const Key& key, Clock::time_point now);
+  std::optional<Route> route_of(const Key& key, const Line& line) const;
+  void dial(Line& line, Clock::time_point now);
+  void drain(Line& line, Clock::time_point now);
+  void change(Line& line, const Route& to, Clock::time_point now);
+  void greet(const Route& route);
+  void greeted(const Route& route, Conversation& connection, NodeId peer, Clock::time_point now);
+  // Whether the connection is to be used in place of another one with the same peer.
+  bool is_better(const Route& route, const Route& than, NodeId peer) const;
+  Conversations::Closed closed();
+
+  Wire& wire_;
+  const gossip::Plane plane_;
+  const NodeId self_;
+  Conversations conversations_;
+  std::map<Key, Line> lines_;
+  std::set<Key> busy_;  // lines whose queue is not empty
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace starling::daemon

@@ -1,0 +1,75 @@
+// Outgoing: the messages of one plane that wait for one peer. Control messages are few and repeat
+// themselves; of vectors a newer one replaces one that has not begun.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "gossip/wire/message.h"
+#include "gossip/wire/transfer.h"
+
+namespace starling::daemon {
+
+class Outgoing {
+ public:
+  explicit Outgoing(gossip::Plane plane) : plane_(plane) {}
+
+  // Returns how many messages were dropped for it: a newer one, or itself.
+  std::size_t push(gossip::Frames frames) {
+    const bool is_full = queue_.size() >= limit();
+    if (is_full && (plane_ == gossip::Plane::control || !frames.has_payload()))
+      return 1;                      // is repeated; must not displace a vector
+    if (is_full) queue_.pop_back();  // older than what comes; the front, begun, stays
+    queue_.push_back({std::move(frames), {}, false, false});
+    return is_full ? 1 : 0;
+  }
+  bool empty() const { return queue_.empty(); }
+  // Gives each frame of the front message in turn to `send`(frame, sent_header), until that returns
+  // false. Returns whether the message was sent whole. REQUIRES !empty().
+  template <class Send>
+  bool send_front(Send send) {
+    Item& front = queue_.front();
+    while (front.frame || !front.frames.done()) {
+      if (!front.frame) front.frame = front.frames.next();
+      const bool is_sent = send(*front.frame, front.sent_header);
+      front.begun |= is_sent || front.sent_header;
+      if (!is_sent) return false;
+      front.frame.reset();
+    }
+    queue_.pop_front();
+    return true;
+  }
+  // Returns how many messages were dropped.
+  std::size_t clear() {
+    const std::size_t dropped = queue_.size();
+    queue_.clear();
+    return dropped;
+  }
+  // Whether the next frame belongs to a message that has begun.
+  bool is_within() const { return !queue_.empty() && queue_.front().begun; }
+  // The connection has broken: what was sent of the front message may be lost; the other end asks
+  // for it from there on. Returns how many messages were dropped.
+  std::size_t give_up_begun() {
+    if (!is_within()) return 0;
+    queue_.pop_front();
+    return 1;
+  }
+
+ private:
+  struct Item {
+    gossip::Frames frames;
+    std::optional<gossip::Frame> frame;  // made, and not yet sent whole
+    bool sent_header = false;
+    bool begun = false;
+  };
+
+  std::size_t limit() const { return plane_ == gossip::Plane::bulk ? 2 : 256; }
+
+  gossip::Plane plane_;
+  std::deque<Item> queue_;
+};
+
+}  // namespace starling::daemon

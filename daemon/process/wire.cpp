@@ -1,0 +1,264 @@
+#include "daemon/process/wire.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "daemon/process/own_addresses.h"
+
+namespace starling::daemon {
+namespace {
+
+using gossip::Plane;
+
+constexpr std::int64_t kMessageBytesLimit = 2 << 20;
+
+// The rules that hold on every socket, each from a failure that was measured (docs/wire.md).
+struct SocketRule {
+  const char* name;
+  int option, control, bulk;  // -1: as the system has it
+};
+constexpr SocketRule kSocketRules[] = {
+    {"linger", ZMQ_LINGER, 500, 500},
+    {"sndhwm", ZMQ_SNDHWM, 256, 16},  // frames, chunks
+    {"rcvhwm", ZMQ_RCVHWM, 256, 16},
+    {"connect_timeout", ZMQ_CONNECT_TIMEOUT, 2000, 2000},
+    {"handshake_ivl", ZMQ_HANDSHAKE_IVL, 5000, 5000},
+    // So long that ZeroMQ itself never dials again: Lines hangs up first, and dials with another
+    // route. Without a reconnection ZeroMQ would drop what has come and was not read yet.
+    {"reconnect_ivl", ZMQ_RECONNECT_IVL, 60'000, 60'000},
+    {"ipv6", ZMQ_IPV6, 1, 1},
+    // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
+    {"tcp_maxrt", ZMQ_TCP_MAXRT, 6000, 15000},
+    {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, -1},
+    {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, -1},
+    {"tcp_keepalive_intvl", ZMQ_TCP_KEEPALIVE_INTVL, 5, -1},
+    {"tcp_keepalive_cnt", ZMQ_TCP_KEEPALIVE_CNT, 2, -1},
+    {"sndbuf", ZMQ_SNDBUF, -1, 4 << 20},
+    {"rcvbuf", ZMQ_RCVBUF, -1, 4 << 20},
+};
+constexpr int kOpened = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED,
+              kClosed = ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED;
+
+// The ZMTP head of a part: flags, and a length of one byte or eight.
+constexpr std::int64_t kShortPart = 255, kShortHead = 2, kLongHead = 9;
+
+std::int64_t bytes_on_wire(const zmq::message_t& part) {
+  const auto size = static_cast<std::int64_t>(part.size());
+  return size + (size > kShortPart ? kLongHead : kShortHead);
+}
+
+void set_rules(zmq::socket_t& socket, Plane plane) {
+  socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);
+  // A full or missing connection is an error, not a frame that vanishes.
+  socket.set(zmq::sockopt::router_mandatory, 1);
+  for (const SocketRule& rule : kSocketRules) {
+    const int value = plane == Plane::control ? rule.control : rule.bulk;
+    const int result = zmq_setsockopt(socket.handle(), rule.option, &value, sizeof(value));
+    ENSURE(result == 0, rule.name);
+  }
+}
+
+void watch(zmq::socket_t& socket, zmq::socket_t& events, const std::string& name) {
+  const std::string address = "inproc://" + name;
+  zmq_socket_monitor(socket.handle(), address.c_str(), kOpened | kClosed);
+  events.set(zmq::sockopt::linger, 0);
+  events.set(zmq::sockopt::rcvhwm, 0);
+  events.connect(address);
+}
+
+// A frame that shares the payload's bytes; ZeroMQ's thread lets go of them when they are sent.
+zmq::message_t share(const Payload& body) {
+  const std::span<const std::byte> bytes = body.pieces().front().bytes;
+  auto* held = new Payload(body);
+  return {const_cast<std::byte*>(bytes.data()), bytes.size(),
+          [](void*, void* hint) { delete static_cast<Payload*>(hint); }, held};
+}
+
+zmq::message_t body_frame(const Payload& body) {
+  if (body.pieces().size() == 1) return share(body);
+  zmq::message_t frame(body.size());
+  body.copy_to(0, {static_cast<std::byte*>(frame.data()), frame.size()});
+  return frame;
+}
+
+Payload adopt(zmq::message_t frame) {
+  if (frame.size() == 0) return {};
+  auto owner = std::make_shared<zmq::message_t>(std::move(frame));
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(owner->data()),
+                                         owner->size());
+  return Payload(std::move(owner), bytes);
+}
+
+// What to do about it.
+std::string bind_problem(int error) {
+  const std::string what = zmq_strerror(error);
+  if (error == EADDRNOTAVAIL || error == ENODEV)
+    return fmt::format("no address of this machine; expected one of {}, or 0.0.0.0 for all",
+                       fmt::join(own_address_texts(), ", "));
+  if (error == EACCES) return what + "; expected a port from 1024 on, or 0 for any";
+  return what + "; expected a free port, or 0 for any";
+}
+
+int descriptor_of(const zmq::socket_t& socket) {
+  return socket.get(zmq::sockopt::fd);
+}
+
+}  // namespace
+
+std::string Wire::url(const Endpoint& endpoint) {
+  return fmt::format(
+      "tcp://{}:{}",
+      endpoint.host.find(':') == std::string::npos ? endpoint.host : "[" + endpoint.host + "]",
+      endpoint.port == 0 ? "*" : std::to_string(endpoint.port));
+}
+
+Wire::Wire(zmq::context_t& context, Plane plane)
+    : plane_(plane),
+      accepted_(context, zmq::socket_type::router),
+      dialled_(context, zmq::socket_type::router),
+      accepted_events_(context, zmq::socket_type::pair),
+      dialled_events_(context, zmq::socket_type::pair) {
+  const std::string name = plane == Plane::control ? "control" : "bulk";
+  set_rules(accepted_, plane);
+  set_rules(dialled_, plane);
+  watch(accepted_, accepted_events_, name + " accepted");
+  watch(dialled_, dialled_events_, name + " dialled");
+}
+
+Wire::~Wire() {
+  zmq_socket_monitor(accepted_.handle(), nullptr, 0);
+  zmq_socket_monitor(dialled_.handle(), nullptr, 0);
+}
+
+Result<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
+  try {
+    accepted_.bind(url(at));
+  } catch (const zmq::error_t& error) {
+    return fail("{} = \"{}\": {}", key, to_string(at), bind_problem(error.num()));
+  }
+  const std::string last = accepted_.get(zmq::sockopt::last_endpoint);
+  Endpoint bound = at;
+  if (auto actual = parse_endpoint(last.substr(last.find("//") + 2))) bound.port = actual->port;
+  return bound;
+}
+
+// The names that ZeroMQ gives itself begin with a zero byte.
+std::optional<Wire::Dialled> Wire::dial(const Endpoint& to) {
+  const Route route{true, fmt::format("dial {}", ++dials_)};
+  try {
+    dialled_.set(zmq::sockopt::connect_routing_id, route.name);
+    dialled_.connect(url(to));
+    return Dialled{route, dialled_.get(zmq::sockopt::last_endpoint)};
+  } catch (const zmq::error_t&) {
+    return std::nullopt;
+  }
+}
+
+void Wire::hang_up(const Endpoint& to) {
+  zmq_disconnect(dialled_.handle(), url(to).c_str());  // fails where it has broken: nothing is left
+}
+
+// Both parts go together: ZeroMQ admits the second wherever it has admitted the first.
+Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
+  zmq::socket_t& socket = this->socket(route.is_dialled);
+  const bool has_body = !frame.body.empty();
+  try {
+    if (!sent_header) {
+      zmq::message_t name(route.name.data(), route.name.size());
+      if (!socket.send(name, zmq::send_flags::sndmore | zmq::send_flags::dontwait))
+        return Sent::later;
+      zmq::message_t header(frame.header.data(), frame.header.size());
+      const auto flags = has_body ? zmq::send_flags::sndmore : zmq::send_flags::none;
+      if (!socket.send(header, flags | zmq::send_flags::dontwait)) return Sent::later;
+      sent_header = has_body;
+    }
+    if (has_body) {
+      zmq::message_t body = body_frame(frame.body);
+      if (!socket.send(body, zmq::send_flags::dontwait)) return Sent::later;
+      sent_header = false;
+    }
+  } catch (const zmq::error_t&) {
+    sent_header = false;
+    return Sent::gone;
+  }
+  return Sent::whole;
+}
+
+std::optional<Wire::Arrived> Wire::receive(bool is_dialled) {
+  zmq::socket_t& socket = this->socket(is_dialled);
+  zmq::message_t name, body;
+  while (socket.recv(name, zmq::recv_flags::dontwait)) {
+    bool is_sound = name.more() && socket.recv(header_, zmq::recv_flags::dontwait).has_value();
+    if (!is_sound) continue;
+    Arrived arrived{.route = {is_dialled, name.to_string()},
+                    .descriptor = zmq_msg_get(header_.handle(), ZMQ_SRCFD),
+                    .bytes = bytes_on_wire(header_)};
+    body.rebuild();
+    if (header_.more()) {
+      is_sound = socket.recv(body, zmq::recv_flags::dontwait).has_value();
+      arrived.bytes += bytes_on_wire(body);
+    }
+    for (bool more = body.more(); more;) {  // more than two parts are not ours
+      zmq::message_t extra;
+      is_sound = false;
+      if (!socket.recv(extra, zmq::recv_flags::dontwait)) break;
+      more = extra.more();
+    }
+    arrived.header = {static_cast<const std::byte*>(header_.data()), is_sound ? header_.size() : 0};
+    if (is_sound) arrived.body = adopt(std::move(body));
+    return arrived;
+  }
+  return std::nullopt;
+}
+
+// An event is two parts: a number of 16 bits and a value of 32, and the address.
+std::optional<Wire::Event> Wire::next_event(bool is_dialled) {
+  zmq::socket_t& events = is_dialled ? dialled_events_ : accepted_events_;
+  zmq::message_t event, address;
+  while (events.recv(event, zmq::recv_flags::dontwait)) {
+    if (!events.recv(address, zmq::recv_flags::dontwait)) break;
+    std::uint16_t kind = 0;
+    std::int32_t value = 0;
+    std::memcpy(&kind, event.data(), sizeof(kind));
+    std::memcpy(&value, event.data<char>() + sizeof(kind), sizeof(value));
+    return Event{.kind = (kind & kOpened) != 0            ? Event::Kind::opened
+                         : kind == ZMQ_EVENT_DISCONNECTED ? Event::Kind::broken
+                                                          : Event::Kind::vain,
+                 .descriptor = value,
+                 .address = address.to_string()};
+  }
+  return std::nullopt;
+}
+
+bool Wire::is_readable() const {
+  for (const zmq::socket_t* socket : {&accepted_, &dialled_, &accepted_events_, &dialled_events_})
+    if (socket->get(zmq::sockopt::events) & ZMQ_POLLIN) return true;
+  return false;
+}
+
+std::array<int, 4> Wire::descriptors() const {
+  return {descriptor_of(accepted_), descriptor_of(dialled_), descriptor_of(accepted_events_),
+          descriptor_of(dialled_events_)};
+}
+
+std::map<std::string, int> Wire::read_back_options() const {
+  std::map<std::string, int> values;
+  for (const auto& [prefix, socket] :
+       {std::pair<std::string, const zmq::socket_t*>{"accepted.", &accepted_},
+        {"dialled.", &dialled_}}) {
+    values[prefix + "maxmsgsize"] = static_cast<int>(socket->get(zmq::sockopt::maxmsgsize));
+    for (const SocketRule& rule : kSocketRules) {
+      int& value = values[prefix + rule.name];
+      std::size_t size = sizeof(value);
+      zmq_getsockopt(const_cast<void*>(socket->handle()), rule.option, &value, &size);
+    }
+  }
+  return values;
+}
+
+}  // namespace starling::daemon

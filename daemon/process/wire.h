@@ -1,0 +1,95 @@
+// Wire: the ZeroMQ sockets of one plane. One ROUTER accepts connections and one dials, so that each
+// connection carries frames both ways. A connection that breaks carries none any more, but what has
+// come over it can still be read. One thread owns the wire. Each of its events makes one of
+// descriptors() readable once; then read everything there is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <zmq.hpp>
+
+#include "base/endpoint.h"
+#include "base/payload.h"
+#include "base/result.h"
+#include "gossip/wire/message.h"
+#include "gossip/wire/transfer.h"
+
+namespace starling::daemon {
+
+class Wire {
+ public:
+  Wire(zmq::context_t& context, gossip::Plane plane);
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  ~Wire();
+
+  // Listens there; a port of 0 takes a free one. The error says what to do about it.
+  Result<Endpoint> bind(const Endpoint& at, std::string_view key);
+
+  // Names a connection in its socket.
+  struct Route {
+    bool is_dialled = false;
+    std::string name;
+
+    auto operator<=>(const Route&) const = default;
+  };
+  struct Dialled {
+    Route route;
+    std::string address;  // as in Event
+  };
+  // Begins to connect. Frames may be sent at once. Nothing if there are too many sockets, or the
+  // address cannot be. REQUIRES that no connection of this wire to `to` was dialled and not hung
+  // up.
+  std::optional<Dialled> dial(const Endpoint& to);
+  // Ends a connection that was dialled to `to`, broken or not; what was not read is dropped.
+  void hang_up(const Endpoint& to);
+
+  enum class Sent { whole, later, gone };  // later: the connection's queue is full
+  // Sends one frame, or the part of it that has not been sent: `sent_header` says how far it got.
+  Sent send(const Route& route, const gossip::Frame& frame, bool& sent_header);
+
+  // What came out of a socket.
+  struct Arrived {
+    Route route;
+    int descriptor = -1;
+    std::int64_t bytes = 0;  // that the frame took on the connection
+    std::span<const std::byte> header = {};
+    Payload body = {};
+  };
+  // The next frame; nothing: there is none. A message that is no frame of ours is skipped.
+  std::optional<Arrived> receive(bool is_dialled);
+
+  // A connection has opened, has broken, or was dialled in vain.
+  struct Event {
+    enum class Kind { opened, broken, vain };
+    Kind kind = Kind::vain;
+    int descriptor = -1;  // of the system
+    std::string address;
+  };
+  std::optional<Event> next_event(bool is_dialled);
+
+  // Whether a frame or an event can be read.
+  bool is_readable() const;
+  // To wait for; edges, not levels.
+  std::array<int, 4> descriptors() const;
+  // Names and values of the options that the rules fix, read back, for the test of the rules.
+  std::map<std::string, int> read_back_options() const;
+
+  static std::string url(const Endpoint& endpoint);
+
+ private:
+  zmq::socket_t& socket(bool is_dialled) { return is_dialled ? dialled_ : accepted_; }
+
+  const gossip::Plane plane_;
+  zmq::socket_t accepted_, dialled_, accepted_events_, dialled_events_;
+  std::uint64_t dials_ = 0;  // no name is given twice
+  zmq::message_t header_;    // of the last frame received
+};
+
+}  // namespace starling::daemon
