@@ -21,7 +21,7 @@ Result<void> check_private(const std::string& path);
 
 // An ordinary file of at most `limit` bytes, refused as by check_private().
 Result<Secret> read_private_file(const std::string& path, std::size_t limit);
-// The same, whoever may read it. "-" is standard input.
+// The same, also where others can read the file. "-" is standard input.
 Result<Secret> read_as_secret(const std::string& path, std::size_t limit);
 
 }  // namespace starling::daemon

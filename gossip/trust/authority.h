@@ -17,9 +17,9 @@
 
 namespace starling::gossip {
 
-// How far a clock may be behind the beginning of a certificate. That beginning orders the
-// certificates of a name, and no one gains by one that is used early. Larger: a clock that is wrong
-// is noticed later. Smaller: machines with a wrong clock cannot join.
+// How long before its beginning a certificate is accepted, for clocks that are slow. The beginning
+// orders the certificates of a name, and no one gains by one that is used early. Larger: a clock
+// that is wrong is noticed later. Smaller: machines with a wrong clock cannot join.
 inline constexpr std::uint64_t kClockTolerance = 31 * 86'400;  // s
 
 // Why a certificate is refused.
