@@ -30,6 +30,12 @@ std::int64_t bytes_from_network(int descriptor) {
   return static_cast<std::int64_t>(info.tcpi_bytes_received);
 }
 
+// Bytes of messages that are not whole yet.
+std::int64_t held_by(const Conversation& conversation) {
+  if (conversation.descriptor < 0 || conversation.ended) return 0;
+  return bytes_from_network(conversation.descriptor) - conversation.received_bytes;
+}
+
 // ZeroMQ finds the end of the connection, and frees what it held.
 bool shut(int descriptor) {
   return descriptor >= 0 && ::shutdown(descriptor, SHUT_RDWR) == 0;
@@ -54,7 +60,18 @@ bool Conversations::has_greeted(const Route& route) const {
 }
 
 void Conversations::lost(const Route& route) {
-  if (Conversation* connection = find(route)) connection->is_closing = true;
+  if (Conversation* connection = find(route)) connection->ended = Clock::now();
+}
+
+bool Conversations::is_read(const Endpoint& at) const {
+  return std::ranges::none_of(all_, [&](const auto& item) {
+    return item.first.is_dialled && item.second.at == at && item.second.ended &&
+           !item.second.is_read;
+  });
+}
+
+void Conversations::all_read() {
+  for (auto& [route, connection] : all_) connection.is_read = connection.ended.has_value();
 }
 
 std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at) const {
@@ -132,8 +149,9 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
   if (std::exchange(closed_one_, false)) give_back();
   if (!route) return;
   Conversation& conversation = all_.at(*route);
-  conversation.ended = now;
   conversation.descriptor = -1;
+  if (conversation.ended) return;
+  conversation.ended = now;
   closed(*route, conversation);
 }
 
@@ -145,7 +163,7 @@ std::optional<Conversations::Route> Conversations::owner(const Wire::Event& even
   const std::pair<const Route, Conversation>* best = nullptr;
   for (const auto& item : all_) {
     const auto& [route, connection] = item;
-    if (route.is_dialled != is_dialled || connection.ended) continue;
+    if (route.is_dialled != is_dialled || (connection.ended && connection.descriptor < 0)) continue;
     const bool is_it = connection.descriptor < 0 ? event.kind != Wire::Event::Kind::broken &&
                                                        connection.address == event.address
                                                  : connection.descriptor == event.descriptor;
@@ -162,10 +180,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
   });
   std::vector<Route> full, due;
   for (const auto& [route, connection] : all_) {
-    const std::int64_t held =
-        connection.descriptor < 0
-            ? 0
-            : bytes_from_network(connection.descriptor) - connection.received_bytes;
+    const std::int64_t held = held_by(connection);
     const bool is_silent = !connection.peer && now - connection.since > kGreetingPatience;
     if (held > kHeldBytesLimit && !connection.is_closing) {
       log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);

@@ -1,4 +1,4 @@
-// Conversations: the connections of one plane that are open or being dialled, whoever dialled them.
+// Conversations: the connections of one plane that are open or being dialled, by either end.
 // ZeroMQ delivers whole messages only, and keeps the parts of an unfinished one without limit; its
 // limits are for one part, and for whole messages. So the bytes received on a connection are
 // compared with those that came out of the socket, and a connection that holds more than a limit is
@@ -31,6 +31,7 @@ struct Conversation {
   std::uint64_t last_use = 0;
   bool is_closing = false;                          // by this end, and not yet by ZeroMQ
   std::optional<Clock::time_point> ended = {};      // it has broken; frames may still be read
+  bool is_read = false;                             // all that came before that
   std::optional<Clock::time_point> closes_at = {};  // when what was sent last has left
 };
 
@@ -58,8 +59,13 @@ class Conversations {
   void lost(const Route& route);
   // A connection that was dialled to the address, open or not.
   std::optional<Route> dialled_to(const Endpoint& at) const;
+  // Whether all has been read that came over a connection that was dialled to the address and
+  // broke. ZeroMQ drops the rest when the address is dialled again.
+  bool is_read(const Endpoint& at) const;
+  // Nothing can be read any more.
+  void all_read();
   // Begins to connect; closes another connection where there are too many. Nothing if that cannot
-  // be. REQUIRES !dialled_to(to).
+  // be. REQUIRES !dialled_to(to) and is_read(to).
   std::optional<Route> dial(const Endpoint& to, Clock::time_point now);
   // A frame came over a known connection.
   void heard(Conversation& connection, const Wire::Arrived& arrived);

@@ -188,7 +188,9 @@ std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) co
 }
 
 void Lines::dial(Line& line, Clock::time_point now) {
-  if (now < line.next_dial || conversations_.dialled_to(line.at)) return;
+  if (now < line.next_dial || conversations_.dialled_to(line.at) ||
+      !conversations_.is_read(line.at))
+    return;
   line.next_dial = now + line.pause;
   line.pause = std::min(line.pause * 2, kRedialMost);
   if (const auto route = conversations_.dial(line.at, now)) greet(*route);
@@ -221,7 +223,7 @@ Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
     const Line& line = lines_.at(key);
     if (line.via)
       next = std::min(next, now + std::chrono::milliseconds(1));
-    else if (line.at.port != 0)
+    else if (line.at.port != 0 && !conversations_.dialled_to(line.at))
       next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
   }
   return next;

@@ -43,6 +43,8 @@ class Lines {
   // A frame came out of the socket. Returns whether it is for the node: greetings, and frames
   // before one, are not.
   bool hear(const Wire::Arrived& arrived, Clock::time_point now);
+  // Nothing can be read any more from connections that this end dialled.
+  void all_read() { conversations_.all_read(); }
   // See Conversations::look().
   std::size_t look(Clock::time_point now) { return conversations_.look(now, closed()); }
 

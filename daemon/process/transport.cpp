@@ -28,6 +28,7 @@ class Transport::Plane {
     for (const bool is_dialled : {false, true})
       for (std::size_t k = 0; k < kBatch; ++k) {
         auto arrived = wire.receive(is_dialled);
+        if (!arrived && is_dialled) lines.all_read();
         if (!arrived) break;
         if (lines.hear(*arrived, now)) handler(plane_, arrived->header, std::move(arrived->body));
       }

@@ -54,7 +54,7 @@ class Transport {
   void open(NodeId node, gossip::Plane plane, const Endpoint& at);
   // Queues the frames of one message.
   void send(NodeId to, gossip::Plane plane, gossip::Frames frames);
-  // The same to whoever listens there.
+  // The same to the process that listens there.
   void introduce(const Endpoint& to, gossip::Plane plane, gossip::Frames frames);
   // Closes the connection that was dialled, once what was sent has left.
   void hang_up(NodeId from, gossip::Plane plane);

@@ -245,6 +245,10 @@ TEST_CASE("The last words of a node that ends arrive over either end of a connec
     leaver->send(dialled ? Two::kB : Two::kA, Plane::control, word("goodbye"));
     leaver->flush(std::chrono::milliseconds(300));
     leaver.reset();
+    // The other end finds out by sending, before it reads.
+    std::unique_ptr<Transport>& stayer = dialled ? two.b : two.a;
+    for (int k = 0; k < 1000; ++k)
+      stayer->send(dialled ? Two::kA : Two::kB, Plane::control, word("you"));
     CHECK(
         two.run([&] { return (dialled ? two.heard_b : two.heard_a).size() == (dialled ? 2 : 1); }));
   }
