@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/time.h"
 #include "gossip/checkpoint.h"
 #include "gossip/schedule.h"
+#include "gossip/trust/credentials.h"
 #include "optim/job.h"
 #include "topology/options.h"
 
@@ -63,6 +65,7 @@ struct Options {
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()
   std::string cluster = "starling";
+  std::shared_ptr<Credentials> credentials = {};  // null: nodes prove nothing to each other
   std::uint64_t seed = 1;  // of the node's random numbers
   // membership
   std::vector<SeedName> seeds;

@@ -18,7 +18,7 @@
 
 namespace starling::gossip {
 
-inline constexpr std::uint64_t kProtocolVersion = 8;
+inline constexpr std::uint64_t kProtocolVersion = 9;
 inline constexpr std::size_t kHeaderBytesLimit = 1 << 20;  // including the checksum
 inline constexpr std::size_t kHeaderSumBytes = 8;
 inline constexpr std::size_t kNameBytesLimit = 128;

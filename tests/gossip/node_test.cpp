@@ -327,9 +327,9 @@ TEST_CASE("A node of another version of the protocol is refused by name") {
   One one;
   one.step(Tick{});
   const Mail mail("node-2", Join{neighbor()});
-  for (const int version : {1, 2, 9}) {
+  for (const int version : {1, 2, static_cast<int>(kProtocolVersion) + 1}) {
     std::string header = mail.frame.header;
-    header[1] = static_cast<char>(version);  // behind the head of the array
+    header[1] = static_cast<char>(version);  // after the head of the array
     const bool has_checksum = version > 1;
     if (!has_checksum) header.resize(header.size() - kHeaderSumBytes);
     CHECK(one.step(Received{Plane::control, std::as_bytes(std::span(header)), {}}).empty());

@@ -25,13 +25,14 @@ models/nets: base optim/local models/data models/linear
 models: base optim/local optim/trainer models/*
 gossip/wire: base
 gossip/trust: base gossip/wire
-gossip: base topology optim/job gossip/wire
-gossip/members: base gossip gossip/wire
+gossip: base topology optim/job gossip/wire gossip/trust
+gossip/members: base gossip gossip/wire gossip/trust
 gossip/edges: base topology gossip gossip/wire gossip/members
 gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
 sim: base topology optim/options optim/trainer gossip gossip/*
-daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/node
+daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/trust \
+  gossip/node
 daemon/setup: base topology optim/options models models/data gossip gossip/wire gossip/trust \
   daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
