@@ -6,6 +6,7 @@ namespace starling {
 namespace {
 
 constexpr std::string_view kDnsPrefix = "dns:";
+constexpr char kKeyMark = '#';
 constexpr std::string_view kSeedForms = "expected dns:NAME:PORT or dns:_SERVICE._tcp.NAME";
 // Of RFC 1035, for a name without the last dot.
 constexpr std::size_t kDnsNameBytesLimit = 253, kDnsLabelBytesLimit = 63;
@@ -38,6 +39,8 @@ Result<SeedName> parse_service(std::string_view text, std::string_view name) {
 }
 
 Result<SeedName> parse_hosts(std::string_view text, std::string_view name) {
+  if (name.find(kKeyMark) != std::string_view::npos)
+    return fail("\"{}\" has a key, and names any number of members; expected HOST:PORT#KEY", text);
   if (name.find(':') == std::string_view::npos)
     return fail("\"{}\" has no port; {}", text, kSeedForms);
   TRY(Endpoint at, parse_endpoint(name));
@@ -47,6 +50,17 @@ Result<SeedName> parse_hosts(std::string_view text, std::string_view name) {
   if (!is_dns_name(at.host)) return fail("\"{}\" is no name in the DNS; {}", text, kSeedForms);
   if (at.port == 0) return fail("\"{}\" has port 0; expected the port of the members", text);
   return SeedName(at.host, at.port, SeedName::Kind::hosts);
+}
+
+Result<SeedName> parse_address(std::string_view text) {
+  const std::size_t hash = std::min(text.find(kKeyMark), text.size());
+  TRY(Endpoint at, parse_endpoint(text.substr(0, hash)));
+  if (at.port == 0) return fail("\"{}\" has port 0; expected the port of a member", text);
+  SeedName name(std::move(at));
+  if (hash < text.size()) {
+    TRY(name.key, parse_public_key(text.substr(hash + 1)));
+  }
+  return name;
 }
 
 }  // namespace
@@ -59,14 +73,13 @@ Result<SeedName> parse_seed_name(std::string_view text) {
     if (name.find_first_not_of("0123456789") != std::string_view::npos)
       return parse_hosts(text, name);
   }
-  TRY(Endpoint at, parse_endpoint(text));
-  if (at.port == 0) return fail("\"{}\" has port 0; expected the port of a member", text);
-  return SeedName(std::move(at));
+  return parse_address(text);
 }
 
 std::string to_string(const SeedName& name) {
   if (name.kind == SeedName::Kind::service) return std::string(kDnsPrefix) + name.at.host;
-  return (name.is_in_dns() ? std::string(kDnsPrefix) : "") + to_string(name.at);
+  if (name.is_in_dns()) return std::string(kDnsPrefix) + to_string(name.at);
+  return to_string(name.at) + (name.key ? kKeyMark + to_string(*name.key) : "");
 }
 
 }  // namespace starling

@@ -42,10 +42,10 @@ const Bindings<Options>& bindings() {
              "nodes of different ids ignore each other, whatever their addresses")
         .add(
             {"cluster.join", "",
-             "HOST:PORT of the control address of any member, dns:NAME:PORT for all addresses that "
-             "the name servers know of NAME, or dns:_SERVICE._tcp.NAME for the hosts and ports of "
-             "its SRV records; may be given several times; one that is down, or a name that does "
-             "not exist yet, is no error",
+             "HOST:PORT of the control address of any member, HOST:PORT#KEY for one whose public "
+             "key is known, dns:NAME:PORT for all addresses that the name servers know of NAME, or "
+             "dns:_SERVICE._tcp.NAME for the hosts and ports of its SRV records; may be given "
+             "several times; one that is down, or a name that does not exist yet, is no error",
              true},
             read_seeds)
         .add({"cluster.preset", "lan",

@@ -8,6 +8,8 @@ using namespace starling;
 
 namespace {
 
+constexpr char kKeyText[] = "L9blEVGmQFq-OZP56L5OfUIWRc4hWmwTrg5vlBZIZTI";
+
 std::string refusal(const std::string& text) {
   const auto name = parse_seed_name(text);
   return name ? "" : name.error().text;
@@ -37,6 +39,41 @@ TEST_CASE("A seed says how it is looked up") {
   CHECK(parse_seed_name("dns:_x._tcp.nodes")->is_in_dns());
   CHECK_FALSE(parse_seed_name("nodes:7600")->is_in_dns());
   CHECK_FALSE(parse_seed_name("[::1]:7600")->is_in_dns());
+}
+
+TEST_CASE("A seed with a key survives its text form and stands for the same place") {
+  for (const char* at : {"10.0.0.1:7600", "node-1.example:7600", "[::1]:7600"}) {
+    CAPTURE(at);
+    const std::string text = std::string(at) + "#" + kKeyText;
+    const auto name = parse_seed_name(text);
+    REQUIRE(name.has_value());
+    REQUIRE(name->key.has_value());
+    CHECK(to_string(*name->key) == kKeyText);
+    CHECK(to_string(*name) == text);
+    CHECK(*name == *parse_seed_name(at));
+    CHECK_FALSE(parse_seed_name(at)->key.has_value());
+  }
+}
+
+TEST_CASE("A seed whose key was damaged anywhere is refused or is another key") {
+  const std::string text = std::string("10.0.0.1:7600#") + kKeyText;
+  const std::size_t begin = text.find('#') + 1;
+  for (std::size_t at = begin; at < text.size(); ++at) {
+    CAPTURE(at);
+    CHECK_FALSE(parse_seed_name(text.substr(0, at)).has_value());
+    for (const char letter : {'A', '_', '#', ':', ' ', '\0', '\xff'}) {
+      std::string damaged = text;
+      damaged[at] = letter;
+      const auto name = parse_seed_name(damaged);
+      if (name) CHECK(to_string(*name) == damaged);
+    }
+  }
+  CHECK_FALSE(parse_seed_name(text + "A").has_value());
+  CHECK(refusal("10.0.0.1:7600#") == "\"\": expected a public key, 43 letters, digits, - and _");
+  CHECK(refusal("10.0.0.1#" + text.substr(begin)).find("has no port") != std::string::npos);
+  CHECK(refusal("10.0.0.1:0#" + text.substr(begin)).find("has port 0") != std::string::npos);
+  CHECK(refusal("dns:nodes:7600#" + text.substr(begin)).find("any number of members") !=
+        std::string::npos);
 }
 
 TEST_CASE("What names no seed is refused with the forms there are") {
