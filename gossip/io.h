@@ -19,11 +19,13 @@ namespace starling::gossip {
 // ---- inputs
 struct Tick {};  // time has passed
 // One message of two frames as it came from the network. `header` is only read during the step;
-// `body` is kept.
+// `body` is kept. `from`: the node at the other end of the connection; where there are keys it has
+// proved its name.
 struct Received {
   Plane plane = Plane::control;
-  std::span<const std::byte> header;
-  Payload body;
+  NodeId from = {};
+  std::span<const std::byte> header = {};
+  Payload body = {};
 };
 struct Trained {
   optim::Done done;

@@ -91,6 +91,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   self.repeats = self.corrupted = 0;
   self.jobs_in_flight = 0;
   self.learning_rate = 0;
+  self.id = node_id(born.name);
   self.core = std::make_unique<gossip::Node>(born, now(), before);
   self.trainer = make_trainer_(node);
   self.cutter = {};
@@ -175,8 +176,8 @@ void World::happen(Delivery& delivery) {
   self.corrupted += carried.damage == Damage::Done::corrupted;
   if (carried.damage == Damage::Done::nothing && carried.heard_by == self.life) ++self.repeats;
   carried.heard_by = self.life;
-  step(delivery.to,
-       gossip::Received{delivery.plane, std::as_bytes(std::span(frame.header)), frame.body});
+  step(delivery.to, gossip::Received{delivery.plane, carried.from,
+                                     std::as_bytes(std::span(frame.header)), frame.body});
 }
 
 void World::happen(JobDone& job) {
@@ -287,7 +288,8 @@ void World::carry(std::size_t node, const Endpoint& at, gossip::Message message,
     if (!arrivals.first) continue;
     const Damage::Done damage = network_.damage().meet(frame);
     if (damage == Damage::Done::forged) network_.damage().note_forged(hop.from, hop.to);
-    const auto carried = std::make_shared<Carried>(Carried{std::move(frame), meaning, damage});
+    const auto carried =
+        std::make_shared<Carried>(Carried{nodes_[node].id, std::move(frame), meaning, damage});
     for (const auto& time : {arrivals.first, arrivals.second})
       if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
   }

@@ -98,6 +98,7 @@ class World {
  private:
   struct Participant : Machine {
     std::unique_ptr<gossip::Node> core;  // null: does not run
+    NodeId id;
     std::unique_ptr<optim::Trainer> trainer;
     gossip::Cutter cutter;
     std::map<NodeId, gossip::Contact> contacts;  // as of gossip::Reach
@@ -116,6 +117,7 @@ class World {
     std::uint64_t life;
   };
   struct Carried {
+    NodeId from;
     gossip::Frame frame;
     std::uint64_t meaning = 0;  // see behavior_hash()
     Damage::Done damage = Damage::Done::nothing;

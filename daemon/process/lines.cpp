@@ -88,24 +88,24 @@ void Lines::follow(Clock::time_point now) {
   for (const Key& key : std::vector<Key>(busy_.begin(), busy_.end())) attend(key, now);
 }
 
-bool Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
+std::optional<NodeId> Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
   Conversation* connection = conversations_.find(arrived.route);
   const auto peer = read_greeting(arrived.header);
   if (!connection) {
-    if (arrived.route.is_dialled) return false;  // it was closed meanwhile
+    if (arrived.route.is_dialled) return std::nullopt;  // it was closed meanwhile
     if (peer)
       greeted(arrived.route, conversations_.meet(arrived, now), *peer, now);
     else
       conversations_.refuse(arrived.descriptor);
-    return false;
+    return std::nullopt;
   }
   conversations_.heard(*connection, arrived);
-  if (connection->peer) return true;
+  if (connection->peer) return connection->peer;
   if (peer)
     greeted(arrived.route, *connection, *peer, now);
   else
     conversations_.close(arrived.route, closed());
-  return false;
+  return std::nullopt;
 }
 
 void Lines::greet(const Route& route) {

@@ -40,9 +40,9 @@ class Lines {
 
   // Takes events, greets, dials, and sends what it can.
   void follow(Clock::time_point now);
-  // A frame came out of the socket. Returns whether it is for the node: greetings, and frames
-  // before one, are not.
-  bool hear(const Wire::Arrived& arrived, Clock::time_point now);
+  // A frame came out of the socket. Returns the peer that sent it, if the frame is for the node:
+  // greetings, and frames before one, are not.
+  std::optional<NodeId> hear(const Wire::Arrived& arrived, Clock::time_point now);
   // Nothing can be read any more from connections that this end dialled.
   void all_read() { conversations_.all_read(); }
   // See Conversations::look().

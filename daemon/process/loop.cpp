@@ -38,9 +38,8 @@ Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, Traini
 }
 
 std::string Loop::run(bool stays) {
-  const FrameHandler received = [this](gossip::Plane plane, std::span<const std::byte> header,
-                                       Payload body) {
-    if (!stopped_) feed(gossip::Received{plane, header, std::move(body)});
+  const FrameHandler received = [this](gossip::Received frame) {
+    if (!stopped_) feed(std::move(frame));
   };
   feed(gossip::Tick{});
   publish();

@@ -30,13 +30,14 @@ class Transport::Plane {
         auto arrived = wire.receive(is_dialled);
         if (!arrived && is_dialled) lines.all_read();
         if (!arrived) break;
-        if (lines.hear(*arrived, now)) handler(plane_, arrived->header, std::move(arrived->body));
+        if (const auto from = lines.hear(*arrived, now))
+          handler({plane_, *from, arrived->header, std::move(arrived->body)});
       }
     lines.follow(Conversation::Clock::now());
   }
   void look(const FrameHandler& handler) {
     for (std::size_t n = lines.look(Conversation::Clock::now()); n > 0; --n)
-      handler(plane_, {}, {});
+      handler({.plane = plane_});
   }
 
  private:
@@ -132,7 +133,7 @@ bool Transport::has_queued() const {
 }
 
 void Transport::flush(Duration timeout) {
-  const auto ignore = [](gossip::Plane, std::span<const std::byte>, const Payload&) {};
+  const auto ignore = [](const gossip::Received&) {};
   const auto until = std::chrono::steady_clock::now() + timeout;
   while ((has_queued() || control_->lines.has_queued()) && std::chrono::steady_clock::now() < until)
     poll(std::chrono::milliseconds(10), {}, ignore);

@@ -24,15 +24,15 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "daemon/process/descriptors.h"
+#include "gossip/io.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
 namespace starling::daemon {
 
-// One received message of two frames. `header` is valid during the call; `body` may be kept. An
-// empty header: a message was refused unread, because it was too large.
-using FrameHandler =
-    std::function<void(gossip::Plane, std::span<const std::byte> header, Payload body)>;
+// One received message of two frames. An empty header: a message was refused unread, because it was
+// too large.
+using FrameHandler = std::function<void(gossip::Received)>;
 
 class Transport {
  public:

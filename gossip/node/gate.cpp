@@ -26,9 +26,11 @@ bool introduces(const Body& body, bool is_later) {
 
 }  // namespace
 
-const char* Gate::objection(const Header& header, Plane plane, const Known& known) const {
+const char* Gate::objection(const Header& header, const Received& received,
+                            const Known& known) const {
   const Envelope& envelope = header.envelope;
-  if (kind_of(header.body).plane != plane) return "plane";
+  if (envelope.sender != received.from) return "sender";
+  if (kind_of(header.body).plane != received.plane) return "plane";
   if (std::holds_alternative<Misdirected>(header.body)) return nullptr;
   if (envelope.cluster != cluster_) return "cluster";
   if (envelope.sender == self_) return concerns_namesake(header.body) ? nullptr : "own name";
@@ -44,7 +46,7 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
     other_version_ = read_other_version(received.header);
     return count(header.error().text), std::nullopt;
   }
-  if (const char* reason = objection(*header, received.plane, known)) {
+  if (const char* reason = objection(*header, received, known)) {
     count(reason, kind_of(header->body).name);
     return note_stray(*header, received.plane), std::nullopt;
   }

@@ -1,6 +1,6 @@
 // Gate: checks every byte from outside, in this order: size and checksum of the header, MessagePack
-// limits, exact schema, plane, cluster, own name, incarnation, chunk, sequence window. Each refusal
-// is counted by its reason.
+// limits, exact schema, sender, plane, cluster, own name, incarnation, chunk, sequence window. Each
+// refusal is counted by its reason.
 #pragma once
 
 #include <bitset>
@@ -67,7 +67,7 @@ class Gate {
     std::uint64_t last_behind = 0;
   };
   // Why this node refuses a message with this header; null if it does not.
-  const char* objection(const Header& header, Plane plane, const Known& known) const;
+  const char* objection(const Header& header, const Received& received, const Known& known) const;
   void note_stray(Header& header, Plane plane);
   // `known`: the incarnation in which membership knows the sender.
   Window& window_of(const Message& message, std::optional<std::uint64_t> known);

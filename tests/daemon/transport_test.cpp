@@ -62,8 +62,8 @@ struct Two {
 
  private:
   static daemon::FrameHandler listener(std::vector<std::string>& heard) {
-    return [&heard](Plane, std::span<const std::byte> header, const Payload&) {
-      heard.emplace_back(reinterpret_cast<const char*>(header.data()), header.size());
+    return [&heard](const gossip::Received& frame) {
+      heard.emplace_back(reinterpret_cast<const char*>(frame.header.data()), frame.header.size());
     };
   }
 };
@@ -99,9 +99,7 @@ daemon::RawClient sender(const Endpoint& to) {
 TEST_CASE("A message that does not end is cut off and others still arrive") {
   Two two;
   std::size_t refused = 0;
-  const auto look = [&](Plane, std::span<const std::byte> header, const Payload&) {
-    refused += header.empty();
-  };
+  const auto look = [&](const gossip::Received& frame) { refused += frame.header.empty(); };
   // The first bytes of a part of 1 MiB that is not the last.
   std::string part("\x03\0\0\0\0\0\x10\0\0", 9);
   part.append(1 << 20, 'x');
@@ -128,9 +126,9 @@ TEST_CASE("Connections that send much and finish their messages are kept") {
   const gossip::Message sent = message(2 * daemon::Conversations::kHeldBytesLimit + 5);
   gossip::Cutter cutter;
   std::size_t bytes = 0, refused = 0;
-  two.at_b = [&](Plane, std::span<const std::byte> header, const Payload& body) {
-    refused += header.empty();
-    bytes += body.size();
+  two.at_b = [&](const gossip::Received& frame) {
+    refused += frame.header.empty();
+    bytes += frame.body.size();
   };
   two.a->send(Two::kB, Plane::bulk, cutter.cut(sent));
   CHECK(two.run([&] { return bytes >= sent.payload.size(); }));
@@ -259,9 +257,7 @@ TEST_CASE("Connections to many peers keep to their share and those in use stay o
   const auto a = transport(NodeId{1}, few);
   std::vector<std::unique_ptr<Transport>> others;
   std::size_t heard = 0;
-  const auto count = [&](Plane, std::span<const std::byte> header, const Payload&) {
-    heard += header.size() == 4;
-  };
+  const auto count = [&](const gossip::Received& frame) { heard += frame.header.size() == 4; };
   for (std::uint64_t k = 2; k < 32; ++k) others.push_back(transport(NodeId{k}));
   const std::size_t before = daemon::count_descriptors().used;
   const auto look_until = [&](const auto& is_done) {
@@ -298,8 +294,7 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!is_done() && std::chrono::steady_clock::now() < until) {
       a->poll(std::chrono::milliseconds(1), {}, kNobody);
-      b->poll(std::chrono::milliseconds(5), {},
-              [&](Plane, std::span<const std::byte>, const Payload&) { ++heard; });
+      b->poll(std::chrono::milliseconds(5), {}, [&](const gossip::Received&) { ++heard; });
     }
   };
   const auto say = [&] {
@@ -330,11 +325,12 @@ TEST_CASE("A vector of many chunks arrives whole and unchanged") {
   assembler.set_payload_limit(sent.payload.size());
   two.a->send(Two::kB, Plane::bulk, cutter.cut(sent));
   std::optional<gossip::Message> received;
-  two.at_b = [&](Plane plane, std::span<const std::byte> bytes, Payload body) {
-    CHECK(plane == Plane::bulk);
-    auto header = gossip::decode_header(bytes);
+  two.at_b = [&](gossip::Received frame) {
+    CHECK(frame.plane == Plane::bulk);
+    CHECK(frame.from == Two::kA);
+    auto header = gossip::decode_header(frame.header);
     REQUIRE(header.has_value());
-    auto whole = assembler.add(Time{}, std::move(*header), std::move(body));
+    auto whole = assembler.add(Time{}, std::move(*header), std::move(frame.body));
     REQUIRE(whole.has_value());
     if (*whole) received = std::move(**whole);
   };
@@ -347,9 +343,7 @@ TEST_CASE("A vector whose connection breaks in the middle ends there") {
   const Endpoint control = two.b->control(), bulk = two.b->bulk();
   gossip::Cutter cutter;
   std::size_t vectors = 0, words = 0;
-  two.at_b = [&](Plane, std::span<const std::byte>, const Payload& body) {
-    ++(body.empty() ? words : vectors);
-  };
+  two.at_b = [&](const gossip::Received& frame) { ++(frame.body.empty() ? words : vectors); };
   two.a->send(Two::kB, Plane::bulk, cutter.cut(message(100'000'000)));
   CHECK(two.run([&] { return vectors > 20; }));
   REQUIRE(two.a->has_queued());

@@ -113,8 +113,9 @@ void FewNodes::run(Duration duration) {
 
 void FewNodes::happen(Arrival& arrival) {
   if (!find(arrival.to)) return;
-  step(arrival.to, gossip::Received{arrival.plane, std::as_bytes(std::span(arrival.frame.header)),
-                                    arrival.frame.body});
+  step(arrival.to,
+       gossip::Received{arrival.plane, node_id(arrival.from),
+                        std::as_bytes(std::span(arrival.frame.header)), arrival.frame.body});
 }
 
 void FewNodes::happen(Local& local) {
@@ -174,7 +175,7 @@ std::string FewNodes::carry(const std::string& name, const Endpoint& at, gossip:
     fate = "is held up";
   }
   for (int k = 0; k < (mishap == Mishap::Kind::repeat ? 2 : 1); ++k)
-    for (const gossip::Frame& frame : frames) put(arrival, Arrival{to, plane, frame});
+    for (const gossip::Frame& frame : frames) put(arrival, Arrival{name, to, plane, frame});
   return mishap == Mishap::Kind::repeat ? "arrives twice" : fate;
 }
 

@@ -91,7 +91,7 @@ class FewNodes {
     Time wake = kNever;
   };
   struct Arrival {
-    std::string to;
+    std::string from, to;
     gossip::Plane plane;
     gossip::Frame frame;
   };

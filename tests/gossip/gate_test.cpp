@@ -32,9 +32,9 @@ struct Speaker {
 
 struct Door {
   Door() { gate.set_payload_limit(100); }
-  std::optional<Message> hear(const Frame& frame, Plane plane) {
+  std::optional<Message> hear(const Frame& frame, Plane plane, NodeId from = node_id("a")) {
     return gate.admit(
-        now, {plane, std::as_bytes(std::span(frame.header)), frame.body},
+        now, {plane, from, std::as_bytes(std::span(frame.header)), frame.body},
         [this](NodeId id) { return id == node_id("a") ? known : std::optional<std::uint64_t>(); });
   }
   std::uint64_t refused(const std::string& reason) const {
@@ -219,10 +219,14 @@ TEST_CASE("The wrong cluster or plane or sender is refused") {
   const Envelope stranger{kCluster + 1, node_id("a"), 1, 9};
   CHECK_FALSE(door.hear({encode_header(stranger, Bye{"x", 7}, {}), {}}, Plane::control));
   CHECK(door.refused("cluster") == 1);
-  const Envelope self{kCluster, node_id("b"), 1, 9};
-  CHECK_FALSE(door.hear({encode_header(self, Bye{"x", 7}, {}), {}}, Plane::control));
-  CHECK(door.hear({encode_header(self, Join{sample_member("b")}, {}), {}}, Plane::control));
+  const NodeId own = node_id("b");
+  const Envelope self{kCluster, own, 1, 9};
+  CHECK_FALSE(door.hear({encode_header(self, Bye{"x", 7}, {}), {}}, Plane::control, own));
+  CHECK(door.hear({encode_header(self, Join{sample_member("b")}, {}), {}}, Plane::control, own));
   CHECK(door.refused("own name") == 1);
+  CHECK_FALSE(door.hear(speaker.say(Join{sample_member("a")}).front(), Plane::control, own));
+  CHECK_FALSE(door.hear(speaker.say(Join{sample_member("a")}).front(), Plane::control, NodeId{}));
+  CHECK(door.refused("sender") == 2);
 }
 
 TEST_CASE("The gate gives up a transfer that gets no more chunks") {

@@ -24,14 +24,18 @@ namespace {
 struct Mail {
   Mail(const std::string& sender, Body body, const std::string& cluster = "starling",
        std::uint64_t sequence = 1, std::uint64_t incarnation = 1)
-      : plane(kind_of(body).plane),
+      : from(node_id(sender)),
+        plane(kind_of(body).plane),
         frame(Cutter()
                   .cut({{stable_hash(cluster), node_id(sender), incarnation, sequence},
                         std::move(body),
                         {}})
                   .next()) {}
-  Received received() const { return {plane, std::as_bytes(std::span(frame.header)), frame.body}; }
+  Received received() const {
+    return {plane, from, std::as_bytes(std::span(frame.header)), frame.body};
+  }
 
+  NodeId from;
   Plane plane;
   Frame frame;
 };
@@ -93,7 +97,8 @@ TEST_CASE("Bytes that are no message are counted and answered by nothing") {
     std::string bytes(prng.below(64), '\0');
     for (char& byte : bytes) byte = static_cast<char>(prng.below(256));
     const auto plane = prng.chance(0.5) ? Plane::control : Plane::bulk;
-    CHECK(one.step(Received{plane, std::as_bytes(std::span(bytes)), {}}).empty());
+    CHECK(
+        one.step(Received{plane, node_id("node-2"), std::as_bytes(std::span(bytes)), {}}).empty());
   }
   std::uint64_t refused = 0;
   for (const auto& [reason, count] : one.node.status(one.now).rejected) refused += count;
@@ -104,7 +109,7 @@ TEST_CASE("A message of the bulk plane is not heard on the other") {
   One one;
   one.step(Tick{});
   const Mail mail("node-2", Gossip{{{neighbor()}}});
-  CHECK(one.step(Received{Plane::bulk, mail.received().header, {}}).empty());
+  CHECK(one.step(Received{Plane::bulk, mail.from, mail.received().header, {}}).empty());
   CHECK(one.node.status(one.now).rejected.at("plane") == 1);
 }
 
@@ -332,7 +337,9 @@ TEST_CASE("A node of another version of the protocol is refused by name") {
     header[1] = static_cast<char>(version);  // after the head of the array
     const bool has_checksum = version > 1;
     if (!has_checksum) header.resize(header.size() - kHeaderSumBytes);
-    CHECK(one.step(Received{Plane::control, std::as_bytes(std::span(header)), {}}).empty());
+    CHECK(
+        one.step(Received{Plane::control, node_id("node-2"), std::as_bytes(std::span(header)), {}})
+            .empty());
     const Status status = one.node.status(one.now);
     REQUIRE(status.warnings.size() == 1);
     CHECK(status.warnings.front() == fmt::format("node-2 at 10.0.0.1:7600 speaks version {} of "
@@ -351,9 +358,10 @@ TEST_CASE("A message of another version that is no Join names no node") {
   for (const Body& body : {Body(Gossip{{{neighbor()}}}), Body(Hello{}), Body(Join{liar})}) {
     std::string header = Mail("node-2", body).frame.header;
     header[1] = 1;
-    one.step(Received{Plane::control, std::as_bytes(std::span(header)), {}});
+    one.step(Received{Plane::control, node_id("node-2"), std::as_bytes(std::span(header)), {}});
     for (std::size_t size = 0; size < header.size(); ++size)
-      one.step(Received{Plane::control, std::as_bytes(std::span(header).first(size)), {}});
+      one.step(Received{
+          Plane::control, node_id("node-2"), std::as_bytes(std::span(header).first(size)), {}});
   }
   CHECK(one.node.status(one.now).warnings.empty());
 }
