@@ -1,4 +1,5 @@
-// Outbox: collects the outputs of a node's parts, and puts the node's envelope on each message.
+// Outbox: collects the outputs of a node's parts, puts the node's envelope on each message, and has
+// the node's records in it signed.
 #pragma once
 
 #include <map>
@@ -6,6 +7,7 @@
 #include <utility>
 
 #include "gossip/io.h"
+#include "gossip/trust/notary.h"
 #include "gossip/wire/wire.h"
 
 namespace starling::gossip {
@@ -14,6 +16,8 @@ class Outbox {
  public:
   Outbox(std::uint64_t cluster, NodeId self, std::uint64_t incarnation)
       : envelope_{cluster, self, incarnation, 0} {}
+  // Has messages signed from now on. REQUIRES that the notary outlives this.
+  void sign_with(Notary& notary) { notary_ = &notary; }
 
   // Sets where the outputs of one step go. REQUIRES that `out` outlives the step.
   void begin(Outputs& out) { out_ = &out; }
@@ -21,13 +25,13 @@ class Outbox {
   // Sends a message. A message beyond a limit of the protocol is only counted: its receiver would
   // refuse it.
   void send(NodeId to, Body body, Payload payload = {}, std::size_t from = 0) {
-    if (!may_send(body)) return;
+    if (!seal(body)) return;
     sent_bytes_ += payload.size() - from;
     put(Send{to, Message{envelope_, std::move(body), std::move(payload)}, from});
   }
   // The same to a stranger.
   void introduce(const Endpoint& to, Body body) {
-    if (may_send(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
+    if (seal(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }
@@ -46,8 +50,9 @@ class Outbox {
   const Envelope& envelope() const { return envelope_; }
 
  private:
-  // Numbers the message.
-  bool may_send(const Body& body) {
+  // Signs and numbers the message. False: it is beyond a limit.
+  bool seal(Body& body) {
+    if (notary_) notary_->sign(body);
     if (!is_within_limits(body)) {
       ++unsendable_[kind_of(body).name];
       return false;
@@ -60,6 +65,7 @@ class Outbox {
   std::uint64_t sent_bytes_ = 0;
   std::map<std::string_view, std::uint64_t> unsendable_;
   Outputs* out_ = nullptr;
+  Notary* notary_ = nullptr;
 };
 
 }  // namespace starling::gossip

@@ -109,6 +109,15 @@ std::string_view meaning(std::string_view reason) {
       {"malformed", "no message of this program, or of another version"},
       {"checksum", "damaged on the way, or no message of this program"},
       {"limit", "too many transfers are under way at once"},
+      {"unsigned", "a record of a member without a signature: passed on by a node without keys"},
+      {"certificate", "a record of a member with the certificate of another name, or with none"},
+      {"signature", "a record that the member has not signed: the sender has changed it"},
+      {"farewell", "the sender says that a member has left, and the member does not say so"},
+      {"revoked", "a record of a member that was revoked"},
+      {"superseded", "a record of a member with a certificate that a later one has replaced"},
+      {"other-cluster", "a record of a member with a certificate of another cluster key"},
+      {"unknown-key", "a record of a member whose key is not among the authorized keys"},
+      {"bad-signature", "a record of a member with a certificate that was changed"},
       {"topology", "the members and topology.* make no graph"}};
   const auto found = std::ranges::find(kMeanings, reason, &Pair::first);
   return found == std::end(kMeanings) ? "not known" : found->second;

@@ -49,7 +49,7 @@ std::vector<Rumor> Dissemination::rumors_for(NodeId to) {
   return rumors;
 }
 
-// Counts the rumors returned as sent.
+// Counts the rumors returned as sent. Without this node's own, which each message ends with.
 std::vector<Rumor> Dissemination::take() {
   const std::size_t members = roster_.others().size() + 1;
   const std::size_t limit = std::max(kRumorsLimit, members / kRumorsShare);
@@ -62,7 +62,7 @@ std::vector<Rumor> Dissemination::take() {
   order.resize(static_cast<std::size_t>(count));
   std::vector<Rumor> rumors;
   for (Item* item : order) {
-    rumors.push_back(item->rumor);
+    if (item->rumor.member.id != roster_.self()) rumors.push_back(item->rumor);
     ++item->told;
   }
   const std::size_t most = kTellings * static_cast<std::size_t>(std::bit_width(members));

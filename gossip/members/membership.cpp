@@ -23,10 +23,11 @@ Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& 
 
 }  // namespace
 
-Membership::Membership(const Options& options, Time now)
+Membership::Membership(const Options& options, Notary& notary, Time now)
     : period_(options.timing.period),
       identity_(options, now),
       roster_(identity_.record()),
+      evidence_(notary, roster_),
       prng_(Prng::derive(options.seed, node_id(options.name).value)),
       prober_(options.timing, prng_.next(), now),
       extremes_(options.timing.period, now),
@@ -50,7 +51,7 @@ void Membership::awake(Time now) {
 
 void Membership::receive(Time now, const Envelope& from, const Body& body, Outbox& out) {
   if (from.sender == roster_.self()) return hear_namesake(now, body, out);
-  if (const auto* join = std::get_if<Join>(&body)) hear(now, *join, out);
+  if (const auto* join = std::get_if<Join>(&body)) hear(now, from, *join, out);
   if (const auto* gossip = std::get_if<Gossip>(&body))
     for (const Rumor& rumor : gossip->rumors) merge(now, rumor, out);
   if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
@@ -68,8 +69,8 @@ bool Membership::welcomes(Time now, const Member& joining) {
   return true;
 }
 
-void Membership::hear(Time now, const Join& join, Outbox& out) {
-  if (!welcomes(now, join.self)) return;
+void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& out) {
+  if (join.self.id != from.sender || !welcomes(now, join.self)) return;
   merge(now, {join.self}, out);
   const Roster::Entry* known = roster_.entry(join.self.id);
   if (known && known->member.control == join.self.control)
@@ -86,10 +87,10 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
   for (Rumor rumor : table.rumors) {
     const bool is_elsewhere =
         rumor.member.id == roster_.self() && rumor.member.control != roster_.own().control;
-    names_another |= is_elsewhere && rumor.liveness <= Liveness::suspect;
     if (rumor.liveness == Liveness::dead && roster_.find(rumor.member.id) && !is_elsewhere)
       rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
-    merge(now, rumor, out);
+    const bool is_heard = merge(now, rumor, out);
+    names_another |= is_heard && is_elsewhere && rumor.liveness <= Liveness::suspect;
   }
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation);
@@ -122,21 +123,30 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
 }
 
 void Membership::hear_namesake(Time now, const Body& body, Outbox& out) {
+  const auto is_sound = [&](const Member& other) {
+    return identity_.is_credible(now, other) && evidence_.weigh({other});
+  };
   const auto* join = std::get_if<Join>(&body);
-  if (join && identity_.is_credible(now, join->self)) identity_.meet(now, *join, out);
+  if (join && is_sound(join->self)) identity_.meet(now, *join, out);
   const auto* table = std::get_if<Table>(&body);
-  if (table && !table->rumors.empty() && identity_.is_credible(now, table->rumors.front().member))
+  if (table && !table->rumors.empty() && is_sound(table->rumors.front().member))
     identity_.meet(now, *table, out);
 }
 
-// Only this node can refute an accusation of itself, with a record that overrides it.
-void Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
+// Returns whether the rumor was believed, at least in part. Only this node can refute an accusation
+// of itself, with a record that overrides it.
+bool Membership::merge(Time now, const Rumor& rumor, Outbox& out) {
   const Member& member = rumor.member;
-  if (member.id != node_id(member.name) || !identity_.is_credible(now, member)) return;
-  if (member.id != roster_.self()) return law_.hear(now, rumor, out);
-  if (!identity_.hear(now, rumor, out)) return;
-  if (rumor.liveness == Liveness::suspect) prober_.refuted();
-  self_changed(now);
+  if (member.id != node_id(member.name) || !identity_.is_credible(now, member)) return false;
+  const std::optional<Rumor> proven = evidence_.weigh(rumor);
+  if (!proven) return false;
+  if (member.id != roster_.self()) {
+    law_.hear(now, *proven, out);
+  } else if (identity_.hear(now, *proven, out)) {
+    if (rumor.liveness == Liveness::suspect) prober_.refuted();
+    self_changed(now);
+  }
+  return true;
 }
 
 void Membership::self_changed(Time now) {

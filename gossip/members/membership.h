@@ -19,6 +19,7 @@
 #include "base/prng.h"
 #include "base/time.h"
 #include "gossip/members/dissemination.h"
+#include "gossip/members/evidence.h"
 #include "gossip/members/extremes.h"
 #include "gossip/members/identity.h"
 #include "gossip/members/prober.h"
@@ -32,8 +33,8 @@ namespace starling::gossip {
 
 class Membership {
  public:
-  // `options` outlive this.
-  Membership(const Options& options, Time now);
+  // Both outlive this.
+  Membership(const Options& options, Notary& notary, Time now);
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
 
@@ -77,17 +78,18 @@ class Membership {
   std::string health() const;
 
  private:
-  void hear(Time now, const Join& join, Outbox& out);
+  void hear(Time now, const Envelope& from, const Join& join, Outbox& out);
   void hear(Time now, const Envelope& from, const Table& table, Outbox& out);
   void hear(Time now, const Envelope& from, const Probe& probe, Outbox& out);
   void hear_namesake(Time now, const Body& body, Outbox& out);
-  void merge(Time now, const Rumor& rumor, Outbox& out);
+  bool merge(Time now, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
   bool welcomes(Time now, const Member& joining);
 
   const Duration period_;
   Identity identity_;
   Roster roster_;
+  Evidence evidence_;
   Prng prng_;
   Prober prober_;
   Extremes extremes_;

@@ -19,14 +19,6 @@ constexpr Duration kLately = std::chrono::seconds(8);
 // How long the status warns that a newcomer found no room. Such a newcomer asks more often.
 constexpr Duration kFullMemory = std::chrono::minutes(1);
 
-auto age(const Member& member) {
-  return std::tuple(member.incarnation, member.version);
-}
-
-bool contradicts(const Member& a, const Member& b) {
-  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at;
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------- the law of rumors
@@ -34,6 +26,8 @@ bool contradicts(const Member& a, const Member& b) {
 void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
   Entry* known = roster_.entry(rumor.member.id);
   if (!known) return meet(now, rumor, out);
+  if (Notary::is_other_key(rumor.member, known->member))
+    return is_reissued(now, *known, rumor.member, out);
   if (known->is_present() && rumor.member.control != known->member.control &&
       age(rumor.member) > age(known->member))
     return contest(now, *known, rumor, out);
@@ -111,17 +105,33 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   dissemination_.add({heard});
 }
 
-// A member's round, loss and hold-up change without a new version. If two records of the same age
-// contradict each other, one is wrong; the member gets both, because only the member knows which.
+// The name has a new key, and the certificate of the earlier one is refused from now on.
+void RumorLaw::is_reissued(Time now, Entry& entry, const Member& heard, Outbox& out) {
+  if (heard.phase == Phase::left) return;
+  const bool was_present = entry.is_present();
+  out.put(Hangup{heard.id});
+  become(entry, heard, Liveness::alive, out);
+  entry.is_reached = false, entry.refused = entry.missed = std::nullopt, entry.rival.reset();
+  if (!was_present) list(entry);
+  entry.last_heard = now;
+  out.event(Event::Kind::joined, fmt::format("{} is back with a new key", heard.name));
+  roster_.touch();
+  dissemination_.add({heard});
+}
+
+// If two records of the same age contradict each other, one is wrong; the member gets both, because
+// only the member knows which.
 void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
     out.send(entry.member.id, Gossip{{{entry.member}, {heard}}});
-  entry.member.saved = std::max(entry.member.saved, heard.saved);
-  if (heard.round <= entry.member.round) return;
-  entry.member.round = heard.round;
-  entry.member.loss = heard.loss;
-  entry.member.held = heard.held;
+  if (!outdates(heard, entry.member)) return;
+  const bool is_other = contradicts(heard, entry.member);
+  if (contact_of(heard) != contact_of(entry.member)) out.put(Reach{heard.id, contact_of(heard)});
+  entry.member = heard;
+  if (!is_other) return;
+  roster_.touch();
+  dissemination_.add({heard});
 }
 
 void RumorLaw::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {

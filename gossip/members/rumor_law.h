@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "gossip/members/dissemination.h"
+#include "gossip/members/evidence.h"
 #include "gossip/members/prober.h"
 #include "gossip/members/roster.h"
 #include "gossip/options.h"
@@ -51,6 +52,7 @@ class RumorLaw {
   void contest(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void take_rival(Time now, Entry& entry, Outbox& out);
   void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_reissued(Time now, Entry& entry, const Member& heard, Outbox& out);
   void is_same_age(Entry& entry, const Member& heard, Outbox& out);
   void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);

@@ -63,6 +63,7 @@ struct Handling {
 
   void operator()(const Tick&) const {}
   void operator()(Received& received) const;
+  void hear(Message& message) const;
   void operator()(Trained& trained) const;
   void operator()(const Refused& refused) const {
     node.membership.refused(now, refused, node.outbox);
@@ -96,12 +97,18 @@ void Handling::operator()(Received& received) const {
   if (const auto other = node.gate.take_other_version()) node.strays.note(now, *other);
   if (const auto stray = node.gate.take_stray()) node.strays.answer(now, *stray, node.outbox);
   if (!message) return;
-  const Envelope& from = message->envelope;
-  const bool is_misdirected = std::holds_alternative<Misdirected>(message->body);
+  hear(*message);
+  for (const std::string& reason : node.notary.take_refusals())
+    node.gate.count(reason, kind_of(message->body).name);
+}
+
+void Handling::hear(Message& message) const {
+  const Envelope& from = message.envelope;
+  const bool is_misdirected = std::holds_alternative<Misdirected>(message.body);
   if (!is_misdirected && from.sender == node.members.self())
-    return node.membership.receive(now, from, message->body, node.outbox);
+    return node.membership.receive(now, from, message.body, node.outbox);
   if (!is_misdirected) node.membership.heard_from(now, from.sender, from.incarnation);
-  std::visit(Hearing{node, now, from, message->payload}, message->body);
+  std::visit(Hearing{node, now, from, message.payload}, message.body);
 }
 
 void Handling::operator()(Trained& trained) const {

@@ -60,6 +60,7 @@ struct NodeParts {
 
   Options options;
   Gate gate;
+  Notary notary;
   Outbox outbox;
   Membership membership;
   const Roster& members = membership.roster();

@@ -35,16 +35,34 @@ std::optional<Refusal> Authority::judge(const Certificate& certificate, const Cu
                   "the certificate of {} is for the key {}, and the connection has proved another "
                   "key; start that node with the key file that was made with this certificate",
                   certificate.name, to_string(certificate.key));
-  auto refusal = judge_signer(certificate);
-  if (!refusal && !is_signed(certificate))
-    refusal = refuse(Reason::bad_signature,
-                     "the certificate of {} is not signed by the key that it names: it was changed "
-                     "or damaged; copy it again, or make a new one with starling invite",
-                     certificate.name);
+  auto refusal = judge_signature(certificate);
+  if (!refusal) refusal = judge_revoked(certificate);
   if (!refusal) refusal = judge_time(certificate, now);
   if (!refusal) refusal = judge_order(certificate);
   if (!refusal) remember(certificate);
   return refusal;
+}
+
+std::optional<Refusal> Authority::vouch(const Certificate& certificate) {
+  auto refusal = judge_revoked(certificate);
+  if (!refusal) refusal = judge_order(certificate);
+  if (!refusal) refusal = judge_signature(certificate);
+  if (!refusal) remember(certificate);
+  return refusal;
+}
+
+const PublicKey* Authority::newest_key(std::string_view name) const {
+  const auto known = accepted_.find(name);
+  return known == accepted_.end() ? nullptr : &known->second.key;
+}
+
+std::optional<Refusal> Authority::judge_signature(const Certificate& certificate) const {
+  if (auto refusal = judge_signer(certificate)) return refusal;
+  if (is_signed(certificate)) return std::nullopt;
+  return refuse(Reason::bad_signature,
+                "the certificate of {} is not signed by the key that it names: it was changed or "
+                "damaged; copy it again, or make a new one with starling invite",
+                certificate.name);
 }
 
 std::optional<Refusal> Authority::judge_signer(const Certificate& certificate) const {
@@ -76,13 +94,17 @@ std::optional<Refusal> Authority::judge_self_signed(const Certificate& certifica
                 certificate.name, certificate.name, to_string(certificate.key));
 }
 
+std::optional<Refusal> Authority::judge_revoked(const Certificate& certificate) const {
+  const auto time = revoked_at(revocations_, certificate);
+  if (!time) return std::nullopt;
+  return refuse(Reason::revoked,
+                "{} was revoked at {}; to admit it again, make a new key and a certificate with "
+                "starling invite",
+                certificate.name, utc_text(*time));
+}
+
 std::optional<Refusal> Authority::judge_time(const Certificate& certificate,
                                              std::uint64_t now) const {
-  if (const auto time = revoked_at(revocations_, certificate))
-    return refuse(Reason::revoked,
-                  "{} was revoked at {}; to admit it again, make a new key and a certificate with "
-                  "starling invite",
-                  certificate.name, utc_text(*time));
   if (certificate.not_before > now && certificate.not_before - now > kClockTolerance)
     return refuse(
         Reason::not_yet_valid,

@@ -54,6 +54,12 @@ class Authority {
   std::optional<Refusal> judge(const Certificate& certificate, const CurveKey& proven,
                                std::uint64_t now);
 
+  // The same for a certificate that comes with a signed record: the connection proves another
+  // node's key, and no clock is asked, because one that jumps must not make members vanish.
+  std::optional<Refusal> vouch(const Certificate& certificate);
+  // The key with which the name was last accepted; null: the name was not.
+  const PublicKey* newest_key(std::string_view name) const;
+
   // Takes a list over if the cluster key signed it and it supersedes the own one. Returns whether
   // it did, which is news: the certificates of open connections may be revoked now.
   bool learn(const Revocations& list);
@@ -69,7 +75,9 @@ class Authority {
   };
 
   std::optional<Refusal> judge_signer(const Certificate& certificate) const;
+  std::optional<Refusal> judge_signature(const Certificate& certificate) const;
   std::optional<Refusal> judge_self_signed(const Certificate& certificate) const;
+  std::optional<Refusal> judge_revoked(const Certificate& certificate) const;
   std::optional<Refusal> judge_time(const Certificate& certificate, std::uint64_t now) const;
   std::optional<Refusal> judge_order(const Certificate& certificate) const;
   void remember(const Certificate& certificate);

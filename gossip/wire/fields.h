@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/keys.h"
 #include "gossip/wire/wire.h"
 
 namespace starling::gossip {
@@ -59,6 +60,8 @@ void fields(auto& a, Like<Member> auto& x) {
   a.number(x.agreement, kAnyNumber);
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
+  a.bytes(x.certificate, kCertificateBytesLimit);
+  a.bytes(x.signature, kSignatureBytes);
 }
 
 void fields(auto& a, Like<Rumor> auto& x) {

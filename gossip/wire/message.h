@@ -51,6 +51,9 @@ struct Member {
   std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
+  // With keys: the encoded certificate of the node, and its signature of all of this; see
+  // trust/notary.h. Without: empty.
+  std::string certificate = {}, signature = {};
 };
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };

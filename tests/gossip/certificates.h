@@ -4,9 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 
-#include "gossip/trust/certificate.h"
+#include "gossip/trust/credentials.h"
 
 namespace starling::test {
 
@@ -32,6 +33,14 @@ inline gossip::Certificate certificate_of(const std::string& name, const KeyPair
   const auto certificate = sign_certificate(certificate_draft(name, of), by);
   REQUIRE(certificate.has_value());
   return *certificate;
+}
+
+// Of a node whose cluster key is `cluster`.
+inline std::shared_ptr<gossip::Credentials> credentials_of(gossip::Certificate certificate,
+                                                           KeyPair key, const KeyPair& cluster) {
+  gossip::Authority authority(cluster.public_key(), {});
+  return std::make_shared<gossip::Credentials>(
+      gossip::Credentials{std::move(key), std::move(certificate), std::move(authority)});
 }
 
 inline std::span<const std::byte> as_bytes(const std::string& text) {

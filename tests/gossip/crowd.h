@@ -13,9 +13,9 @@ namespace starling::test {
 
 // Some nodes; the first is everybody's seed. What is said arrives at once, but for the silenced.
 struct Cluster {
-  explicit Cluster(int size = 3) {
+  explicit Cluster(int size = 3, bool has_keys = false) {
     for (int k = 0; k < size; ++k) {
-      gossip::Options options = party_options(k);
+      gossip::Options options = has_keys ? keyed_options(k) : party_options(k);
       if (k > 0) options.seeds = {party_options(0).control};
       parties.push_back(std::make_unique<Party>(options));
     }

@@ -23,7 +23,7 @@ struct Fixture {
       member.control = options.control;
       member.bulk = options.bulk;
       member.incarnation = 1;
-      party.membership.receive(Time{}, {}, Join{member}, party.outbox);
+      party.membership.receive(Time{}, {.sender = member.id}, Join{member}, party.outbox);
     }
     party.said();
   }

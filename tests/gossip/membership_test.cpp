@@ -337,7 +337,7 @@ TEST_CASE("A node without room for another member warns of it") {
 TEST_CASE("A member that speaks and whose address refuses connections is named") {
   Party party(party_options(0));
   const Member member = invented(1);
-  party.membership.receive(Time(1s), {}, Join{member}, party.outbox);
+  party.membership.receive(Time(1s), {.sender = member.id}, Join{member}, party.outbox);
   party.membership.heard_from(Time(1s), member.id, member.incarnation);
   CHECK(party.membership.warnings(Time(1s)).empty());
   party.membership.refused(Time(1s), {member.id, member.control}, party.outbox);
@@ -350,10 +350,12 @@ TEST_CASE("A member that speaks and whose address refuses connections is named")
 
 TEST_CASE("Joins of strangers make a node open a limited number of connections") {
   Party party(party_options(0));
-  for (int k = 0; k < 10'000; ++k)
-    party.membership.receive(Time{}, {}, Join{invented(k)}, party.outbox);
+  const auto join = [&party](Time now, const Member& stranger) {
+    party.membership.receive(now, {.sender = stranger.id}, Join{stranger}, party.outbox);
+  };
+  for (int k = 0; k < 10'000; ++k) join(Time{}, invented(k));
   CHECK(party.said().size() <= 1024);
-  party.membership.receive(Time(1s), {}, Join{invented(10'000)}, party.outbox);
+  join(Time(1s), invented(10'000));
   CHECK(party.said().size() == 1);
 }
 

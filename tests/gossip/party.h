@@ -14,6 +14,7 @@
 #include "gossip/edges/links.h"
 #include "gossip/members/membership.h"
 #include "gossip/outbox.h"
+#include "tests/gossip/certificates.h"
 
 namespace starling::test {
 
@@ -31,6 +32,16 @@ inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
   return options;
 }
 
+// The same of a node with a key, test_key(10 + index), and a certificate of the cluster key
+// test_key(1).
+inline gossip::Options keyed_options(int index, std::uint64_t incarnation = 1) {
+  gossip::Options options = party_options(index, incarnation);
+  const KeyPair cluster = test_key(1);
+  options.credentials = credentials_of(certificate_of(options.name, test_key(10 + index), cluster),
+                                       test_key(10 + index), cluster);
+  return options;
+}
+
 // A message, to a node or to a stranger.
 struct Said {
   Endpoint at;  // the control address
@@ -42,9 +53,11 @@ struct Said {
 struct Party {
   explicit Party(const gossip::Options& given, Time now = Time{})
       : options(given),
+        notary(given.credentials, 1, node_id(given.name)),
         outbox(1, node_id(given.name), given.incarnation),
-        membership(options, now),
+        membership(options, notary, now),
         links(given) {
+    outbox.sign_with(notary);
     outbox.begin(out);
   }
 
@@ -111,6 +124,7 @@ struct Party {
   gossip::Options options;
   std::map<NodeId, Endpoint> controls;  // as the node was told to reach others
   gossip::Outputs out;
+  gossip::Notary notary;
   gossip::Outbox outbox;
   gossip::Membership membership;
   gossip::Links links;

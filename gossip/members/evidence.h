@@ -1,0 +1,45 @@
+// Evidence: what of a rumor is proven by signatures.
+#pragma once
+
+#include <optional>
+#include <tuple>
+
+#include "gossip/members/roster.h"
+#include "gossip/trust/notary.h"
+#include "gossip/wire/message.h"
+
+namespace starling::gossip {
+
+class Evidence {
+ public:
+  // Both outlive this.
+  Evidence(Notary& notary, const Roster& roster) : notary_(notary), roster_(roster) {}
+
+  // The part of the rumor that is proven; nothing if none of it is, or if the known record of the
+  // member is later. Without keys: the whole rumor. What is not proven is counted. A record is
+  // verified only if it says something new. That a member has left only its own record says.
+  std::optional<Rumor> weigh(const Rumor& rumor);
+
+ private:
+  bool is_proven(const Member& heard);
+  bool is_proven_news(Rumor& rumor, const Member& known);
+
+  Notary& notary_;
+  const Roster& roster_;
+};
+
+// The order of a member's records.
+inline auto age(const Member& member) {
+  return std::tuple(member.incarnation, member.version);
+}
+// The order of records of one age. A member's progress changes without a new version.
+inline auto progress(const Member& member) {
+  return std::tuple(member.round, member.saved);
+}
+// Whether two records of one age cannot both be right.
+bool contradicts(const Member& a, const Member& b);
+// Whether the record replaces a known one of the same age. Of two records that contradict each
+// other and are both signed, which only a broken or lying member makes, all nodes keep the same.
+bool outdates(const Member& heard, const Member& known);
+
+}  // namespace starling::gossip

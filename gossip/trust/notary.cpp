@@ -1,0 +1,118 @@
+#include "gossip/trust/notary.h"
+
+#include <algorithm>
+#include <span>
+#include <variant>
+
+#include "base/limits.h"
+#include "gossip/wire/archives.h"
+
+namespace starling::gossip {
+namespace {
+
+constexpr std::string_view kMemberTitle = "member";
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string text_of(const Signature& signature) {
+  return {reinterpret_cast<const char*>(signature.bytes.data()), signature.bytes.size()};
+}
+
+bool is_signed_by(const PublicKey& key, const std::string& said, const std::string& text) {
+  Signature signature;
+  if (text.size() != signature.bytes.size()) return false;
+  std::ranges::copy(bytes_of(text), signature.bytes.begin());
+  return verify(key, bytes_of(said), signature);
+}
+
+// Null: the message has none.
+std::vector<Rumor>* rumors_in(Body& body) {
+  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
+  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
+  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
+  return nullptr;
+}
+
+}  // namespace
+
+Notary::Notary(std::shared_ptr<Credentials> credentials, std::uint64_t cluster, NodeId self)
+    : credentials_(std::move(credentials)), cluster_(cluster), self_(self) {
+  if (!has_keys()) return;
+  own_certificate_ = encode(credentials_->certificate);
+  credentials_->authority.vouch(credentials_->certificate);
+}
+
+// ---------------------------------------------------------------- what this node says
+
+void Notary::sign(Body& body) {
+  if (!has_keys()) return;
+  if (auto* join = std::get_if<Join>(&body)) sign(join->self);
+  if (auto* request = std::get_if<SnapshotRequest>(&body)) sign(request->self);
+  if (std::vector<Rumor>* rumors = rumors_in(body))
+    for (Rumor& rumor : *rumors)
+      if (rumor.member.id == self_) sign(rumor.member);
+}
+
+void Notary::sign(Member& own) {
+  own.certificate = own_certificate_;
+  std::string said = this->said(kMemberTitle, own);
+  if (said != own_said_) {
+    own_signature_ = text_of(credentials_->key.sign(bytes_of(said)));
+    own_said_ = std::move(said);
+  }
+  own.signature = own_signature_;
+}
+
+// All of the record but its signature.
+std::string Notary::said(std::string_view title, const Member& record) const {
+  Member unsigned_record = record;
+  unsigned_record.signature.clear();
+  Writer out;
+  out.number(cluster_);
+  out.record(unsigned_record);
+  return std::string(title) + out.take();
+}
+
+// ---------------------------------------------------------------- what others say
+
+Result<void> Notary::verify(const Member& record) {
+  if (!has_keys()) return {};
+  if (record.certificate.empty() || record.signature.empty()) return fail("unsigned");
+  TRY(const PublicKey key, key_of(record));
+  if (!is_signed_by(key, said(kMemberTitle, record), record.signature)) return fail("signature");
+  return {};
+}
+
+Result<PublicKey> Notary::key_of(const Member& record) {
+  Authority& authority = credentials_->authority;
+  const Signature& list = authority.revocations().signature;
+  if (std::exchange(judged_by_, list) != list) known_.clear();
+  const auto known = known_.find(record.id);
+  const PublicKey* newest = authority.newest_key(record.name);
+  if (known != known_.end() && known->second.certificate == record.certificate && newest &&
+      *newest == known->second.key)
+    return known->second.key;
+  const auto certificate = decode_certificate(bytes_of(record.certificate));
+  if (!certificate || certificate->name != record.name || node_id(record.name) != record.id)
+    return fail("certificate");
+  if (const auto refusal = authority.vouch(*certificate))
+    return fail("{}", to_string(refusal->reason));
+  remember(record.id, record.certificate, certificate->key);
+  return certificate->key;
+}
+
+void Notary::remember(NodeId id, const std::string& certificate, const PublicKey& key) {
+  if (known_.size() >= kMembersLimit && !known_.contains(id)) known_.erase(known_.begin());
+  known_[id] = {certificate, key};
+}
+
+bool Notary::is_other_key(const Member& a, const Member& b) {
+  if (a.certificate == b.certificate) return false;
+  const auto one = decode_certificate(bytes_of(a.certificate));
+  const auto other = decode_certificate(bytes_of(b.certificate));
+  return one && other && one->key != other->key;
+}
+
+}  // namespace starling::gossip

@@ -1,0 +1,65 @@
+// Notary: signs the records of this node, and verifies those of others. Without keys it signs
+// nothing and believes everything.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/keys.h"
+#include "base/result.h"
+#include "gossip/trust/credentials.h"
+#include "gossip/wire/message.h"
+
+namespace starling::gossip {
+
+// Belongs to one thread. Its memory is bounded by kMembersLimit certificates.
+class Notary {
+ public:
+  // `credentials`: null without keys. `cluster`: as in Envelope; a record of one cluster is none of
+  // another, though one key may have signed the certificates of both.
+  Notary(std::shared_ptr<Credentials> credentials, std::uint64_t cluster, NodeId self);
+
+  bool has_keys() const { return credentials_ != nullptr; }
+
+  // Signs each record of this node in the message. Signs anew only what has changed.
+  void sign(Body& body);
+
+  // Whether the owner of the name says this: the error is "unsigned", "certificate", "signature" or
+  // a reason of Refusal. A certificate is verified once; the clock is not asked.
+  Result<void> verify(const Member& record);
+  // Whether the two records have certificates of different keys. REQUIRES verified ones.
+  static bool is_other_key(const Member& a, const Member& b);
+
+  // Something was not believed, for that reason.
+  void refuse(std::string reason) { refusals_.push_back(std::move(reason)); }
+  // The reasons since the last call.
+  std::vector<std::string> take_refusals() { return std::exchange(refusals_, {}); }
+
+ private:
+  struct Known {
+    std::string certificate;  // as encoded
+    PublicKey key;
+  };
+
+  void sign(Member& own);
+  Result<PublicKey> key_of(const Member& record);
+  void remember(NodeId id, const std::string& certificate, const PublicKey& key);
+  std::string said(std::string_view title, const Member& record) const;
+
+  std::shared_ptr<Credentials> credentials_;
+  const std::uint64_t cluster_;
+  const NodeId self_;
+  std::string own_certificate_;
+  std::string own_said_, own_signature_;  // of the record that was signed last
+  std::map<NodeId, Known> known_;
+  Signature judged_by_{};  // of the revocation list by which known_ was judged
+  std::vector<std::string> refusals_;
+};
+
+}  // namespace starling::gossip
