@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +15,10 @@ namespace starling::gossip {
 
 class Outbox {
  public:
-  Outbox(std::uint64_t cluster, NodeId self, std::uint64_t incarnation)
-      : envelope_{cluster, self, incarnation, 0} {}
-  // Has messages signed from now on. REQUIRES that the notary outlives this.
-  void sign_with(Notary& notary) { notary_ = &notary; }
+  // `credentials`: null without keys.
+  Outbox(std::uint64_t cluster, NodeId self, std::uint64_t incarnation,
+         std::shared_ptr<Credentials> credentials = nullptr)
+      : envelope_{cluster, self, incarnation, 0}, notary_(std::move(credentials), cluster, self) {}
 
   // Sets where the outputs of one step go. REQUIRES that `out` outlives the step.
   void begin(Outputs& out) { out_ = &out; }
@@ -48,11 +49,13 @@ class Outbox {
   // Messages not sent because they exceeded a limit of the protocol, by kind.
   const std::map<std::string_view, std::uint64_t>& unsendable() const { return unsendable_; }
   const Envelope& envelope() const { return envelope_; }
+  // Whose signature the messages carry.
+  Notary& notary() { return notary_; }
 
  private:
   // Signs and numbers the message. False: it is beyond a limit.
   bool seal(Body& body) {
-    if (notary_) notary_->sign(body);
+    notary_.sign(body);
     if (!is_within_limits(body)) {
       ++unsendable_[kind_of(body).name];
       return false;
@@ -62,10 +65,10 @@ class Outbox {
   }
 
   Envelope envelope_;
+  Notary notary_;
   std::uint64_t sent_bytes_ = 0;
   std::map<std::string_view, std::uint64_t> unsendable_;
   Outputs* out_ = nullptr;
-  Notary* notary_ = nullptr;
 };
 
 }  // namespace starling::gossip

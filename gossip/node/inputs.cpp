@@ -98,7 +98,7 @@ void Handling::operator()(Received& received) const {
   if (const auto stray = node.gate.take_stray()) node.strays.answer(now, *stray, node.outbox);
   if (!message) return;
   hear(*message);
-  for (const std::string& reason : node.notary.take_refusals())
+  for (const std::string& reason : node.outbox.notary().take_refusals())
     node.gate.count(reason, kind_of(message->body).name);
 }
 

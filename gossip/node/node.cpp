@@ -29,9 +29,8 @@ constexpr Duration kLastSaveLimit = std::chrono::seconds(25);
 NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Checkpoint> resumed)
     : options(given),
       gate(stable_hash(given.cluster), node_id(given.name)),
-      notary(given.credentials, stable_hash(given.cluster), node_id(given.name)),
-      outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation),
-      membership(options, notary, now),
+      outbox(stable_hash(given.cluster), node_id(given.name), given.incarnation, given.credentials),
+      membership(options, outbox.notary(), now),
       agreement(given),
       links(given, resumed ? resumed->exchange.edges : std::vector<KeptEdge>()),
       exchange(options, resumed ? resumed->exchange : KeptExchange()),
@@ -43,7 +42,6 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       training(options, {life, exchange, links, donor, saver, pace}),
       fleet(given.timing.period, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
-  outbox.sign_with(notary);
   gate.set_payload_limit(kUnknownModelBytesLimit);
   if (pace.chooses()) membership.extremes().wish(std::nullopt);
   if (!resumed) return;

@@ -60,7 +60,6 @@ struct NodeParts {
 
   Options options;
   Gate gate;
-  Notary notary;
   Outbox outbox;
   Membership membership;
   const Roster& members = membership.roster();

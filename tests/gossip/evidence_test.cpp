@@ -65,7 +65,7 @@ struct Listener : Party {
   Listener() : Party(keyed_options(0)) {}
   std::vector<std::string> hear(const Rumor& rumor) {
     membership.receive(Time{}, {}, Gossip{{rumor}}, outbox);
-    return notary.take_refusals();
+    return outbox.notary().take_refusals();
   }
   const Member* find(int index) const {
     return membership.roster().find(node_id(party_options(index).name));
@@ -84,7 +84,7 @@ TEST_CASE("Nodes with keys come to know each other and find who falls silent") {
   table.parties[3].reset();
   table.run(12s);
   for (std::size_t k = 0; k < 3; ++k) CHECK(table.seen(k, "node-3") == Liveness::dead);
-  for (std::size_t k = 0; k < 3; ++k) CHECK(table.parties[k]->notary.take_refusals().empty());
+  for (std::size_t k = 0; k < 3; ++k) CHECK(table.parties[k]->outbox.notary().take_refusals().empty());
 }
 
 TEST_CASE("A record of which any field was changed is not believed") {

@@ -53,11 +53,9 @@ struct Said {
 struct Party {
   explicit Party(const gossip::Options& given, Time now = Time{})
       : options(given),
-        notary(given.credentials, 1, node_id(given.name)),
-        outbox(1, node_id(given.name), given.incarnation),
-        membership(options, notary, now),
+        outbox(1, node_id(given.name), given.incarnation, given.credentials),
+        membership(options, outbox.notary(), now),
         links(given) {
-    outbox.sign_with(notary);
     outbox.begin(out);
   }
 
@@ -124,7 +122,6 @@ struct Party {
   gossip::Options options;
   std::map<NodeId, Endpoint> controls;  // as the node was told to reach others
   gossip::Outputs out;
-  gossip::Notary notary;
   gossip::Outbox outbox;
   gossip::Membership membership;
   gossip::Links links;
