@@ -209,7 +209,7 @@ TEST_CASE("Garbage on every port is refused and counted while training goes on")
     for (char& c : text) c = static_cast<char>(prng.below(256));
     return text;
   };
-  const auto nobody = [](gossip::Plane, std::span<const std::byte>, const Payload&) {};
+  const auto nobody = [](const gossip::Received&) {};
   const auto rejected = [&] {
     std::uint64_t sum = 0;
     const json status = node.get("/v1/status");
