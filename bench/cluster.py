@@ -36,6 +36,18 @@ def program():
     return os.environ.get("STARLING") or (str(built[-1]) if built else "")
 
 
+def key_arguments(folder, arguments=()):
+    """What gives a node keys, of a cluster key in the folder; none where the arguments want none, or the
+    program is of a time without keys."""
+    path = Path(folder, "cluster.key")
+    if "--security.insecure=true" in arguments:
+        return []
+    if not path.exists() and subprocess.run([program(), "keygen", "cluster", "--out", path],
+                                            capture_output=True).returncode:
+        return []
+    return [f"--cluster-key={path}"]
+
+
 def peer_environment():
     """OpenBLAS chooses for this processor, and computes on one thread."""
     kept = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
@@ -110,12 +122,13 @@ class Starling(Stopped):
         host = self.network.address(k) if self.network else "127.0.0.1"
         ports = (CONTROL_PORT, CONTROL_PORT + 1) if self.network else (0, 0)
         join = [f"--join={self.addresses[0]['control']}"] if k else []
+        keys = key_arguments(self.folder.name, arguments) if self.network else []
         with open(Path(self.folder.name, f"{k}.log"), "wb") as log:
             self.processes.append(subprocess.Popen(
                 [*(self.network.prefix(k) if self.network else []), program(), "run",
                  f"--node.name=node-{k:02}", "--node.log=info", f"--cluster.expect={self.nodes}",
                  f"--listen.control={host}:{ports[0]}", f"--listen.bulk={host}:{ports[1]}",
-                 "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join,
+                 "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *keys,
                  *(argument.replace("{node}", str(k)) for argument in arguments)],
                 pass_fds=[writer], stdout=log, stderr=log, cwd=ROOT))
         os.close(writer)

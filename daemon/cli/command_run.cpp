@@ -14,8 +14,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/utc.h"
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/help/options.h"
+#include "daemon/cli/keys/issue.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
 #include "daemon/process/descriptors.h"
@@ -34,6 +36,9 @@
 #include "daemon/rest/status_json.h"
 #include "daemon/setup/advertised.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/credentials.h"
+#include "daemon/setup/exposure.h"
+#include "daemon/setup/given_ticket.h"
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/token_file.h"
@@ -72,6 +77,7 @@ std::string default_name(const Endpoint& control) {
   std::random_device chance;
   std::string letters;
   for (int k = 0; k < 4; ++k) letters += kLetters[chance() % kLetters.size()];
+  if (control.port == 0) return fmt::format("{}-{}", host, letters);
   return fmt::format("{}-{}-{}", host, control.port, letters);
 }
 
@@ -100,6 +106,7 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
 // The parts of a running node, in the order of creation.
 struct Daemon {
   ServiceNotice service;
+  std::optional<DiskState> state;  // until `peers` has it; nothing: nothing outlives the process
   std::unique_ptr<Transport> transport;
   Board board;
   std::unique_ptr<ExternalRun> external;  // null: the model is one of this program
@@ -124,14 +131,48 @@ Result<void> find_checkpoint(Daemon& daemon, Config& config) {
   return {};
 }
 
-// Restores from earlier lives the name, the incarnation, and the peers to ask first.
+// What the command line gives beside the settings.
+struct GivenKeys {
+  const Ticket* ticket = nullptr;        // null: none
+  const CommandLine* signing = nullptr;  // has --cluster-key; null: none
+};
+
+// The name that the user gives, the certificate has, or an earlier life had.
+Result<void> name_node(Daemon& daemon, Config& config, const Endpoint& control) {
+  if (!config.data_dir.empty()) {
+    TRY(daemon.state, DiskState::open(config.data_dir));
+  }
+  if (!config.node.name.empty()) return {};
+  TRY(const auto certificate, kept_certificate(config.data_dir));
+  config.node.name = certificate ? certificate->name : default_name(control);
+  if (daemon.state && !certificate) config.node.name = daemon.state->keep_name(config.node.name);
+  return {};
+}
+
+// The keys by which the others know this node.
+Result<void> take_keys(Config& config, const GivenKeys& given) {
+  CredentialSources sources{.name = config.node.name,
+                            .folder = config.data_dir,
+                            .ticket = given.ticket,
+                            .authorized_keys = config.authorized_keys,
+                            .now = wall_clock()};
+  if (given.signing)
+    sources.sign = [&](const PublicKey& key) {
+      return issue(*given.signing, config.node.name, key);
+    };
+  TRY(config.node.credentials, find_credentials(sources));
+  if (!config.node.credentials) return {};
+  const gossip::Certificate& certificate = config.node.credentials->certificate;
+  log::info("key {}, certificate until {}", to_string(certificate.key),
+            utc_text(certificate.not_after));
+  return {};
+}
+
+// Restores from earlier lives the incarnation and the peers to ask first.
 Result<void> remember(Daemon& daemon, Config& config) {
   config.node.clock = config.node.incarnation = clock_incarnation();
-  const bool has_name = !config.node.name.empty();
-  if (!has_name) config.node.name = default_name(daemon.transport->control());
-  if (config.data_dir.empty()) return {};
-  TRY(DiskState state, DiskState::open(config.data_dir));
-  if (!has_name) config.node.name = state.keep_name(config.node.name);
+  if (!daemon.state) return {};
+  DiskState state = *std::exchange(daemon.state, std::nullopt);
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
@@ -179,10 +220,14 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
           .share = node.needs.mixing_share};
 }
 
-Result<void> open(Daemon& daemon, Config& config, const std::string& config_text) {
+Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
+                  const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
   TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
+  TRY_DO(name_node(daemon, config, control));
+  TRY_DO(take_keys(config, keys));
+  TRY_DO(check_exposure(config, control, bulk));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
   TRY(daemon.transport, Transport::bind(node_id(config.node.name), control, bulk, shares));
   TRY(auto token, read_token(config.token_file));
@@ -255,14 +300,16 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
 }
 
 // Writes where the node can be reached, for the process that started it.
-void announce(const Identity& identity, const std::optional<std::string>& path) {
+void announce(const Identity& identity, const gossip::Credentials* credentials,
+              const std::optional<std::string>& path) {
   log::info("{}: control {}, bulk {}, http://{}", identity.name, to_string(identity.control),
             to_string(identity.bulk), to_string(identity.http));
   if (!path) return;
-  const nlohmann::json addresses = {{"name", identity.name},
-                                    {"control", to_string(identity.control)},
-                                    {"bulk", to_string(identity.bulk)},
-                                    {"http", to_string(identity.http)}};
+  nlohmann::json addresses = {{"name", identity.name},
+                              {"control", to_string(identity.control)},
+                              {"bulk", to_string(identity.bulk)},
+                              {"http", to_string(identity.http)}};
+  if (credentials) addresses["key"] = to_string(credentials->certificate.key);
   std::ofstream(*path) << addresses.dump() << std::endl;
 }
 
@@ -335,20 +382,23 @@ Outcome<int> run_node(const CommandLine& given) {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
   CommandLine line = given;
+  TRY(const std::optional<Ticket> ticket, given_ticket(line));
   name_keys(line);
   std::vector<std::string> mistakes;
-  const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
+  if (ticket) TRY_DO(apply(*ticket, settings));
   TRY(Config config, read_config(settings, std::move(mistakes)));
 
   log::set_up(config.log_level, config.node.name.empty() ? "starling" : config.node.name);
   Daemon daemon;
-  TRY_DO(open(daemon, config, config_json(settings)));
+  const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
+  TRY_DO(open(daemon, config, keys, config_json(settings)));
   daemon.service.prepares(is_external(config) ? "waits for its trainer" : "reads its data");
   if (!is_external(config)) {
     TRY_DO(load_trainer(daemon, config));
   }
   for (const std::string& doubt : doubts(config, schema())) log::warning("{}", doubt);
-  announce(daemon.identity, line.value("ready-file"));
+  announce(daemon.identity, config.node.credentials.get(), line.value("ready-file"));
   if (daemon.external)
     if (const auto came = await_external(daemon, config); !came)
       return complaint(kExitFailed, "{}", came.error().text);
@@ -362,7 +412,11 @@ constexpr auto kRunOptions = join(
     {{"join", "HOST:PORT",
       "the control address of any member; may be given several times; dns:NAME:PORT asks all "
       "addresses that the name servers know of NAME, dns:_SERVICE._tcp.NAME the hosts and ports of "
-      "its SRV records"},
+      "its SRV records; a TICKET of starling invite has the addresses and the keys"},
+     {"ticket-file", "FILE", "the ticket, in a file that only you can read"},
+     {"cluster-key", "FILE",
+      "sign this node's certificate with the secret key of the cluster, which is then on this "
+      "machine"},
      {"output", "FILE", "write the model there at the end"},
      {"from", "MODEL", "start from the file of a model, the same on every node"},
      {"trainer", "COMMAND", "what trains a model of your own, which the daemon starts"},
@@ -374,7 +428,7 @@ constexpr auto kRunOptions = join(
 constinit const ProgramCommand kRun = {
     .name = "run",
     .summary = "one node in the foreground",
-    .usage = "starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT ...]",
+    .usage = "starling run [-c FILE] [--SECTION.KEY=VALUE ...] [--join HOST:PORT|TICKET ...]",
     .description = R"(Runs one node until its goal is reached, Ctrl-C or SIGTERM; it takes leave of
 the others first. Without any configuration it trains the built-in data alone.)",
     .options = kRunOptions,

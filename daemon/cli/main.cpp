@@ -10,6 +10,7 @@
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/given_ticket.h"
 
 namespace {
 
@@ -52,6 +53,7 @@ int dispatch(std::span<const std::string> words) {
 
 int main(int count, char** values) {
   keep_large_blocks();
+  hide_tickets(std::span(values, static_cast<std::size_t>(count)));
   const std::vector<std::string> words(values + 1, values + count);
   if (words.empty() || words[0] != kSimulate.name) use_one_arena();
   log::set_up(log::Level::info, "starling");

@@ -167,6 +167,16 @@ void bind_trainer(Bindings<Config>& all) {
             "two to three times the bytes");
 }
 
+void bind_security(Bindings<Config>& all) {
+  using enum Scope;
+  all.bind("security.insecure", &Config::is_insecure, kFlag, own,
+           "let a node without keys listen beyond loopback: everybody who reaches its ports can "
+           "read what it sends and change what it learns")
+      .bind("security.authorized-keys", &Config::authorized_keys, Text{}, own,
+            "file with a line NAME KEY for each node, in place of a cluster key; needs "
+            "node.data-dir, where the node keeps its own key");
+}
+
 void bind_names(Bindings<Config>& all) {
   all.add({"cluster.name-server", "",
            "ADDRESS:PORT, of IPv4, of the name server that is asked for the names in the DNS of "
@@ -182,6 +192,7 @@ const Bindings<Config>& bindings() {
     bind_checkpoint(all);
     bind_trainer(all);
     bind_names(all);
+    bind_security(all);
     return all;
   }();
   return kBindings;
@@ -284,6 +295,10 @@ Result<void> validate_goal(const Config& config, const models::Data& data) {
 std::vector<std::string> doubts(const Config& config, const Schema& schema) {
   std::vector<std::string> texts = unknown_variables(schema, environment_variables());
   if (!config.advice.empty()) texts.push_back(config.advice);
+  if (config.is_insecure)
+    texts.emplace_back(
+        "security.insecure = true: connections are neither encrypted nor authenticated, and "
+        "everybody who reaches this node can change its model");
   return texts;
 }
 

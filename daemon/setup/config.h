@@ -25,6 +25,8 @@ struct Config {
   std::string token_file;
   std::vector<std::string> allowed_hosts;  // names in requests for the REST interface
   std::string data_dir;                    // for state that outlives the process; empty: none
+  bool is_insecure = false;                // others may reach a node without keys
+  std::string authorized_keys;             // file with the names and keys of the nodes; empty: none
   // Between two checkpoints, as rounds or as time; both 0: none but at the end.
   std::uint64_t checkpoint_rounds = 0;
   Duration checkpoint_every = std::chrono::seconds(60);

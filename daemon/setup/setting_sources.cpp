@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "daemon/setup/given_ticket.h"
+
 namespace starling::daemon {
 namespace {
 
@@ -47,7 +49,9 @@ Settings gather_settings(const Schema& schema, const std::optional<std::string>&
   if (path) sources.file = read_ini_file(*path, mistakes);
   sources.variables = environment_variables();
   sources.keys.assign(keys.begin(), keys.end());
-  return starling::gather_settings(schema, sources, mistakes);
+  Settings settings = starling::gather_settings(schema, sources, mistakes);
+  hide_tickets(settings, mistakes);
+  return settings;
 }
 
 Result<Settings> load_settings(const Schema& schema, const std::optional<std::string>& path,

@@ -33,7 +33,7 @@ NO_SUCH_NAME = 3
 SERVERS = ("10.78.0.254", "fd78::254")
 RESOLVER = "".join(f"nameserver {at}\n" for at in SERVERS) + "search pods.test\noptions ndots:5\n"
 KEYS = ["--data.source=reference", "--stop.rounds=100000000", "--topology.kind=complete",
-        "--cluster.preset=local"]
+        "--cluster.preset=local", "--security.insecure=true"]
 
 
 def encoded(name):

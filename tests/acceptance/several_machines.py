@@ -97,7 +97,8 @@ def main():
         return networks.run_inside()
     with open(os.path.join(ROOT, "docs", "several-machines.md")) as stream:
         page = blocks(stream.read())
-    firewall, runs, looks = ([line for line in text.splitlines() if line] for text in page["sh"])
+    keys, firewall, runs, looks = ([line for line in text.splitlines() if line]
+                                   for text in page["sh"])
     with tempfile.TemporaryDirectory() as folder, networks.Network(NODES) as network:
         with open(os.path.join(folder, "my.ini"), "w") as stream:
             # Longer than the page's run, so that it is under way when it is looked at.
@@ -109,6 +110,9 @@ def main():
             for line in firewall:
                 done = machines.type(k, line)
                 report(f"machine {k + 1}", line + done.stderr, done.returncode == 0)
+        for line in keys:
+            done = machines.type(0, line)
+            report("keys", line + done.stderr * done.returncode, done.returncode == 0)
         for k, line in enumerate(runs):
             machines.start(k, line)
         met = eventually(lambda: all(machines.alive(k) == NODES for k in range(NODES)))

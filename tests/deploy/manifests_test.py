@@ -29,7 +29,10 @@ SMALL = ["--data.samples=500", "--model.kind=softmax", "--cluster.preset=local",
 def takes(arguments):
     """That `starling run ARGUMENTS` has a configuration that the program reads."""
     assert arguments[0] == "run", arguments
-    ended = subprocess.run([PROGRAM, "config", *arguments[1:]], capture_output=True, text=True,
+    settings = [word for word in arguments[1:]
+                if not word.startswith(("--cluster-key=", "--ticket-file="))]
+    assert len(settings) == len(arguments) - 2, f"one source of keys: {arguments}"
+    ended = subprocess.run([PROGRAM, "config", *settings], capture_output=True, text=True,
                            timeout=60)
     assert ended.returncode == 0, f"{arguments}: {ended.stderr}"
     return ended.stdout
@@ -37,14 +40,17 @@ def takes(arguments):
 
 def check_compose():
     compose = yaml.safe_load((ROOT / "deploy/docker/compose.yaml").read_text())
-    assert len(compose["services"]) == 4
-    for name, service in compose["services"].items():
+    nodes = {name: one for name, one in compose["services"].items() if name != "keys"}
+    assert len(nodes) == 4
+    made = compose["services"]["keys"]["volumes"][0].split(":")[0]
+    for name, service in nodes.items():
+        assert f"{made}:/keys:ro" in service["volumes"]
         takes(service["command"])
         assert f"--node.name={name}" in service["command"]
         assert f"--listen.advertise={name}" in service["command"]
         state, _ = service["volumes"][0].split(":")
         assert state in compose["volumes"]
-    states = [service["volumes"][0] for service in compose["services"].values()]
+    states = [service["volumes"][0] for service in nodes.values()]
     assert len(set(states)) == len(states), "two nodes share a folder"
 
 
@@ -55,6 +61,16 @@ def kubernetes():
 
 def container_of(objects):
     return objects["StatefulSet"]["spec"]["template"]["spec"]["containers"][0]
+
+
+def check_ticket(pod):
+    """A pod sees its own ticket and no other, and its node reads the copy."""
+    taking, running = pod["initContainers"][0], pod["containers"][0]
+    source, target = taking["command"][-2:]
+    mounts = {mount["mountPath"]: mount for mount in taking["volumeMounts"]}
+    assert mounts[source]["subPathExpr"] == "$(POD_NAME)"
+    assert f"--ticket-file={target}" in running["args"]
+    assert mounts[source]["name"] not in {mount["name"] for mount in running["volumeMounts"]}
 
 
 def check_kubernetes(objects, folder):
@@ -76,6 +92,7 @@ def check_kubernetes(objects, folder):
     effective = takes(arguments)
     assert f"expect = {spec['replicas']} " in effective, "cluster.expect is not the number of replicas"
     assert f"advertise = starling-0.{name}.{namespace}.svc.cluster.local " in effective
+    check_ticket(objects["StatefulSet"]["spec"]["template"]["spec"])
     ports = {port["port"] for port in service["spec"]["ports"]}
     allowed = objects["NetworkPolicy"]["spec"]["ingress"][0]["ports"]
     assert ports == {7600, 7601} == {port["port"] for port in allowed}

@@ -48,7 +48,7 @@ class Machines:
         self.hosts = self.folder / "hosts"
         self.hosts.write_text("# two machines\n" + "".join(
             f"user@{name} 127.0.0.1:{free_ports()}\n" for name in ("one", "two")))
-        self.environment = {**os.environ, "SSH": str(stub)}
+        self.environment = {**os.environ, "SSH": str(stub), "CLUSTER_KEY": f"{folder}/cluster.key"}
 
     def fleet(self, *arguments, expect=0):
         ended = subprocess.run([FLEET, arguments[0], self.hosts, *arguments[1:]], text=True,
@@ -70,6 +70,10 @@ def main():
         ini.write_text("[cluster]\npreset = local\n[data]\nsamples = 500\n[model]\nkind = softmax\n")
         machines.fleet("status", expect=4)
         machines.fleet("copy", PROGRAM, ini)
+        machines.fleet("start", "-c", "my.ini", expect=1)
+        assert "this node has no keys" in machines.fleet("logs")
+        assert machines.fleet("invite", PROGRAM, "-c", str(ini)).count("is node-") == 2
+        assert machines.fleet("invite", PROGRAM).count("is node-") == 0
         try:
             machines.fleet("start", "-c", "my.ini", "--stop.rounds=1000000000")
             assert machines.fleet("start", "-c", "my.ini").count("runs already") == 2

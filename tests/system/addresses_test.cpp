@@ -83,7 +83,7 @@ TEST_CASE("Nodes on the loopback of IPv6 train together and answer over REST") {
 TEST_CASE("A node on all addresses of both kinds is reached by either") {
   if (!has_v6()) return;
   Daemon first("first", tiny({"--listen.control=[::]:0", "--listen.bulk=[::]:0",
-                              "--listen.advertise=[0::1]"}));
+                              "--listen.advertise=[0::1]", "--security.insecure=true"}));
   CHECK(first.control().host == "::1");
   CHECK(first.bulk().host == "::1");
   const std::string port = std::to_string(first.control().port);
@@ -168,7 +168,7 @@ constexpr const char* kTwo =
 
 TEST_CASE("A node on all addresses tells the others the one by which they reach it") {
   if (!can_be_apart()) return;
-  const std::string everywhere = "--listen.control=0.0.0.0:7600";
+  const std::string everywhere = "--listen.control=0.0.0.0:7600 --security.insecure=true";
   const testing::Outcome one = run_apart(kOne, everywhere);
   CAPTURE(one.out);
   CHECK(one.exit_code == 0);

@@ -474,7 +474,8 @@ TEST_CASE("Every deliberate mistake is answered word for word") {
 }
 
 TEST_CASE("An address that is not of this machine is answered with those that are") {
-  const testing::Outcome outcome = testing::run("run --listen.control=203.0.113.1:7600");
+  const testing::Outcome outcome =
+      testing::run("run --security.insecure=true --listen.control=203.0.113.1:7600");
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.err.starts_with(
       "starling run: listen.control = \"203.0.113.1:7600\": no address of this "

@@ -3,6 +3,7 @@
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/setup/config.h"
+#include "daemon/setup/exposure.h"
 #include "daemon/setup/setting_sources.h"
 
 namespace starling::daemon {
@@ -27,7 +28,8 @@ void print_settings(const Settings& settings) {
 Outcome<int> run_config(const CommandLine& line) {
   std::vector<std::string> mistakes;
   const Settings settings = gather_settings(schema(), line.value("config"), line.keys, mistakes);
-  TRY_DO(read_config(settings, std::move(mistakes)));
+  TRY(const Config config, read_config(settings, std::move(mistakes)));
+  if (const auto lack = lack_of_keys(config)) fmt::print(stderr, "starling config: {}\n", *lack);
   if (line.has("json"))
     fmt::print("{}\n", config_json(settings));
   else

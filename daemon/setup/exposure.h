@@ -1,0 +1,21 @@
+// Exposure: who can reach a node that has no keys, and whether the user wants that.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/endpoint.h"
+#include "base/result.h"
+#include "daemon/setup/config.h"
+
+namespace starling::daemon {
+
+// Without keys everybody who reaches a port is heard. So such a node listens on loopback only,
+// unless security.insecure is true; with keys that is an error. The addresses are those of
+// listen.control and listen.bulk, looked up.
+Result<void> check_exposure(const Config& config, const Endpoint& control, const Endpoint& bulk);
+
+// For a configuration whose node has no keys yet: that it needs some before it can listen there.
+std::optional<std::string> lack_of_keys(const Config& config);
+
+}  // namespace starling::daemon
