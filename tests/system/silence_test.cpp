@@ -69,10 +69,13 @@ bool says(Daemon& node, const std::string& text) {
   return is_said;
 }
 
-// That `starling up` with these arguments prints `text`.
+// That `starling up` with these arguments prints `text`. Its nodes have no keys, as those of the
+// tests have none.
 void up_prints(const std::string& arguments, const std::string& text) {
   const testing::Outcome outcome = testing::run(
-      "up --listen.http=127.0.0.1:0 --data.samples=400 --model.kind=softmax " + arguments);
+      "up --security.insecure=true --listen.http=127.0.0.1:0 --data.samples=400 "
+      "--model.kind=softmax " +
+      arguments);
   CAPTURE(outcome.out);
   CAPTURE(outcome.err);
   CHECK(outcome.out.find(text) != std::string::npos);

@@ -22,6 +22,7 @@
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/cli/up/fleet.h"
 #include "daemon/cli/up/fleet_folder.h"
+#include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/trainer_words.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
@@ -41,8 +42,6 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
 constexpr double kStartWithoutWord_s = 5;
-
-constexpr char kDefaultHttp[] = "127.0.0.1:7680";  // that `starling status` asks
 
 constexpr char kModelPath[] = "starling-model.safetensors";
 
@@ -98,6 +97,18 @@ void place(const Settings& settings, const Config& config, FleetOptions& fleet) 
   if (settings.is_default("listen.http")) fleet.first_http.host = fleet.host;
 }
 
+// What the user and the recipe set, but for what each node has of its own.
+std::vector<std::string> shared_arguments(
+    const CommandLine& line, std::span<const std::pair<std::string, std::string>> recipe) {
+  std::vector<std::string> arguments;
+  if (const auto file = line.value("config")) arguments = {"-c", *file};
+  for (const auto& [key, value] : line.keys)
+    if (!key.starts_with("node.") && !key.starts_with("listen."))
+      arguments.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : recipe) arguments.push_back(fmt::format("--{}={}", key, value));
+  return arguments;
+}
+
 // Everything that can be wrong is found here, before anything is started.
 Result<Plan> make_plan(const CommandLine& line) {
   Plan plan;
@@ -123,12 +134,14 @@ Result<Plan> make_plan(const CommandLine& line) {
     plan.fleet.arguments.push_back(fmt::format("--{}={}", key, value));
     plan.recipe += fmt::format("{}{} = {}", plan.recipe.empty() ? "" : ", ", key, value);
   }
+  plan.fleet.shared = shared_arguments(line, recipe);
   if (is_near) plan.fleet.arguments.push_back("--cluster.preset=local");
   if (settings.is_default("node.log")) plan.fleet.arguments.push_back("--node.log=warning");
   name_sites(plan.config.learner.data, settings, plan.fleet);
   place(settings, plan.config, plan.fleet);
   plan.fleet.is_interrupted = [] { return interrupted != 0; };
   plan.fleet.data_dir = plan.config.data_dir;
+  plan.fleet.has_keys = !plan.config.is_insecure;
   plan.fleet.has_trainers = plan.config.learner.model.kind == models::ModelKind::external;
   plan.fleet.parts = deals_fixed_parts(plan.config);
   for (const std::string& doubt : doubts(plan.config, schema())) log::warning("{}", doubt);
@@ -343,12 +356,6 @@ Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   }
 }
 
-// A command for a second terminal.
-std::string how_to_ask(Fleet& fleet) {
-  const std::string http = to_string(fleet.nodes()[0].http);
-  return "starling status" + (http == kDefaultHttp ? "" : " --api http://" + http);
-}
-
 void keep_until_interrupted(Fleet& fleet) {
   fmt::print("Still running; Ctrl-C stops. Ask a node: {}\n", how_to_ask(fleet));
   std::fflush(stdout);
@@ -408,14 +415,22 @@ void introduce(const Plan& plan) {
   std::fflush(stdout);
 }
 
+// What can be done with the nodes that run.
+void introduce(Fleet& fleet, const FleetOptions& options) {
+  say("Watch any of them: {}", how_to_ask(fleet));
+  // Copied as it stands, so it is never wrapped.
+  if (const std::string command = how_to_join(fleet, options); !command.empty())
+    fmt::print("One node more: {}\n", command);
+  fmt::print("Ctrl-C stops.\n\n");
+}
+
 // Starts the nodes, watches them and ends them. Gives the exit code.
 Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
   const bool as_json = line.has("json");
   const auto started = steady_clock::now();
   auto fleet = Fleet::start(plan.fleet);
   if (!fleet) return complaint(kExitFailed, "{}", fleet.error().text);
-  if (!as_json && !interrupted)
-    say("Watch any of them: {}\nCtrl-C stops.", how_to_ask(*fleet)), fmt::print("\n");
+  if (!as_json && !interrupted) introduce(*fleet, plan.fleet);
   std::fflush(stdout);
   const Verdict verdict = watch(*fleet, plan.config, as_json);
   const int code = report(*fleet, plan.config.node.goal, verdict, seconds_since(started), as_json);

@@ -146,6 +146,10 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   Fleet fleet(options.is_interrupted);
   fleet.logs_ = make_log_folder();
   fleet.has_trainers_ = options.has_trainers;
+  if (options.has_keys) {
+    if (const auto taken = fleet.take_key(options); !taken)
+      return fleet.give_up(taken.error().text);
+  }
   const Endpoint any{options.host, 0};
   // It takes the address that `starling status` asks by default, unless it is in use.
   TRY_DO(fleet.launch(options, 0, options.first_http));
@@ -161,15 +165,24 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   return fleet;
 }
 
+// That of the folder of the fleet lasts, so that the nodes of the next time have the same.
+Result<void> Fleet::take_key(const FleetOptions& options) {
+  const bool is_temporary = options.data_dir.empty();
+  TRY(key_, FleetKey::in(is_temporary ? logs_ : options.data_dir, is_temporary));
+  return {};
+}
+
 Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const Endpoint& http) {
   const std::string name = fmt::format("node-{}", index);
   const std::string folder =
       logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_;
-  const std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
-  TRY(auto process, ChildProcess::start(
-                        node_arguments(options, index, seed, http, model_path(logs_, name), logs_),
-                        fmt::format("{}/{}.log", folder, name)));
-  nodes_.push_back({name, std::move(process), {}, {}, nullptr, false});
+  std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
+  if (index > 0 && !nodes_[0].key.empty()) seed += "#" + nodes_[0].key;
+  std::vector<std::string> arguments =
+      node_arguments(options, index, seed, http, model_path(logs_, name), logs_);
+  if (options.has_keys) arguments.push_back("--cluster-key=" + cluster_key());
+  TRY(auto process, ChildProcess::start(arguments, fmt::format("{}/{}.log", folder, name)));
+  nodes_.push_back({name, std::move(process), {}, {}, {}, nullptr, false});
   return {};
 }
 
@@ -194,6 +207,7 @@ Result<void> Fleet::await(std::size_t index) {
     return fail("{} did not start: {}", node.name, last_line(node.process.log_path()));
   TRY(node.control, parse_endpoint(addresses.value("control", "")));
   TRY(node.http, parse_endpoint(addresses.value("http", "")));
+  node.key = addresses.value("key", "");
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "base/endpoint.h"
 #include "base/result.h"
 #include "daemon/cli/terminal/fleet_view.h"
+#include "daemon/cli/up/fleet_key.h"
 #include "daemon/process/child_process.h"
 #include "gossip/report/summary.h"
 
@@ -20,12 +21,14 @@ namespace starling::daemon {
 struct FleetOptions {
   std::size_t nodes = 8;
   std::string program;                 // path of this program
-  std::vector<std::string> arguments;  // what the user gave: -c FILE, --section.key=value
+  std::vector<std::string> arguments;  // -c FILE, --section.key=value
+  std::vector<std::string> shared;     // those of them that one more node needs too
   std::vector<std::vector<std::string>> site_arguments;  // by node, over the others; or none
   bool has_trainers = false;                             // of the user's own
   bool parts = false;                                    // node k holds part k of n of the data
   std::string host = "127.0.0.1";                        // of all its nodes
   std::string data_dir;  // with a folder in it for each node; empty: nothing is kept
+  bool has_keys = true;  // the nodes prove themselves to each other
   Endpoint first_http;   // of node-0, when it is free; others take any port
   // Whether the user wants all to end: then no wait goes on.
   std::function<bool()> is_interrupted = [] { return false; };
@@ -45,6 +48,7 @@ class Fleet {
     std::string name;
     ChildProcess process;
     Endpoint control, http;
+    std::string key;         // its public key; empty: none
     nlohmann::json status;   // the last /v1/status; null before the first
     bool is_silent = false;  // it did not answer the last request
   };
@@ -73,12 +77,15 @@ class Fleet {
   // Asks all to leave, waits for all together, and kills the remaining ones. Removes the logs,
   // except those of nodes that had failed; the text has their last lines, and where the logs are.
   std::string stop();
+  // With which one more node joins; empty: the nodes have no keys.
+  const std::string& cluster_key() const { return key_.path(); }
   // The model file of the first node that left normally; empty before stop(), and if none did.
   const std::string& model() const { return model_; }
 
  private:
   explicit Fleet(std::function<bool()> is_interrupted)
       : is_interrupted_(std::move(is_interrupted)) {}
+  Result<void> take_key(const FleetOptions& options);
   Result<void> launch(const FleetOptions& options, std::size_t index, const Endpoint& http);
   Result<void> await(std::size_t index);
   tl::unexpected<Error> give_up(const std::string& reason);
@@ -90,6 +97,7 @@ class Fleet {
   std::vector<Node> nodes_;
   bool has_trainers_ = false;
   std::string logs_;  // folder; empty: not a folder of this fleet alone
+  FleetKey key_;
   std::string model_;
 };
 
