@@ -40,7 +40,8 @@ Endpoint loopback(std::uint16_t port) {
 class Process {
  public:
   Process(std::size_t rank, std::size_t size) : rank_(rank), size_(size) {
-    auto transport = daemon::Transport::bind(NodeId{rank}, loopback(0), loopback(0));
+    auto transport = daemon::Transport::bind(
+        {.self = NodeId{rank}, .control = loopback(0), .bulk = loopback(0)});
     ENSURE(transport, "free ports can be had");
     transport_ = *std::move(transport);
   }

@@ -229,7 +229,11 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   TRY_DO(take_keys(config, keys));
   TRY_DO(check_exposure(config, control, bulk));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
-  TRY(daemon.transport, Transport::bind(node_id(config.node.name), control, bulk, shares));
+  TRY(daemon.transport, Transport::bind({.self = node_id(config.node.name),
+                                             .control = control,
+                                             .bulk = bulk,
+                                             .shares = shares,
+                                             .credentials = config.node.credentials}));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;
@@ -319,7 +323,8 @@ std::string run_loop(Daemon& daemon, const Config& config) {
                       .warnings = doubts(config, schema()),
                       .service = &daemon.service,
                       .disk = daemon.disk.get(),
-                      .names = HostNames(DnsOptions{.server = config.name_server})};
+                      .names = HostNames(DnsOptions{.server = config.name_server}),
+                      .seeds = config.node.seeds};
   if (daemon.external)
     options.trainer = [external = daemon.external.get()] { return external->status(); };
   Loop loop(std::move(options), node, *daemon.transport, *daemon.training, daemon.board);

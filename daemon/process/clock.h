@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "base/time.h"
 
@@ -14,5 +15,8 @@ inline std::chrono::system_clock::time_point started_at() {
   using std::chrono::system_clock;
   return system_clock::now() - std::chrono::duration_cast<system_clock::duration>(now() - Time{});
 }
+
+// Seconds since 1970, by the machine's clock.
+std::uint64_t wall_clock();
 
 }  // namespace starling::daemon

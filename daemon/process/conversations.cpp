@@ -10,6 +10,7 @@
 
 #include "daemon/process/log.h"
 #include "daemon/process/memory.h"
+#include "daemon/process/own_addresses.h"
 
 namespace starling::daemon {
 namespace {
@@ -18,6 +19,22 @@ constexpr std::chrono::milliseconds kLinger{500};
 
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
+
+constexpr std::string_view kNobody = "a stranger";
+
+// Of the other end of an open connection.
+std::string address_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return std::string(kNobody);
+  const void* where =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr)
+          : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  const std::string text = numeric_text(where, address.ss_family);
+  return text.empty() ? std::string(kNobody) : text;
+}
 
 bool is_open(const Conversation& conversation) {
   return !conversation.is_closing && !conversation.ended;
@@ -80,17 +97,19 @@ std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at
   return std::nullopt;
 }
 
-std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Clock::time_point now) {
+std::optional<Conversations::Route> Conversations::dial(const Endpoint& to,
+                                                        const std::optional<CurveKey>& key,
+                                                        Clock::time_point now) {
   // ZeroMQ ends connections by their addresses.
   std::erase_if(all_, [&](const auto& item) {
     const bool is_past = item.first.is_dialled && !is_open(item.second) && item.second.at == to;
     if (is_past) wire_.hang_up(to);
     return is_past;
   });
-  const auto dialled = wire_.dial(to);
+  const auto dialled = wire_.dial(to, key);
   if (!dialled) return std::nullopt;
   Conversation& connection = all_[dialled->route];
-  connection = {.at = to, .address = dialled->address, .since = now};
+  connection = {.at = to, .key = key, .address = dialled->address, .since = now};
   used(connection);
   return dialled->route;
 }
@@ -103,15 +122,24 @@ void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived
 }
 
 Conversation& Conversations::meet(const Wire::Arrived& arrived, Clock::time_point now) {
-  strangers_.erase(arrived.descriptor);
   Conversation& connection = all_[arrived.route];
   connection.since = now;
+  connection.address = who(arrived);
+  connection.key = wire_.proven();
+  strangers_.erase(arrived.descriptor);
   heard(connection, arrived);
   return connection;
 }
 
 void Conversations::refuse(int descriptor) {
   if (strangers_.contains(descriptor)) shut(descriptor);
+}
+
+std::string Conversations::who(const Wire::Arrived& arrived) const {
+  const auto found = strangers_.find(arrived.descriptor);
+  if (found != strangers_.end()) return found->second.who;
+  const auto known = all_.find(arrived.route);
+  return known == all_.end() ? std::string(kNobody) : known->second.address;
 }
 
 void Conversations::close(const Route& route, const Closed& closed) {
@@ -139,13 +167,16 @@ void Conversations::follow(Clock::time_point now, const Closed& closed) {
 
 void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_point now,
                          const Closed& closed) {
+  using Kind = Wire::Event::Kind;
+  if (event.kind == Kind::unlike || event.kind == Kind::refused || event.kind == Kind::failed)
+    return note_failure(event, is_dialled);
   const std::optional<Route> route = owner(event, is_dialled);
-  if (event.kind == Wire::Event::Kind::opened) {
+  if (event.kind == Kind::opened) {
     if (route && is_dialled) all_.at(*route).descriptor = event.descriptor;
-    if (!route && !is_dialled) strangers_[event.descriptor] = now;
+    if (!route && !is_dialled) strangers_[event.descriptor] = {now, address_of(event.descriptor)};
     return;
   }
-  if (!is_dialled) strangers_.erase(event.descriptor);
+  if (!is_dialled) forget_stranger(event.descriptor);
   if (std::exchange(closed_one_, false)) give_back();
   if (!route) return;
   Conversation& conversation = all_.at(*route);
@@ -153,6 +184,35 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
   if (conversation.ended) return;
   conversation.ended = now;
   closed(*route, conversation);
+}
+
+// ZeroMQ names the stranger when the connection breaks, which is its next event.
+void Conversations::note_failure(const Wire::Event& event, bool is_dialled) {
+  const bool has_keys = guard_.key() != nullptr;
+  std::string_view reason = has_keys == is_dialled ? "other-server" : "handshake";
+  if (event.kind == Wire::Event::Kind::unlike) reason = has_keys ? "no-keys" : "needs-keys";
+  if (event.kind == Wire::Event::Kind::refused) reason = "refused-there";
+  if (!has_keys && event.kind == Wire::Event::Kind::failed) return;
+  if (!is_dialled)
+    failure_ = reason;
+  else
+    guard_.note(reason, event.address.substr(event.address.rfind('/') + 1));
+}
+
+void Conversations::forget_stranger(int descriptor) {
+  const auto found = strangers_.find(descriptor);
+  const std::string reason = std::exchange(failure_, {});
+  if (!reason.empty()) guard_.note(reason, found == strangers_.end() ? kNobody : found->second.who);
+  if (found != strangers_.end()) strangers_.erase(found);
+}
+
+std::vector<Conversations::Route> Conversations::revoked() {
+  std::vector<Route> found;
+  if (std::exchange(revocations_, guard_.revocations()) == guard_.revocations()) return found;
+  for (const auto& [route, connection] : all_)
+    if (connection.certificate && guard_.is_revoked(*connection.certificate, connection.address))
+      found.push_back(route);
+  return found;
 }
 
 // A connection that is being dialled has no descriptor yet. Descriptors are used again: of two
@@ -178,14 +238,13 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
     if (is_past && item.first.is_dialled) wire_.hang_up(item.second.at);
     return is_past;
   });
-  std::vector<Route> full, due;
+  std::vector<Route> full, due = revoked();
   for (const auto& [route, connection] : all_) {
     const std::int64_t held = held_by(connection);
-    const bool is_silent = !connection.peer && now - connection.since > kGreetingPatience;
     if (held > kHeldBytesLimit && !connection.is_closing) {
       log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);
       full.push_back(route);
-    } else if (is_silent || (connection.closes_at && now >= *connection.closes_at)) {
+    } else if (is_due(connection, now)) {
       due.push_back(route);
     }
   }
@@ -197,12 +256,19 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
   return full.size() + strangers;
 }
 
+bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
+  if (connection.closes_at && now >= *connection.closes_at) return true;
+  if (connection.peer || now - connection.since <= kGreetingPatience) return false;
+  if (guard_.key() && connection.descriptor >= 0) guard_.note("no-greeting", connection.address);
+  return true;
+}
+
 // Returns how many held too much.
 std::size_t Conversations::look_at_strangers(Clock::time_point now) {
   std::size_t full = 0;
   std::erase_if(strangers_, [&](const auto& stranger) {
     const std::int64_t held = bytes_from_network(stranger.first);
-    if (held <= kHeldBytesLimit && now - stranger.second <= kGreetingPatience) return false;
+    if (held <= kHeldBytesLimit && now - stranger.second.since <= kGreetingPatience) return false;
     if (held > kHeldBytesLimit) {
       log::warning("closed a connection that held {} MiB of an unfinished message", held >> 20);
       ++full;
@@ -230,7 +296,7 @@ void Conversations::close_unused(const Closed& closed) {
     if (!is_dialled) open += strangers_.size();
     for (; !is_dialled && open > limit && !strangers_.empty(); --open) {
       const auto oldest = std::ranges::min_element(
-          strangers_, {}, &std::pair<const int, Clock::time_point>::second);
+          strangers_, {}, [](const auto& stranger) { return stranger.second.since; });
       shut(oldest->first);
       strangers_.erase(oldest);
     }

@@ -12,9 +12,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/endpoint.h"
 #include "base/ids.h"
+#include "daemon/process/guard.h"
 #include "daemon/process/wire.h"
 
 namespace starling::daemon {
@@ -22,10 +24,12 @@ namespace starling::daemon {
 struct Conversation {
   using Clock = std::chrono::steady_clock;
 
-  std::optional<NodeId> peer = {};  // by its greeting
-  Endpoint at = {};                 // where it was dialled
-  std::string address = {};         // the same, as in Wire::Event
-  int descriptor = -1;              // of the system; -1: not opened yet
+  std::optional<NodeId> peer = {};                      // by its greeting
+  std::optional<gossip::Certificate> certificate = {};  // of the peer, where there are keys
+  Endpoint at = {};                                     // where it was dialled
+  std::optional<CurveKey> key = {};                     // that its other end proves
+  std::string address = {};                             // the same, as in Wire::Event
+  int descriptor = -1;                                  // of the system; -1: not opened yet
   Clock::time_point since{};
   std::int64_t received_bytes = 0;
   std::uint64_t last_use = 0;
@@ -47,8 +51,9 @@ class Conversations {
   struct Limits {
     std::size_t dialled, accepted;
   };
-  // `wire` outlives this.
-  Conversations(Wire& wire, Limits limits) : wire_(wire), limits_(limits) {}
+  // `wire` and `guard` outlive this.
+  Conversations(Wire& wire, Guard& guard, Limits limits)
+      : wire_(wire), guard_(guard), limits_(limits) {}
 
   // Null: not known, or closed by this end.
   Conversation* find(const Route& route);
@@ -66,7 +71,8 @@ class Conversations {
   void all_read();
   // Begins to connect; closes another connection where there are too many. Nothing if that cannot
   // be. REQUIRES !dialled_to(to) and is_read(to).
-  std::optional<Route> dial(const Endpoint& to, Clock::time_point now);
+  std::optional<Route> dial(const Endpoint& to, const std::optional<CurveKey>& key,
+                            Clock::time_point now);
   // A frame came over a known connection.
   void heard(Conversation& connection, const Wire::Arrived& arrived);
   // The first frame of an accepted connection came: it is known from now on.
@@ -76,8 +82,10 @@ class Conversations {
     connection.last_use = ++uses_;
     connection.closes_at.reset();
   }
-  // A stranger's first frame is no greeting.
+  // Closes a stranger's connection now.
   void refuse(int descriptor);
+  // The address of the other end, for people.
+  std::string who(const Wire::Arrived& arrived) const;
 
   using Closed = std::function<void(const Route&, const Conversation&)>;
   // Takes the events of the wire, and tells which connections are gone.
@@ -86,7 +94,7 @@ class Conversations {
   void close(const Route& route, const Closed& closed);
   void close_soon(const Route& route, Clock::time_point now);
   // Closes the connections that hold too much, and returns their number; then those without a
-  // greeting, and those beyond the limits.
+  // greeting, those of certificates that are revoked now, and those beyond the limits.
   std::size_t look(Clock::time_point now, const Closed& closed);
 
  private:
@@ -94,13 +102,24 @@ class Conversations {
   std::optional<Route> owner(const Wire::Event& event, bool is_dialled) const;
   std::optional<Route> least_used(bool is_dialled) const;
   std::size_t look_at_strangers(Clock::time_point now);
+  void forget_stranger(int descriptor);
+  void note_failure(const Wire::Event& event, bool is_dialled);
+  std::vector<Route> revoked();
+  bool is_due(const Conversation& connection, Clock::time_point now);
   void close_unused(const Closed& closed);
 
   Wire& wire_;
+  Guard& guard_;
   const Limits limits_;
   std::map<Route, Conversation> all_;
-  std::map<int, Clock::time_point> strangers_;  // accepted, and nothing came; by descriptor
-  bool closed_one_ = false;                     // whose memory is not given back yet
+  struct Stranger {
+    Clock::time_point since;
+    std::string who;  // its address
+  };
+  std::map<int, Stranger> strangers_;  // accepted, and nothing came; by descriptor
+  std::string failure_;                // why the next accepted connection that breaks does so
+  std::uint64_t revocations_ = 0;      // the number of the list by which connections were closed
+  bool closed_one_ = false;            // whose memory is not given back yet
   std::uint64_t uses_ = 0;
 };
 

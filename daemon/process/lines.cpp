@@ -15,21 +15,22 @@ std::pair<std::string, std::uint16_t> key_of(const Endpoint& at) {
 
 }  // namespace
 
-void Lines::reach(NodeId node, const Endpoint& at) {
+void Lines::reach(NodeId node, const Address& at) {
   Line& line = line_of(node);
   line.is_reached = true;
-  if (std::exchange(line.at, at) == at || !line.via || !line.via->is_dialled) return;
+  const Endpoint before_at = std::exchange(line.to, at).at;
+  if (before_at == at.at || !line.via || !line.via->is_dialled) return;
   const Conversation* conversation = conversations_.find(*line.via);
-  if (!conversation || conversation->at == at) return;
+  if (!conversation || conversation->at == at.at) return;
   const Route before = *line.via;
   conversations_.close(before, closed());
 }
 
-void Lines::open(NodeId node, const Endpoint& at) {
+void Lines::open(NodeId node, const Address& at) {
   reach(node, at);
   Line& line = lines_.at(node);
   if (!line.via) line.via = conversations_.with(node);
-  if (!line.via && at.port != 0) dial(line, Clock::now());
+  if (!line.via) dial(line, Clock::now());
 }
 
 void Lines::forget(NodeId node) {
@@ -37,7 +38,7 @@ void Lines::forget(NodeId node) {
   const auto found = lines_.find(node);
   if (found == lines_.end()) return;
   if (found->second.via)
-    found->second.is_reached = false, found->second.at = {};
+    found->second.is_reached = false, found->second.to = {};
   else
     lines_.erase(found);
 }
@@ -49,10 +50,10 @@ void Lines::send(NodeId to, gossip::Frames frames) {
     ++dropped_;
 }
 
-void Lines::introduce(const Endpoint& to, gossip::Frames frames) {
-  if (to.port == 0) return void(++dropped_);
-  line_of(key_of(to)).at = to;
-  push(key_of(to), std::move(frames));
+void Lines::introduce(const Address& to, gossip::Frames frames) {
+  if (to.at.port == 0) return void(++dropped_);
+  line_of(key_of(to.at)).to = to;
+  push(key_of(to.at), std::move(frames));
 }
 
 void Lines::push(const Key& key, gossip::Frames frames) {
@@ -90,35 +91,61 @@ void Lines::follow(Clock::time_point now) {
 
 std::optional<NodeId> Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
   Conversation* connection = conversations_.find(arrived.route);
-  const auto peer = read_greeting(arrived.header);
-  if (!connection) {
-    if (arrived.route.is_dialled) return std::nullopt;  // it was closed meanwhile
-    if (peer)
-      greeted(arrived.route, conversations_.meet(arrived, now), *peer, now);
-    else
-      conversations_.refuse(arrived.descriptor);
-    return std::nullopt;
+  if (connection && connection->peer) {
+    conversations_.heard(*connection, arrived);
+    return connection->peer;
   }
-  conversations_.heard(*connection, arrived);
-  if (connection->peer) return connection->peer;
-  if (peer)
-    greeted(arrived.route, *connection, *peer, now);
-  else
-    conversations_.close(arrived.route, closed());
+  meet(arrived, now);
   return std::nullopt;
 }
 
-void Lines::greet(const Route& route) {
+// The first frame of a connection. One that is dialled may have been closed meanwhile.
+void Lines::meet(const Wire::Arrived& arrived, Clock::time_point now) {
+  const Route& route = arrived.route;
+  Conversation* connection = conversations_.find(route);
+  const bool is_refused = connection && connection->closes_at;
+  if (is_refused || (!connection && route.is_dialled)) return;
+  const auto greeting = read_greeting(arrived.header);
+  if (!greeting) {
+    if (const auto reason = read_refusal(arrived.header))
+      guard_.note_refused_there(*reason, conversations_.who(arrived));
+    else
+      guard_.note("no-greeting", conversations_.who(arrived));
+    if (!connection) return conversations_.refuse(arrived.descriptor);
+    return conversations_.close(route, closed());
+  }
+  if (connection)
+    conversations_.heard(*connection, arrived);
+  else
+    connection = &conversations_.meet(arrived, now);
+  if (admit(*greeting, arrived, *connection))
+    greeted(route, *connection, greeting->node, now);
+  else
+    conversations_.close_soon(route, now);
+}
+
+// Says why not, so that people at the other end know.
+bool Lines::admit(const Greeting& greeting, const Wire::Arrived& arrived,
+                  Conversation& connection) {
+  auto admitted = guard_.admit(greeting, connection.key, conversations_.who(arrived));
+  if (admitted)
+    connection.certificate = *std::move(admitted);
+  else
+    say(arrived.route, refusal_of(admitted.error().text));
+  return admitted.has_value();
+}
+
+void Lines::say(const Route& route, const std::string& header) {
   bool sent_header = false;
-  wire_.send(route, {greeting_of(self_), {}}, sent_header);
+  wire_.send(route, {header, {}}, sent_header);
 }
 
 void Lines::greeted(const Route& route, Conversation& connection, NodeId peer,
                     Clock::time_point now) {
   connection.peer = peer;
-  if (!route.is_dialled) greet(route);
+  if (!route.is_dialled) say(route, guard_.greeting());
   for (auto& [key, line] : lines_)
-    if (route.is_dialled && line.at == connection.at) line.pause = kRedialLeast;
+    if (route.is_dialled && line.to.at == connection.at) line.pause = kRedialLeast;
   if (peer == self_) return;  // a namesake
   Line& line = line_of(peer);
   if (!line.via)
@@ -151,7 +178,7 @@ Conversations::Closed Lines::closed() {
         line.via = std::exchange(line.next, std::nullopt);
       }
       // Nobody answered there; control messages are repeated anyway.
-      const bool is_vain = route.is_dialled && !connection.peer && line.at == connection.at;
+      const bool is_vain = route.is_dialled && !connection.peer && line.to.at == connection.at;
       if (is_vain && plane_ == gossip::Plane::control) dropped_ += line.queue.clear();
     }
     std::erase_if(lines_, [this](const auto& item) {
@@ -172,7 +199,7 @@ void Lines::attend(const Key& key, Clock::time_point now) {
   if (!line.via) line.via = route_of(key, line);
   if (line.via)
     drain(line, now);
-  else if (line.at.port != 0)
+  else
     dial(line, now);
   if (!line.queue.empty()) return;
   busy_.erase(key);
@@ -183,17 +210,22 @@ void Lines::attend(const Key& key, Clock::time_point now) {
 // An open connection that serves the line.
 std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) const {
   if (const NodeId* node = std::get_if<NodeId>(&key)) return conversations_.with(*node);
-  const auto dialled = conversations_.dialled_to(line.at);
+  const auto dialled = conversations_.dialled_to(line.to.at);
   return dialled && conversations_.has_greeted(*dialled) ? dialled : std::nullopt;
 }
 
+bool Lines::can_dial(const Line& line) const {
+  return line.to.at.port != 0 && (line.to.key || !guard_.key());
+}
+
 void Lines::dial(Line& line, Clock::time_point now) {
-  if (now < line.next_dial || conversations_.dialled_to(line.at) ||
-      !conversations_.is_read(line.at))
+  if (!can_dial(line) || now < line.next_dial || conversations_.dialled_to(line.to.at) ||
+      !conversations_.is_read(line.to.at))
     return;
   line.next_dial = now + line.pause;
   line.pause = std::min(line.pause * 2, kRedialMost);
-  if (const auto route = conversations_.dial(line.at, now)) greet(*route);
+  const auto route = conversations_.dial(line.to.at, line.to.key, now);
+  if (route) say(*route, guard_.greeting());
 }
 
 void Lines::drain(Line& line, Clock::time_point now) {
@@ -223,7 +255,7 @@ Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
     const Line& line = lines_.at(key);
     if (line.via)
       next = std::min(next, now + std::chrono::milliseconds(1));
-    else if (line.at.port != 0 && !conversations_.dialled_to(line.at))
+    else if (can_dial(line) && !conversations_.dialled_to(line.to.at))
       next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
   }
   return next;

@@ -24,17 +24,27 @@ class Lines {
   using Clock = Conversation::Clock;
   using Route = Wire::Route;
 
-  // `wire` outlives this. `self`: the id that greetings give.
-  Lines(Wire& wire, gossip::Plane plane, NodeId self, Conversations::Limits limits)
-      : wire_(wire), plane_(plane), self_(self), conversations_(wire, limits) {}
+  // Where a process listens; port 0: nowhere. Where there are keys a process without one cannot be
+  // dialled.
+  struct Address {
+    Endpoint at = {};
+    std::optional<CurveKey> key = {};
+  };
 
-  // The node listens there; port 0: it cannot be dialled.
-  void reach(NodeId node, const Endpoint& at);
+  // `wire` and `guard` outlive this. `self`: this node.
+  Lines(Wire& wire, Guard& guard, gossip::Plane plane, NodeId self, Conversations::Limits limits)
+      : wire_(wire),
+        guard_(guard),
+        plane_(plane),
+        self_(self),
+        conversations_(wire, guard, limits) {}
+
+  void reach(NodeId node, const Address& at);
   void forget(NodeId node);
   // reach(), and begins to connect where there is no connection.
-  void open(NodeId node, const Endpoint& at);
+  void open(NodeId node, const Address& at);
   void send(NodeId to, gossip::Frames frames);
-  void introduce(const Endpoint& to, gossip::Frames frames);
+  void introduce(const Address& to, gossip::Frames frames);
   void hang_up(NodeId from);
   void hang_up(const Endpoint& from);
 
@@ -59,7 +69,7 @@ class Lines {
   struct Line {
     explicit Line(gossip::Plane plane) : queue(plane) {}
 
-    Endpoint at = {};                // port 0: not to be dialled
+    Address to = {};
     bool is_reached = false;         // kept although nothing goes over it
     std::optional<Route> via = {};   // on which the peer has greeted
     std::optional<Route> next = {};  // a better one, for the next message
@@ -76,13 +86,17 @@ class Lines {
   void dial(Line& line, Clock::time_point now);
   void drain(Line& line, Clock::time_point now);
   void change(Line& line, const Route& to, Clock::time_point now);
-  void greet(const Route& route);
+  bool can_dial(const Line& line) const;
+  void say(const Route& route, const std::string& header);
   void greeted(const Route& route, Conversation& connection, NodeId peer, Clock::time_point now);
+  void meet(const Wire::Arrived& arrived, Clock::time_point now);
+  bool admit(const Greeting& greeting, const Wire::Arrived& arrived, Conversation& connection);
   // Whether the connection is to be used in place of another one with the same peer.
   bool is_better(const Route& route, const Route& than, NodeId peer) const;
   Conversations::Closed closed();
 
   Wire& wire_;
+  Guard& guard_;
   const gossip::Plane plane_;
   const NodeId self_;
   Conversations conversations_;

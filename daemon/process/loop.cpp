@@ -35,6 +35,7 @@ Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, Traini
       board_(board),
       peers_(transport, options_.names, board.trace()) {
   board_.set_wake([this] { wake_.signal(); });
+  for (const SeedName& seed : options_.seeds) peers_.know(seed);
 }
 
 std::string Loop::run(bool stays) {
@@ -44,7 +45,7 @@ std::string Loop::run(bool stays) {
   feed(gossip::Tick{});
   publish();
   while (!stopped_) {
-    const bool looks_often = peers_.is_probing() || (finished_at_ && !stays);
+    const bool looks_often = peers_.is_waiting() || (finished_at_ && !stays);
     const Duration longest = looks_often ? kLookEvery : kLongestSleep;
     const Duration until = node_.deadline() == kNever ? longest : node_.deadline() - now();
     transport_.poll(std::clamp(until, Duration::zero(), longest), wakes(), received);
@@ -162,7 +163,7 @@ void Loop::publish() {
 void Loop::take_commands() {
   wake_.clear();
   for (Command& command : board_.take_commands())
-    if (!stopped_) std::visit([this](auto& what) { feed(std::move(what)); }, command);
+    if (!stopped_) std::visit([this](auto& what) { obey(what); }, command);
 }
 
 }  // namespace starling::daemon

@@ -36,6 +36,7 @@ struct LoopOptions {
   // For the node's checkpoints; null: it keeps none.
   CheckpointDisk* disk = nullptr;
   HostNames names = HostNames();
+  std::vector<SeedName> seeds = {};  // that have their keys with them
 };
 
 class Loop {
@@ -74,6 +75,11 @@ class Loop {
   void take_names();
   void take_saved();
   void take_commands();
+  void obey(gossip::JoinCommand& join) {
+    peers_.know(join.seed);
+    feed(std::move(join));
+  }
+  void obey(auto& command) { feed(std::move(command)); }
 
   LoopOptions options_;
   gossip::Node& node_;

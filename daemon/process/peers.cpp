@@ -47,14 +47,37 @@ void Peers::act(gossip::Reach& reach) {
   transport_.forget(reach.node);
 }
 
+void Peers::know(const SeedName& seed) {
+  if (seed.key) named_keys_[to_string(seed.at)] = *seed.key;
+}
+
+// The two planes of a node have one key; its control port tells it.
+std::optional<Transport::Address> Peers::address_of(const Endpoint& named,
+                                                    const Endpoint& control) {
+  const auto at = names_.find(named);
+  if (!at) return std::nullopt;
+  if (!transport_.guard().key() || at->port == 0) return Transport::Address{*at};
+  const std::optional<CurveKey> key = key_of(control);
+  return key ? std::optional(Transport::Address{*at, key}) : std::nullopt;
+}
+
+std::optional<CurveKey> Peers::key_of(const Endpoint& control) {
+  if (const auto known = named_keys_.find(to_string(control)); known != named_keys_.end())
+    return curve_key(known->second);
+  const auto at = names_.find(control);
+  const auto key = at ? questions_.find(*at) : std::nullopt;
+  return key ? curve_key(*key) : std::nullopt;
+}
+
 // The node may have a connection to this one although its address is not known.
 void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
   const Plane plane = gossip::kind_of(send.message.body).plane;
-  if (const auto at = names_.find(address(*contact, plane))) transport_.reach(send.to, plane, *at);
+  const auto where = [&](Plane of) { return address_of(address(*contact, of), contact->control); };
+  if (const auto at = where(plane)) transport_.reach(send.to, plane, *at);
   if (invites_vectors(send.message.body))
-    if (const auto bulk = names_.find(contact->bulk)) transport_.open(send.to, Plane::bulk, *bulk);
+    if (const auto bulk = where(Plane::bulk)) transport_.open(send.to, Plane::bulk, *bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
   transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));
   if (!span) return;
@@ -64,7 +87,7 @@ void Peers::act(gossip::Send& send) {
 
 void Peers::act(gossip::Introduce& introduce) {
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
-  if (const auto to = names_.find(introduce.to))
+  if (const auto to = address_of(introduce.to, introduce.to))
     transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
 }
 
@@ -80,6 +103,7 @@ void Peers::act(gossip::ConnectProbe& probe) {
 }
 
 void Peers::take_findings(const std::function<void(gossip::Input)>& take) {
+  questions_.take();
   prober_.look([&](const ConnectProber::Target& target, ConnectProber::Finding finding) {
     names_.doubt(target.at);
     if (finding == ConnectProber::Finding::refused)

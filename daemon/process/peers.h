@@ -8,8 +8,10 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "base/seed_name.h"
 #include "daemon/process/connect_prober.h"
 #include "daemon/process/host_names.h"
+#include "daemon/process/key_questions.h"
 #include "daemon/process/trace_log.h"
 #include "daemon/process/transport.h"
 #include "gossip/io.h"
@@ -20,7 +22,10 @@ class Peers {
  public:
   // All outlive this. `trace` gets the times at which vectors are handed to the transport.
   Peers(Transport& transport, HostNames& names, TraceLog& trace)
-      : transport_(transport), names_(names), trace_(trace) {}
+      : transport_(transport), names_(names), trace_(trace), questions_(transport.guard()) {}
+
+  // The member at the address, which a person has named, has this key.
+  void know(const SeedName& seed);
 
   void act(gossip::Reach& reach);
   void act(gossip::Send& send);
@@ -29,20 +34,25 @@ class Peers {
   void act(gossip::Abandon& abandon);
   void act(gossip::ConnectProbe& probe);
 
-  // Whether a ConnectProbe has no result yet.
-  bool is_probing() const { return prober_.is_waiting(); }
+  // Whether a ConnectProbe has no result yet, or a node has not told its key yet.
+  bool is_waiting() const { return prober_.is_waiting() || questions_.is_waiting(); }
   // The results of probes since the last call.
   void take_findings(const std::function<void(gossip::Input)>& take);
 
  private:
   const gossip::Contact* find(NodeId node) const;
+  // Where to dial; nothing as long as the host name has no address or the node no key.
+  std::optional<Transport::Address> address_of(const Endpoint& named, const Endpoint& control);
+  std::optional<CurveKey> key_of(const Endpoint& control);
 
   Transport& transport_;
   HostNames& names_;
   TraceLog& trace_;
   gossip::Cutter cutter_;
   ConnectProber prober_;
+  KeyQuestions questions_;
   std::map<NodeId, gossip::Contact> contacts_;
+  std::map<std::string, PublicKey> named_keys_;  // of seeds, by HOST:PORT
 };
 
 }  // namespace starling::daemon

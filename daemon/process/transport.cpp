@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "daemon/process/lines.h"
+#include "daemon/process/lock_test.h"
 #include "daemon/process/wire.h"
 
 namespace starling::daemon {
@@ -17,9 +18,9 @@ namespace starling::daemon {
 // One plane: its sockets, and what waits for whom.
 class Transport::Plane {
  public:
-  Plane(const std::shared_ptr<zmq::context_t>& context, gossip::Plane plane, NodeId self,
+  Plane(zmq::context_t& context, Guard& guard, gossip::Plane plane, NodeId self,
         Conversations::Limits limits)
-      : context_(context), wire(*context, plane), lines(wire, plane, self, limits), plane_(plane) {}
+      : wire(context, plane, guard.key()), lines(wire, guard, plane, self, limits), plane_(plane) {}
 
   // Returns whether there was anything.
   void take(const FrameHandler& handler) {
@@ -35,15 +36,18 @@ class Transport::Plane {
       }
     lines.follow(Conversation::Clock::now());
   }
+  // How long to wait at most before the next take().
+  std::chrono::milliseconds patience() const {
+    if (wire.is_readable()) return {};
+    const auto now = std::chrono::steady_clock::now(), next = lines.deadline(now);
+    if (next == decltype(next)::max()) return kWatchEvery;
+    return std::chrono::ceil<std::chrono::milliseconds>(next - now);
+  }
   void look(const FrameHandler& handler) {
     for (std::size_t n = lines.look(Conversation::Clock::now()); n > 0; --n)
       handler({.plane = plane_});
   }
 
- private:
-  std::shared_ptr<zmq::context_t> context_;
-
- public:
   Wire wire;
   Lines lines;
   Endpoint at;
@@ -52,20 +56,35 @@ class Transport::Plane {
   gossip::Plane plane_;
 };
 
-Result<std::unique_ptr<Transport>> Transport::bind(NodeId self, const Endpoint& control,
-                                                   const Endpoint& bulk,
-                                                   const DescriptorShares& shares) {
-  const auto context = std::make_shared<zmq::context_t>(1);
-  const Conversations::Limits limits{shares.sending / 2, shares.receiving};
-  auto small = std::make_unique<Plane>(context, gossip::Plane::control, self, limits);
-  auto large = std::make_unique<Plane>(context, gossip::Plane::bulk, self, limits);
-  TRY(small->at, small->wire.bind(control, "listen.control"));
-  TRY(large->at, large->wire.bind(bulk, "listen.bulk"));
-  return std::unique_ptr<Transport>(new Transport(std::move(small), std::move(large)));
+Result<std::unique_ptr<Transport>> Transport::bind(const Options& options) {
+  auto guard = std::make_unique<Guard>(options.self, options.credentials);
+  if (options.credentials) TRY_DO(test_locks(*options.credentials));
+  std::unique_ptr<Transport> transport(new Transport(std::move(guard)));
+  TRY_DO(transport->open_door(options));
+  return transport;
 }
 
-Transport::Transport(std::unique_ptr<Plane> control, std::unique_ptr<Plane> bulk)
-    : control_(std::move(control)), bulk_(std::move(bulk)) {}
+Transport::Transport(std::unique_ptr<Guard> guard)
+    : guard_(std::move(guard)), context_(std::make_shared<zmq::context_t>(1)) {}
+
+Result<void> Transport::open_door(const Options& options) {
+  const Conversations::Limits limits{options.shares.sending / 2, options.shares.receiving};
+  const bool has_keys = guard_->key() != nullptr;
+  if (has_keys)
+    zap_ = std::make_unique<ZapHandler>(*context_, [guard = guard_.get()](const CurveKey& key) {
+      return guard->is_barred(key, Guard::Clock::now());
+    });
+  const auto make = [&](gossip::Plane plane) {
+    return std::make_unique<Plane>(*context_, *guard_, plane, options.self, limits);
+  };
+  control_ = make(gossip::Plane::control);
+  bulk_ = make(gossip::Plane::bulk);
+  TRY(control_->at, control_->wire.bind(options.control, "listen.control"));
+  TRY(bulk_->at, bulk_->wire.bind(options.bulk, "listen.bulk"));
+  if (has_keys) answers_ = std::make_unique<KeyAnswers>(control_->at, guard_->certificate());
+  return {};
+}
+
 Transport::~Transport() = default;
 
 Transport::Plane& Transport::of(gossip::Plane plane) const {
@@ -79,11 +98,11 @@ Endpoint Transport::bulk() const {
   return bulk_->at;
 }
 
-void Transport::reach(NodeId node, gossip::Plane plane, const Endpoint& at) {
+void Transport::reach(NodeId node, gossip::Plane plane, const Address& at) {
   of(plane).lines.reach(node, at);
 }
 
-void Transport::open(NodeId node, gossip::Plane plane, const Endpoint& at) {
+void Transport::open(NodeId node, gossip::Plane plane, const Address& at) {
   of(plane).lines.open(node, at);
 }
 
@@ -95,7 +114,7 @@ void Transport::send(NodeId to, gossip::Plane plane, gossip::Frames frames) {
   of(plane).lines.send(to, std::move(frames));
 }
 
-void Transport::introduce(const Endpoint& to, gossip::Plane plane, gossip::Frames frames) {
+void Transport::introduce(const Address& to, gossip::Plane plane, gossip::Frames frames) {
   of(plane).lines.introduce(to, std::move(frames));
 }
 
@@ -111,17 +130,19 @@ void Transport::hang_up(const Endpoint& from) {
 void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHandler& handler) {
   std::vector<pollfd> items;
   auto wait = std::min(std::chrono::ceil<std::chrono::milliseconds>(timeout), kWatchEvery);
-  const auto now = std::chrono::steady_clock::now();
   for (const Plane* plane : {control_.get(), bulk_.get()}) {
     for (const int descriptor : plane->wire.descriptors()) items.push_back({descriptor, POLLIN, 0});
-    if (plane->wire.is_readable()) wait = {};
-    if (const auto next = plane->lines.deadline(now); next != decltype(next)::max())
-      wait = std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(next - now));
+    wait = std::min(wait, plane->patience());
   }
   for (const int wake : wakes) items.push_back({wake, POLLIN, 0});
+  if (answers_) items.push_back({answers_->descriptor(), POLLIN, 0});
+  if (zap_) items.push_back({zap_->descriptor(), POLLIN, 0});
+  if (zap_ && zap_->is_readable()) wait = {};
   const int ready =
       ::poll(items.data(), items.size(), static_cast<int>(std::max<std::int64_t>(wait.count(), 0)));
   ENSURE(ready >= 0 || errno == EINTR, "descriptors can be waited for");
+  if (zap_) zap_->answer();
+  if (answers_) answers_->answer();
   for (Plane* plane : {control_.get(), bulk_.get()}) plane->take(handler);
   if (std::chrono::steady_clock::now() < next_watch_) return;
   next_watch_ = std::chrono::steady_clock::now() + kWatchEvery;

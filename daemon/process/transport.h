@@ -24,6 +24,10 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "daemon/process/descriptors.h"
+#include "daemon/process/guard.h"
+#include "daemon/process/key_answers.h"
+#include "daemon/process/lines.h"
+#include "daemon/process/zap_handler.h"
 #include "gossip/io.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
@@ -36,11 +40,17 @@ using FrameHandler = std::function<void(gossip::Received)>;
 
 class Transport {
  public:
-  // Binds both planes; a port of 0 takes a free one. `self`: the id that greetings give. Beyond the
-  // shares the connection that was used longest ago is closed, and reopened when needed.
-  static Result<std::unique_ptr<Transport>> bind(NodeId self, const Endpoint& control,
-                                                 const Endpoint& bulk,
-                                                 const DescriptorShares& shares = {});
+  using Address = Lines::Address;
+
+  struct Options {
+    NodeId self;             // the id that greetings give
+    Endpoint control, bulk;  // a port of 0 takes a free one
+    // Beyond them the connection that was used longest ago is closed, and reopened when needed.
+    DescriptorShares shares = {};
+    std::shared_ptr<gossip::Credentials> credentials = nullptr;  // null: nothing is encrypted
+  };
+  // Binds both planes. With credentials it first tests that ZeroMQ lets in nobody without a key.
+  static Result<std::unique_ptr<Transport>> bind(const Options& options);
   ~Transport();
 
   Endpoint control() const;
@@ -48,14 +58,14 @@ class Transport {
 
   // The node listens there, on that plane; REQUIRES an address, not a host name. Without one (port
   // 0) it cannot be dialled.
-  void reach(NodeId node, gossip::Plane plane, const Endpoint& at);
+  void reach(NodeId node, gossip::Plane plane, const Address& at);
   void forget(NodeId node);
   // The same as reach(), and begins to connect, if there is no connection.
-  void open(NodeId node, gossip::Plane plane, const Endpoint& at);
+  void open(NodeId node, gossip::Plane plane, const Address& at);
   // Queues the frames of one message.
   void send(NodeId to, gossip::Plane plane, gossip::Frames frames);
   // The same to the process that listens there.
-  void introduce(const Endpoint& to, gossip::Plane plane, gossip::Frames frames);
+  void introduce(const Address& to, gossip::Plane plane, gossip::Frames frames);
   // Closes the connection that was dialled, once what was sent has left.
   void hang_up(NodeId from, gossip::Plane plane);
   void hang_up(const Endpoint& from);
@@ -72,6 +82,8 @@ class Transport {
   // The connections in use, of both planes.
   std::size_t connections() const;
 
+  Guard& guard() { return *guard_; }
+
   // Name and value of every option that the rules fix, read back from live sockets, for the test of
   // the rules.
   std::map<std::string, int> read_back_options() const;
@@ -82,9 +94,14 @@ class Transport {
 
  private:
   class Plane;
-  explicit Transport(std::unique_ptr<Plane> control, std::unique_ptr<Plane> bulk);
+  explicit Transport(std::unique_ptr<Guard> guard);
+  Result<void> open_door(const Options& options);
   Plane& of(gossip::Plane plane) const;
 
+  std::unique_ptr<Guard> guard_;
+  std::shared_ptr<zmq::context_t> context_;
+  std::unique_ptr<ZapHandler> zap_;      // null: without keys
+  std::unique_ptr<KeyAnswers> answers_;  // the same
   std::unique_ptr<Plane> control_, bulk_;
   std::chrono::steady_clock::time_point next_watch_{};
 };

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "daemon/process/own_addresses.h"
+#include "daemon/process/zap_handler.h"
 
 namespace starling::daemon {
 namespace {
@@ -42,7 +43,12 @@ constexpr SocketRule kSocketRules[] = {
     {"rcvbuf", ZMQ_RCVBUF, -1, 4 << 20},
 };
 constexpr int kOpened = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED,
-              kClosed = ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED;
+              kClosed = ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED,
+              kFailed = ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+
+// ZMQ_ZAP_ENFORCE_DOMAIN, which libzmq has from 4.3.0 on, and its header among the drafts.
+constexpr int kZapEnforceDomain = 93;
 
 // The ZMTP head of a part: flags, and a length of one byte or eight.
 constexpr std::int64_t kShortPart = 255, kShortHead = 2, kLongHead = 9;
@@ -63,9 +69,23 @@ void set_rules(zmq::socket_t& socket, Plane plane) {
   }
 }
 
-void watch(zmq::socket_t& socket, zmq::socket_t& events, const std::string& name) {
-  const std::string address = "inproc://" + name;
-  zmq_socket_monitor(socket.handle(), address.c_str(), kOpened | kClosed);
+// ZeroMQ keeps a copy of the secret key, which Secret does not protect.
+void set_keys(zmq::socket_t& socket, const KeyPair& key, bool is_server) {
+  const CurveKey own = curve_key(key.public_key()).value();
+  const Secret secret = key.curve_secret();
+  socket.set(zmq::sockopt::curve_publickey, zmq::const_buffer(own.bytes.data(), own.bytes.size()));
+  socket.set(zmq::sockopt::curve_secretkey,
+             zmq::const_buffer(secret.bytes().data(), secret.size()));
+  if (!is_server) return;
+  socket.set(zmq::sockopt::curve_server, true);
+  socket.set(zmq::sockopt::zap_domain, kZapDomain);
+  const int enforce = 1;  // without a ZapHandler nobody is admitted
+  zmq_setsockopt(socket.handle(), kZapEnforceDomain, &enforce, sizeof(enforce));
+}
+
+void watch(zmq::socket_t& socket, zmq::socket_t& events) {
+  const std::string address = fmt::format("inproc://events {}", socket.handle());
+  zmq_socket_monitor(socket.handle(), address.c_str(), kOpened | kClosed | kFailed);
   events.set(zmq::sockopt::linger, 0);
   events.set(zmq::sockopt::rcvhwm, 0);
   events.connect(address);
@@ -117,17 +137,18 @@ std::string Wire::url(const Endpoint& endpoint) {
       endpoint.port == 0 ? "*" : std::to_string(endpoint.port));
 }
 
-Wire::Wire(zmq::context_t& context, Plane plane)
+Wire::Wire(zmq::context_t& context, Plane plane, const KeyPair* key)
     : plane_(plane),
       accepted_(context, zmq::socket_type::router),
       dialled_(context, zmq::socket_type::router),
       accepted_events_(context, zmq::socket_type::pair),
       dialled_events_(context, zmq::socket_type::pair) {
-  const std::string name = plane == Plane::control ? "control" : "bulk";
   set_rules(accepted_, plane);
   set_rules(dialled_, plane);
-  watch(accepted_, accepted_events_, name + " accepted");
-  watch(dialled_, dialled_events_, name + " dialled");
+  if (key) set_keys(accepted_, *key, true);
+  if (key) set_keys(dialled_, *key, false);
+  watch(accepted_, accepted_events_);
+  watch(dialled_, dialled_events_);
 }
 
 Wire::~Wire() {
@@ -148,9 +169,12 @@ Result<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
 }
 
 // The names that ZeroMQ gives itself begin with a zero byte.
-std::optional<Wire::Dialled> Wire::dial(const Endpoint& to) {
+std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, const std::optional<CurveKey>& server) {
   const Route route{true, fmt::format("dial {}", ++dials_)};
   try {
+    if (server)
+      dialled_.set(zmq::sockopt::curve_serverkey,
+                   zmq::const_buffer(server->bytes.data(), server->bytes.size()));
     dialled_.set(zmq::sockopt::connect_routing_id, route.name);
     dialled_.connect(url(to));
     return Dialled{route, dialled_.get(zmq::sockopt::last_endpoint)};
@@ -216,6 +240,22 @@ std::optional<Wire::Arrived> Wire::receive(bool is_dialled) {
   return std::nullopt;
 }
 
+std::optional<CurveKey> Wire::proven() {
+  const char* text = zmq_msg_gets(header_.handle(), kZapKeyProperty);
+  return text ? read_zap_key(text) : std::nullopt;
+}
+
+Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
+  using Kind = Event::Kind;
+  if ((event & kOpened) != 0) return Kind::opened;
+  if (event == ZMQ_EVENT_DISCONNECTED) return Kind::broken;
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return Kind::refused;
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+      value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    return Kind::unlike;
+  return (event & kFailed) != 0 ? Kind::failed : Kind::vain;
+}
+
 // An event is two parts: a number of 16 bits and a value of 32, and the address.
 std::optional<Wire::Event> Wire::next_event(bool is_dialled) {
   zmq::socket_t& events = is_dialled ? dialled_events_ : accepted_events_;
@@ -226,11 +266,7 @@ std::optional<Wire::Event> Wire::next_event(bool is_dialled) {
     std::int32_t value = 0;
     std::memcpy(&kind, event.data(), sizeof(kind));
     std::memcpy(&value, event.data<char>() + sizeof(kind), sizeof(value));
-    return Event{.kind = (kind & kOpened) != 0            ? Event::Kind::opened
-                         : kind == ZMQ_EVENT_DISCONNECTED ? Event::Kind::broken
-                                                          : Event::Kind::vain,
-                 .descriptor = value,
-                 .address = address.to_string()};
+    return Event{.kind = kind_of(kind, value), .descriptor = value, .address = address.to_string()};
   }
   return std::nullopt;
 }

@@ -15,6 +15,7 @@
 #include <zmq.hpp>
 
 #include "base/endpoint.h"
+#include "base/keys.h"
 #include "base/payload.h"
 #include "base/result.h"
 #include "gossip/wire/message.h"
@@ -24,7 +25,9 @@ namespace starling::daemon {
 
 class Wire {
  public:
-  Wire(zmq::context_t& context, gossip::Plane plane);
+  // `key`: of the node, with which it proves itself at both ends of CURVE; null: connections are
+  // not encrypted.
+  Wire(zmq::context_t& context, gossip::Plane plane, const KeyPair* key);
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
   ~Wire();
@@ -44,9 +47,9 @@ class Wire {
     std::string address;  // as in Event
   };
   // Begins to connect. Frames may be sent at once. Nothing if there are too many sockets, or the
-  // address cannot be. REQUIRES that no connection of this wire to `to` was dialled and not hung
-  // up.
-  std::optional<Dialled> dial(const Endpoint& to);
+  // address cannot be. `server`: the key that the other end must prove. REQUIRES it where there are
+  // keys, and that no connection of this wire to `to` was dialled and not hung up.
+  std::optional<Dialled> dial(const Endpoint& to, const std::optional<CurveKey>& server);
   // Ends a connection that was dialled to `to`, broken or not; what was not read is dropped.
   void hang_up(const Endpoint& to);
 
@@ -64,12 +67,15 @@ class Wire {
   };
   // The next frame; nothing: there is none. A message that is no frame of ours is skipped.
   std::optional<Arrived> receive(bool is_dialled);
+  // The key that the sender of the last frame has proved, if it came over an accepted connection.
+  std::optional<CurveKey> proven();
 
-  // A connection has opened, has broken, or was dialled in vain.
+  // A connection has opened, has broken, or was dialled in vain; or its handshake has failed, and
+  // it breaks next. unlike: one end alone wants encryption; refused: this node's key is.
   struct Event {
-    enum class Kind { opened, broken, vain };
+    enum class Kind { opened, broken, vain, unlike, refused, failed };
     Kind kind = Kind::vain;
-    int descriptor = -1;  // of the system
+    int descriptor = -1;  // of the system; not of a handshake
     std::string address;
   };
   std::optional<Event> next_event(bool is_dialled);
@@ -84,6 +90,7 @@ class Wire {
   static std::string url(const Endpoint& endpoint);
 
  private:
+  static Event::Kind kind_of(std::uint16_t event, std::int32_t value);
   zmq::socket_t& socket(bool is_dialled) { return is_dialled ? dialled_ : accepted_; }
 
   const gossip::Plane plane_;

@@ -11,21 +11,41 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "base/utc.h"
 #include "daemon/process/conversations.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/greeting.h"
 #include "tests/daemon/raw_client.h"
+#include "tests/gossip/certificates.h"
 
 using namespace starling;
+using namespace starling::test;
 using daemon::Transport;
 using gossip::Plane;
 
 namespace {
 
+using Credentials = std::shared_ptr<gossip::Credentials>;
+
+// A certificate of the test's cluster for the node with this name.
+Credentials credentials(const std::string& name, int number) {
+  const KeyPair cluster = test_key(1), key = test_key(number);
+  gossip::Certificate draft = certificate_draft(name, key);
+  draft.not_after = kLatestMoment;
+  return std::make_shared<gossip::Credentials>(
+      gossip::Credentials{test_key(number), gossip::sign_certificate(draft, cluster).value(),
+                          gossip::Authority(cluster.public_key(), {})});
+}
+
 std::unique_ptr<Transport> transport(NodeId self, const daemon::DescriptorShares& shares = {},
-                                     const std::string& host = "127.0.0.1") {
-  auto bound = Transport::bind(self, {host, 0}, {host, 0}, shares);
-  REQUIRE(bound.has_value());
+                                     const std::string& host = "127.0.0.1",
+                                     const Credentials& credentials = nullptr) {
+  auto bound = Transport::bind({.self = self,
+                                .control = {host, 0},
+                                .bulk = {host, 0},
+                                .shares = shares,
+                                .credentials = credentials});
+  if (!bound) FAIL(bound.error().text);
   return std::move(*bound);
 }
 
@@ -35,15 +55,31 @@ gossip::Frames word(const std::string& text) {
 
 const daemon::FrameHandler kNobody = [](auto&&...) {};
 
+bool takes_keys() {
+  bool takes = false;
+  SUBCASE("in plain text") {}
+  SUBCASE("with keys") {
+    takes = true;
+  }
+  return takes;
+}
+
 // Two nodes that know of each other; `a` has the lower id.
 struct Two {
-  Two() {
-    a->reach(kB, Plane::control, b->control());
-    a->reach(kB, Plane::bulk, b->bulk());
+  explicit Two(bool has_keys = takes_keys())
+      : keys_a(has_keys ? credentials("node-3", 11) : nullptr),
+        keys_b(has_keys ? credentials("node-1", 12) : nullptr) {
+    REQUIRE(kA < kB);
+    a->reach(kB, Plane::control, control_of_b());
+    a->reach(kB, Plane::bulk, {b->bulk(), key(keys_b)});
   }
   void let_b_dial() {
-    b->reach(kA, Plane::control, a->control());
-    b->reach(kA, Plane::bulk, a->bulk());
+    b->reach(kA, Plane::control, {a->control(), key(keys_a)});
+    b->reach(kA, Plane::bulk, {a->bulk(), key(keys_a)});
+  }
+  Transport::Address control_of_b() const { return {b->control(), key(keys_b)}; }
+  static std::optional<CurveKey> key(const Credentials& of) {
+    return of ? curve_key(of->key.public_key()) : std::nullopt;
   }
   // Until then, or for a minute.
   bool run(const std::function<bool()>& is_done) {
@@ -55,8 +91,10 @@ struct Two {
     return is_done();
   }
 
-  static constexpr NodeId kA{1}, kB{2};
-  std::unique_ptr<Transport> a = transport(kA), b = transport(kB);
+  inline static const NodeId kA = node_id("node-3"), kB = node_id("node-1");
+  Credentials keys_a, keys_b;
+  std::unique_ptr<Transport> a = transport(kA, {}, "127.0.0.1", keys_a),
+                             b = transport(kB, {}, "127.0.0.1", keys_b);
   std::vector<std::string> heard_a, heard_b;
   daemon::FrameHandler at_a = listener(heard_a), at_b = listener(heard_b);
 
@@ -97,7 +135,7 @@ daemon::RawClient sender(const Endpoint& to) {
 }  // namespace
 
 TEST_CASE("A message that does not end is cut off and others still arrive") {
-  Two two;
+  Two two(false);
   std::size_t refused = 0;
   const auto look = [&](const gossip::Received& frame) { refused += frame.header.empty(); };
   // The first bytes of a part of 1 MiB that is not the last.
@@ -222,7 +260,8 @@ TEST_CASE("A node that starts again is reached again by who dialled it and by wh
   const Endpoint control = two.b->control(), bulk = two.b->bulk();
   two.b.reset();
   CHECK(two.run([&] { return two.a->connections() == 0; }));
-  auto again = Transport::bind(Two::kB, control, bulk);
+  auto again = Transport::bind(
+      {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
   CHECK(two.run([&] {
@@ -234,9 +273,10 @@ TEST_CASE("A node that starts again is reached again by who dialled it and by wh
 }
 
 TEST_CASE("The last words of a node that ends arrive over either end of a connection") {
+  const bool has_keys = takes_keys();
   for (const bool dialled : {true, false}) {
     CAPTURE(dialled);
-    Two two;
+    Two two(has_keys);
     two.a->send(Two::kB, Plane::control, word("first"));
     CHECK(two.run([&] { return two.heard_b.size() == 1; }));
     std::unique_ptr<Transport>& leaver = dialled ? two.a : two.b;
@@ -269,8 +309,8 @@ TEST_CASE("Connections to many peers keep to their share and those in use stay o
   };
   std::size_t sent = 0;
   for (std::uint64_t k = 2; k < 32; ++k) {
-    a->reach(NodeId{k}, Plane::control, others[k - 2]->control());
-    a->reach(NodeId{k}, Plane::bulk, others[k - 2]->bulk());
+    a->reach(NodeId{k}, Plane::control, {others[k - 2]->control()});
+    a->reach(NodeId{k}, Plane::bulk, {others[k - 2]->bulk()});
     a->send(NodeId{k}, Plane::control, word("other"));
     a->send(NodeId{k}, Plane::bulk, word("other"));
     a->send(NodeId{2}, Plane::control, word("kept"));
@@ -289,7 +329,7 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
   const daemon::DescriptorShares few{.receiving = 8};
   const auto a = transport(NodeId{1}), b = transport(NodeId{2}, few);
   std::size_t heard = 0, sent = 0;
-  a->reach(NodeId{2}, Plane::control, b->control());
+  a->reach(NodeId{2}, Plane::control, {b->control()});
   const auto look_until = [&](const auto& is_done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!is_done() && std::chrono::steady_clock::now() < until) {
@@ -348,7 +388,8 @@ TEST_CASE("A vector whose connection breaks in the middle ends there") {
   CHECK(two.run([&] { return vectors > 20; }));
   REQUIRE(two.a->has_queued());
   two.b.reset();
-  auto again = Transport::bind(Two::kB, control, bulk);
+  auto again = Transport::bind(
+      {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
   vectors = 0;
@@ -363,7 +404,7 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
   gossip::Cutter cutter;
   const gossip::Message sent = message(1'000'000);
   for (const Plane plane : {Plane::control, Plane::bulk})
-    a->reach(NodeId{2}, plane, {"127.0.0.1", 1});
+    a->reach(NodeId{2}, plane, {{"127.0.0.1", 1}});
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::bulk, cutter.cut(sent));
   CHECK(a->dropped() >= 990);
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::control, word("hello"));
@@ -375,7 +416,7 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
 
 TEST_CASE("A stranger's address is spoken to and the answer comes back on the same connection") {
   Two two;
-  two.b->introduce(two.a->control(), Plane::control, word("join"));
+  two.b->introduce({two.a->control(), Two::key(two.keys_a)}, Plane::control, word("join"));
   CHECK(two.run([&] { return two.heard_a.size() == 1; }));
   two.a->reach(Two::kB, Plane::control, {});  // it cannot be dialled
   two.a->send(Two::kB, Plane::control, word("table"));
@@ -385,7 +426,8 @@ TEST_CASE("A stranger's address is spoken to and the answer comes back on the sa
 
 TEST_CASE("A port in use is named in the error") {
   const auto a = transport(NodeId{1});
-  const auto taken = Transport::bind(NodeId{2}, a->control(), {"127.0.0.1", 0});
+  const auto taken =
+      Transport::bind({.self = NodeId{2}, .control = a->control(), .bulk = {"127.0.0.1", 0}});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().text.find("listen.control") != std::string::npos);
   CHECK(taken.error().text.find(std::to_string(a->control().port)) != std::string::npos);

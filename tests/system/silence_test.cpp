@@ -95,7 +95,8 @@ TEST_CASE("A seed at which nobody listens is named") {
 TEST_CASE(
     "A seed that takes connections and says nothing is named and is forgiven when it speaks") {
   // A node of another protocol, or one that hangs: its socket accepts, and it never answers.
-  auto silent = daemon::Transport::bind(NodeId{1}, {"127.0.0.1", 0}, {"127.0.0.1", 0});
+  auto silent = daemon::Transport::bind(
+      {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
   REQUIRE(silent.has_value());
   const Endpoint at = (*silent)->control();
   Daemon node("node", small({join(at)}));

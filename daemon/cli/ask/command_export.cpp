@@ -15,9 +15,12 @@
 #include <vector>
 
 #include "daemon/cli/ask/export_text.h"
+#include "daemon/process/clock.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
+#include "daemon/process/clock.h"
 #include "daemon/cli/terminal/output.h"
+#include "daemon/process/clock.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/whole_file.h"
 
@@ -71,14 +74,14 @@ Result<Export> read_wanted(const CommandLine& line) {
 
 // ---- nodes and what they answer
 
-double wall_clock() {
+double exact_wall_clock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
 Outcome<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
   TRY(const json status, document_of(access, "/v1/status"));
-  const double now = wall_clock();
+  const double now = exact_wall_clock();
   json series, events;
   if (wanted.with_convergence) {
     TRY(series, document_of(access, "/v1/convergence"));

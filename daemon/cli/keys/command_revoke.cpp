@@ -5,6 +5,7 @@
 #include "daemon/cli/keys/commands.h"
 #include "daemon/cli/keys/describe.h"
 #include "daemon/cli/keys/issue.h"
+#include "daemon/process/clock.h"
 #include "daemon/setup/trust_files.h"
 
 namespace starling::daemon {

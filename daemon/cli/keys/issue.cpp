@@ -1,11 +1,11 @@
 #include "daemon/cli/keys/issue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "base/text.h"
 #include "base/utc.h"
+#include "daemon/process/clock.h"
 #include "daemon/setup/key_file.h"
 #include "daemon/setup/trust_files.h"
 
@@ -57,12 +57,6 @@ Result<KeyPair> cluster_key(const CommandLine& line) {
 
 std::string revocations_path(const std::string& cluster_key_path) {
   return std::filesystem::path(cluster_key_path).replace_extension(".revocations").string();
-}
-
-std::uint64_t wall_clock() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count(), 0));
 }
 
 Result<gossip::Certificate> issue(const CommandLine& line, const std::string& name,

@@ -2,7 +2,6 @@
 // certificates that the key signs.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "base/command_line.h"
@@ -23,8 +22,6 @@ std::string cluster_key_path(const CommandLine& line);
 Result<KeyPair> cluster_key(const CommandLine& line);
 // The list of revocations beside a cluster key: cluster.revocations for cluster.key.
 std::string revocations_path(const std::string& cluster_key_path);
-// Seconds since 1970, by the machine's clock.
-std::uint64_t wall_clock();
 
 // Signs a certificate for a node's key, by --cluster-key, --days and --group. It is later than a
 // revocation of the name; a revoked key is an error.
