@@ -1,9 +1,12 @@
 // Contact: how a node can be reached.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/endpoint.h"
+#include "gossip/trust/certificate.h"
 #include "gossip/wire/message.h"
 
 namespace starling::gossip {
@@ -12,12 +15,23 @@ namespace starling::gossip {
 struct Contact {
   std::string name;  // of the node
   Endpoint control = {}, bulk = {};
+  std::optional<PublicKey> key = {};  // that the node proves at its ends of connections
 
   friend bool operator==(const Contact&, const Contact&) = default;
 };
 
+// Whether both are reached alike.
+inline bool have_same_contact(const Member& a, const Member& b) {
+  return a.name == b.name && a.control == b.control && a.bulk == b.bulk &&
+         a.certificate == b.certificate;
+}
+
 inline Contact contact_of(const Member& member) {
-  return {member.name, member.control, member.bulk};
+  Contact contact{member.name, member.control, member.bulk};
+  if (member.certificate.empty()) return contact;
+  const auto certificate = decode_certificate(std::as_bytes(std::span(member.certificate)));
+  if (certificate) contact.key = certificate->key;
+  return contact;
 }
 
 }  // namespace starling::gossip

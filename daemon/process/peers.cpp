@@ -27,10 +27,6 @@ bool invites_vectors(const gossip::Body& body) {
          std::holds_alternative<gossip::SnapshotRequest>(body);
 }
 
-const Endpoint& address(const gossip::Contact& contact, Plane plane) {
-  return plane == Plane::control ? contact.control : contact.bulk;
-}
-
 }  // namespace
 
 const gossip::Contact* Peers::find(NodeId node) const {
@@ -51,22 +47,21 @@ void Peers::know(const SeedName& seed) {
   if (seed.key) named_keys_[to_string(seed.at)] = *seed.key;
 }
 
-// The two planes of a node have one key; its control port tells it.
-std::optional<Transport::Address> Peers::address_of(const Endpoint& named,
-                                                    const Endpoint& control) {
-  const auto at = names_.find(named);
+std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact, Plane plane) {
+  const auto at = names_.find(plane == Plane::control ? contact.control : contact.bulk);
   if (!at) return std::nullopt;
   if (!transport_.guard().key() || at->port == 0) return Transport::Address{*at};
-  const std::optional<CurveKey> key = key_of(control);
-  return key ? std::optional(Transport::Address{*at, key}) : std::nullopt;
+  const auto key = key_of(contact);
+  return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
 
-std::optional<CurveKey> Peers::key_of(const Endpoint& control) {
-  if (const auto known = named_keys_.find(to_string(control)); known != named_keys_.end())
-    return curve_key(known->second);
-  const auto at = names_.find(control);
-  const auto key = at ? questions_.find(*at) : std::nullopt;
-  return key ? curve_key(*key) : std::nullopt;
+// The control port tells it where nobody else has.
+std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
+  if (contact.key) return contact.key;
+  const auto known = named_keys_.find(to_string(contact.control));
+  if (known != named_keys_.end()) return known->second;
+  const auto at = names_.find(contact.control);
+  return at ? questions_.find(*at) : std::nullopt;
 }
 
 // The node may have a connection to this one although its address is not known.
@@ -74,10 +69,10 @@ void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
   const Plane plane = gossip::kind_of(send.message.body).plane;
-  const auto where = [&](Plane of) { return address_of(address(*contact, of), contact->control); };
-  if (const auto at = where(plane)) transport_.reach(send.to, plane, *at);
+  if (const auto at = address_of(*contact, plane)) transport_.reach(send.to, plane, *at);
   if (invites_vectors(send.message.body))
-    if (const auto bulk = where(Plane::bulk)) transport_.open(send.to, Plane::bulk, *bulk);
+    if (const auto bulk = address_of(*contact, Plane::bulk))
+      transport_.open(send.to, Plane::bulk, *bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
   transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));
   if (!span) return;
@@ -87,7 +82,8 @@ void Peers::act(gossip::Send& send) {
 
 void Peers::act(gossip::Introduce& introduce) {
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
-  if (const auto to = address_of(introduce.to, introduce.to))
+  const gossip::Contact stranger{.name = {}, .control = introduce.to, .bulk = introduce.to};
+  if (const auto to = address_of(stranger, plane))
     transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
 }
 

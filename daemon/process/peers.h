@@ -42,8 +42,8 @@ class Peers {
  private:
   const gossip::Contact* find(NodeId node) const;
   // Where to dial; nothing as long as the host name has no address or the node no key.
-  std::optional<Transport::Address> address_of(const Endpoint& named, const Endpoint& control);
-  std::optional<CurveKey> key_of(const Endpoint& control);
+  std::optional<Transport::Address> address_of(const gossip::Contact& contact, gossip::Plane plane);
+  std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
   Transport& transport_;
   HostNames& names_;

@@ -127,7 +127,7 @@ void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
     out.send(entry.member.id, Gossip{{{entry.member}, {heard}}});
   if (!outdates(heard, entry.member)) return;
   const bool is_other = contradicts(heard, entry.member);
-  if (contact_of(heard) != contact_of(entry.member)) out.put(Reach{heard.id, contact_of(heard)});
+  if (!have_same_contact(heard, entry.member)) out.put(Reach{heard.id, contact_of(heard)});
   entry.member = heard;
   if (!is_other) return;
   roster_.touch();
@@ -204,7 +204,7 @@ void RumorLaw::forget_one(Outbox& out) {
 }
 
 void RumorLaw::become(Entry& entry, const Member& newer, Liveness now, Outbox& out) {
-  if (contact_of(newer) != contact_of(entry.member)) out.put(Reach{newer.id, contact_of(newer)});
+  if (!have_same_contact(newer, entry.member)) out.put(Reach{newer.id, contact_of(newer)});
   entry.become(newer, now);
 }
 
