@@ -37,6 +37,7 @@
 #include "daemon/setup/advertised.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/credentials.h"
+#include "daemon/setup/expiry.h"
 #include "daemon/setup/exposure.h"
 #include "daemon/setup/given_ticket.h"
 #include "daemon/setup/setting_sources.h"
@@ -230,10 +231,10 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   TRY_DO(check_exposure(config, control, bulk));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
   TRY(daemon.transport, Transport::bind({.self = node_id(config.node.name),
-                                             .control = control,
-                                             .bulk = bulk,
-                                             .shares = shares,
-                                             .credentials = config.node.credentials}));
+                                         .control = control,
+                                         .bulk = bulk,
+                                         .shares = shares,
+                                         .credentials = config.node.credentials}));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;
@@ -317,10 +318,21 @@ void announce(const Identity& identity, const gossip::Credentials* credentials,
   std::ofstream(*path) << addresses.dump() << std::endl;
 }
 
+// What is said while the node runs, beside what it says itself.
+std::function<std::vector<std::string>()> warnings_for(const Config& config) {
+  return [known = doubts(config, schema()), credentials = config.node.credentials] {
+    std::vector<std::string> all = known;
+    if (!credentials) return all;
+    if (auto text = expiry_warning(credentials->certificate, wall_clock()))
+      all.push_back(*std::move(text));
+    return all;
+  };
+}
+
 std::string run_loop(Daemon& daemon, const Config& config) {
   gossip::Node node(config.node, now(), std::exchange(daemon.before, nullptr));
   LoopOptions options{.identity = daemon.identity,
-                      .warnings = doubts(config, schema()),
+                      .warnings = warnings_for(config),
                       .service = &daemon.service,
                       .disk = daemon.disk.get(),
                       .names = HostNames(DnsOptions{.server = config.name_server}),
@@ -402,7 +414,7 @@ Outcome<int> run_node(const CommandLine& given) {
   if (!is_external(config)) {
     TRY_DO(load_trainer(daemon, config));
   }
-  for (const std::string& doubt : doubts(config, schema())) log::warning("{}", doubt);
+  for (const std::string& text : warnings_for(config)()) log::warning("{}", text);
   announce(daemon.identity, config.node.credentials.get(), line.value("ready-file"));
   if (daemon.external)
     if (const auto came = await_external(daemon, config); !came)

@@ -36,6 +36,7 @@ Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, Traini
       peers_(transport, options_.names, board.trace()) {
   board_.set_wake([this] { wake_.signal(); });
   for (const SeedName& seed : options_.seeds) peers_.know(seed);
+  notices_.take_new(now(), options_.warnings());
 }
 
 std::string Loop::run(bool stays) {
@@ -131,7 +132,9 @@ void Loop::say_warnings() {
   const Time at = now();
   if (stopped_ || at < next_look_) return;
   next_look_ = at + kWarnEvery;
-  for (const std::string& text : notices_.take_new(at, node_.warnings(at)))
+  std::vector<std::string> warnings = node_.warnings(at);
+  std::ranges::copy(options_.warnings(), std::back_inserter(warnings));
+  for (const std::string& text : notices_.take_new(at, warnings))
     tell({gossip::Event::Kind::problem, text});
 }
 
@@ -149,7 +152,7 @@ void Loop::publish() {
   snapshot->now = at;
   snapshot->status = node_.status(at);
   snapshot->descriptors = count_descriptors();
-  std::vector<std::string> warnings = options_.warnings;
+  std::vector<std::string> warnings = options_.warnings();
   if (options_.trainer) snapshot->trainer = options_.trainer();
   if (snapshot->trainer && snapshot->trainer->state == TrainerStatus::State::lost)
     warnings.insert(warnings.begin(), loss_of(*snapshot->trainer));

@@ -27,8 +27,9 @@ namespace starling::daemon {
 
 struct LoopOptions {
   Identity identity = {};
-  // Warnings from before the node started, shown for as long as it runs.
-  std::vector<std::string> warnings = {};
+  // Warnings beside those of the node, shown as long as they are given. Called often. Those of the
+  // first call are in the log already.
+  std::function<std::vector<std::string>()> warnings = [] { return std::vector<std::string>(); };
   // The status of the user's own trainer; null: the model is the program's.
   std::function<TrainerStatus()> trainer = {};
   // Is told about every turn of the loop; null: none.

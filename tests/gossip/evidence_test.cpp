@@ -84,7 +84,8 @@ TEST_CASE("Nodes with keys come to know each other and find who falls silent") {
   table.parties[3].reset();
   table.run(12s);
   for (std::size_t k = 0; k < 3; ++k) CHECK(table.seen(k, "node-3") == Liveness::dead);
-  for (std::size_t k = 0; k < 3; ++k) CHECK(table.parties[k]->outbox.notary().take_refusals().empty());
+  for (std::size_t k = 0; k < 3; ++k)
+    CHECK(table.parties[k]->outbox.notary().take_refusals().empty());
 }
 
 TEST_CASE("A record of which any field was changed is not believed") {

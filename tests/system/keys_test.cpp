@@ -1,11 +1,16 @@
-// What real processes say about keys that are missing or wrong.
+// Keys of real processes: what is said about those that are missing or wrong, and those of a fleet.
 #include <doctest/doctest.h>
+#include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/system/harness.h"
 
 using namespace starling;
+using testing::eventually;
 
 namespace {
 
@@ -41,6 +46,43 @@ const Answer kAnswers[] = {
      "keeps its key"},
 };
 
+const std::string kSmall = "--data.samples=400 --model.kind=softmax";
+
+std::string content_of(const std::string& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// A folder for one test, which is empty.
+std::string fresh_folder(const std::string& name) {
+  const std::string path = testing::temporary_file(name + "-beside", "") + "-folder";
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+// What follows the words in the line of a log.
+std::string after(const std::string& words, const std::string& log) {
+  const std::string text = content_of(log);
+  const std::size_t begin = text.find(words);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = text.find('\n', begin);
+  return end == std::string::npos ? ""
+                                  : text.substr(begin + words.size(), end - begin - words.size());
+}
+
+// Ends with the test.
+struct Running {
+  Running(std::vector<std::string> words, const std::string& path)
+      : log(path), process(*daemon::ChildProcess::start(words, log)) {}
+  ~Running() {
+    process.signal(SIGTERM);
+    process.wait(std::chrono::seconds(60));
+  }
+  std::string log;
+  daemon::ChildProcess process;
+};
+
 }  // namespace
 
 TEST_CASE("Every mistake about keys is answered word for word") {
@@ -51,4 +93,65 @@ TEST_CASE("Every mistake about keys is answered word for word") {
     CHECK(outcome.err == std::string(answer.text) + "\n");
     CHECK(outcome.out.empty());
   }
+}
+
+TEST_CASE("A node whose certificate ends within a week says so") {
+  const std::string folder = fresh_folder("soon");
+  REQUIRE(testing::run("keygen cluster", folder).exit_code == 0);
+  REQUIRE(testing::run("keygen node --name soon --days 3", folder).exit_code == 0);
+  testing::Daemon node("soon", {"--node.data-dir=" + folder + "/soon", "--data.samples=400",
+                                "--model.kind=softmax"});
+  const std::string text = "the certificate of this node ends at ";
+  const auto is_warned = [&] {
+    const nlohmann::json warnings = node.get("/v1/status")["node"]["warnings"];
+    return warnings.dump().find(text) != std::string::npos;
+  };
+  CHECK(eventually(is_warned));
+  CHECK(content_of(node.process().log_path()).find(text) != std::string::npos);
+  const testing::Outcome doctor =
+      testing::run("doctor --json --api http://" + to_string(node.http()));
+  CAPTURE(doctor.out);
+  CHECK(doctor.out.find(text) != std::string::npos);
+}
+
+TEST_CASE("The nodes of a fleet keep their keys until the next time") {
+  const std::string folder = fresh_folder("fleet"), nodes = folder + "/state";
+  const std::string arguments = "--stop.rounds=2 --json --listen.http=127.0.0.1:0 " + kSmall;
+  REQUIRE(testing::run("up -n 2 --node.data-dir=" + nodes + " " + arguments, folder).exit_code ==
+          0);
+  const auto keys = [&] {
+    return content_of(nodes + "/cluster.key") + content_of(nodes + "/node-0/key") +
+           content_of(nodes + "/node-1/certificate");
+  };
+  const std::string before = keys();
+  CHECK(before.find("starling-certificate-1:") != std::string::npos);
+  const auto mode = std::filesystem::status(nodes + "/cluster.key").permissions();
+  CHECK((mode & std::filesystem::perms(077)) == std::filesystem::perms::none);
+  const testing::Outcome again = testing::run("up --resume " + nodes + " --stop.rounds=4", folder);
+  CAPTURE(again.err);
+  CHECK(again.exit_code == 0);
+  CHECK(keys() == before);
+}
+
+TEST_CASE("The command that up prints adds a node to its fleet and the key goes at the end") {
+  const std::string folder = fresh_folder("more");
+  std::string path;
+  {
+    const Running up({testing::program(), "up", "-n", "2", "--listen.http=127.0.0.1:0",
+                      "--data.samples=400", "--model.kind=softmax", "--output=/dev/null"},
+                     folder + "/up.log");
+    std::string command;
+    REQUIRE(
+        eventually([&] { return !(command = after("One node more: starling ", up.log)).empty(); }));
+    const std::size_t begin = command.find("--cluster-key ") + 14;
+    path = command.substr(begin, command.find(' ', begin) - begin);
+    CHECK(std::filesystem::exists(path));
+    const Running more({"/bin/sh", "-c",
+                        "exec " + testing::program() + " " + command +
+                            " --node.name=more --listen.control=127.0.0.1:0"},
+                       folder + "/more.log");
+    CHECK(eventually(
+        [&] { return content_of(more.log).find("averages with") != std::string::npos; }));
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
 }
