@@ -478,7 +478,8 @@ constinit const ProgramCommand kUp = {
     .description = R"(Starts N nodes on this machine as processes of their own, shows round, loss,
 accuracy, consensus distance and members while they train, stops at the goal and prints a summary. A
 table without a goal is trained for 2,000 rounds, with settings that suit tables, and a line says
-which.)",
+which. The nodes have keys of their own, and a line says how one node more joins them;
+--security.insecure=true leaves keys away.)",
     .options = kUpOptions,
     .notes = R"(Example: sixteen nodes on a torus, each with few of the ten classes
 
