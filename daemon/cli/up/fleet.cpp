@@ -168,6 +168,11 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
 // That of the folder of the fleet lasts, so that the nodes of the next time have the same.
 Result<void> Fleet::take_key(const FleetOptions& options) {
   const bool is_temporary = options.data_dir.empty();
+  if (is_temporary && logs_.empty())
+    return fail(
+        "the nodes' keys need a folder, and none can be made in {}; expected TMPDIR to name one, "
+        "or node.data-dir",
+        std::filesystem::temp_directory_path().string());
   TRY(key_, FleetKey::in(is_temporary ? logs_ : options.data_dir, is_temporary));
   return {};
 }
