@@ -1,6 +1,6 @@
 // Ring: what a round costs over the real transport. Processes on loopback send their vector to
 // their neighbours and wait for the neighbours' vectors, in lockstep.
-//   bench_ring PROCESSES, then requests
+//   bench_ring PROCESSES [keys], then requests; with keys connections are encrypted
 //   average BYTES ROUNDS    encode, cut, send, put together and mix; milliseconds a round
 //   exchange BYTES ROUNDS   the same without encoding and mixing; GB/s each way of one process
 #include <array>
@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/utc.h"
 #include "bench/measure.h"
 #include "bench/team.h"
 #include "daemon/process/memory.h"
@@ -37,11 +38,40 @@ Endpoint loopback(std::uint16_t port) {
   return {"127.0.0.1", port};
 }
 
+// Of a number above 0, the same for the same.
+KeyPair key_of(std::size_t number) {
+  Secret seed(kKeyBytes);
+  seed.bytes()[0] = static_cast<std::byte>(number);
+  return KeyPair(seed);
+}
+
+std::string name_of(std::size_t rank) {
+  return fmt::format("rank-{}", rank);
+}
+
+KeyPair key_of_rank(std::size_t rank) {
+  return key_of(rank + 2);
+}
+
+std::shared_ptr<gossip::Credentials> credentials_of(std::size_t rank) {
+  const KeyPair cluster = key_of(1);
+  auto certificate = gossip::sign_certificate(
+      {.name = name_of(rank), .key = key_of_rank(rank).public_key(), .not_after = kLatestMoment},
+      cluster);
+  ENSURE(certificate, "a certificate can be signed");
+  return std::make_shared<gossip::Credentials>(gossip::Credentials{
+      key_of_rank(rank), *certificate, gossip::Authority(cluster.public_key(), {})});
+}
+
 class Process {
  public:
-  Process(std::size_t rank, std::size_t size) : rank_(rank), size_(size) {
-    auto transport = daemon::Transport::bind(
-        {.self = NodeId{rank}, .control = loopback(0), .bulk = loopback(0)});
+  Process(std::size_t rank, std::size_t size, bool has_keys)
+      : rank_(rank), size_(size), has_keys_(has_keys) {
+    auto transport =
+        daemon::Transport::bind({.self = node_id(name_of(rank)),
+                                 .control = loopback(0),
+                                 .bulk = loopback(0),
+                                 .credentials = has_keys ? credentials_of(rank) : nullptr});
     ENSURE(transport, "free ports can be had");
     transport_ = *std::move(transport);
   }
@@ -49,8 +79,10 @@ class Process {
   std::uint16_t port() const { return transport_->bulk().port; }
   void meet(const Ports& ports) {
     for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_}) {
-      transport_->reach(NodeId{other}, gossip::Plane::bulk, loopback(ports[other]));
-      neighbors_.insert(NodeId{other});
+      const auto key = has_keys_ ? curve_key(key_of_rank(other).public_key()) : std::nullopt;
+      transport_->reach(node_id(name_of(other)), gossip::Plane::bulk,
+                        {loopback(ports[other]), key});
+      neighbors_.insert(node_id(name_of(other)));
     }
   }
 
@@ -92,10 +124,9 @@ class Process {
     }
     std::vector<optim::MixTerm>& terms = inbox_[round_];
     while (terms.size() < neighbors_.size() || transport_->has_queued())
-      transport_->poll(std::chrono::seconds(1), {},
-                       [this](gossip::Plane, std::span<const std::byte> header, Payload body) {
-                         receive(header, std::move(body));
-                       });
+      transport_->poll(std::chrono::seconds(1), {}, [this](gossip::Received frame) {
+        receive(frame.header, std::move(frame.body));
+      });
     for (optim::MixTerm& term : terms) term.own = sent_;
     if (order.averages)
       ENSURE(optim::mix(*x_, sent_, terms, *optim::format_named("f32")).rejections.empty(),
@@ -142,6 +173,7 @@ class Process {
   }
 
   std::size_t rank_, size_;
+  bool has_keys_;
   std::unique_ptr<daemon::Transport> transport_;
   std::set<NodeId> neighbors_;
   gossip::Cutter cutter_;
@@ -155,9 +187,9 @@ class Process {
   std::vector<double> expected_;  // the first number of every process
 };
 
-void work(std::size_t rank, std::size_t size, int parent) {
+void work(std::size_t rank, std::size_t size, bool has_keys, int parent) {
   daemon::keep_large_blocks();
-  Process process(rank, size);
+  Process process(rank, size, has_keys);
   write_value(parent, process.port());
   process.meet(read_value<Ports>(parent));
   for (Order order; read_all(parent, &order, sizeof(order));)
@@ -179,7 +211,8 @@ int main(int count, char** arguments) {
   using namespace starling::bench;
   const std::size_t size = count > 1 ? std::strtoul(arguments[1], nullptr, 10) : 4;
   ENSURE(size >= 2 && size <= kProcessesLimit, "a ring has 2 to 16 processes");
-  const Team team(size, [size](std::size_t rank, int parent) { work(rank, size, parent); });
+  const bool has_keys = count > 2 && std::string_view(arguments[2]) == "keys";
+  const Team team(size, [&](std::size_t rank, int parent) { work(rank, size, has_keys, parent); });
   Ports ports{};
   for (std::size_t rank = 0; rank < size; ++rank)
     ports[rank] = read_value<std::uint16_t>(team.descriptor(rank));
