@@ -17,6 +17,7 @@
 #include "daemon/process/descriptors.h"
 #include "daemon/process/event_log.h"
 #include "daemon/process/on_demand.h"
+#include "daemon/process/security_status.h"
 #include "daemon/process/trace_log.h"
 #include "daemon/process/trainer_status.h"
 #include "gossip/io.h"
@@ -40,6 +41,7 @@ struct Snapshot {
   gossip::Status status;
   std::optional<TrainerStatus> trainer = {};  // if the user's own trainer has the model
   Descriptors descriptors = {};
+  SecurityStatus security = {};
 };
 
 // Parameters as they were between two jobs of the trainer.

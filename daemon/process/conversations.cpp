@@ -168,8 +168,7 @@ void Conversations::follow(Clock::time_point now, const Closed& closed) {
 void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_point now,
                          const Closed& closed) {
   using Kind = Wire::Event::Kind;
-  if (event.kind == Kind::unlike || event.kind == Kind::refused || event.kind == Kind::failed)
-    return note_failure(event, is_dialled);
+  if (event.kind >= Kind::unlike) return note_failure(event, is_dialled);
   const std::optional<Route> route = owner(event, is_dialled);
   if (event.kind == Kind::opened) {
     if (route && is_dialled) all_.at(*route).descriptor = event.descriptor;
@@ -186,13 +185,17 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
   closed(*route, conversation);
 }
 
+// A node whose server key is not the one that the other end wants closes the connection without a
+// word. A connection that was accepted and ends without one is a look whether somebody listens.
 // ZeroMQ names the stranger when the connection breaks, which is its next event.
 void Conversations::note_failure(const Wire::Event& event, bool is_dialled) {
+  using Kind = Wire::Event::Kind;
   const bool has_keys = guard_.key() != nullptr;
-  std::string_view reason = has_keys == is_dialled ? "other-server" : "handshake";
-  if (event.kind == Wire::Event::Kind::unlike) reason = has_keys ? "no-keys" : "needs-keys";
-  if (event.kind == Wire::Event::Kind::refused) reason = "refused-there";
-  if (!has_keys && event.kind == Wire::Event::Kind::failed) return;
+  std::string_view reason = is_dialled ? "other-server" : "handshake";
+  if (event.kind == Kind::unlike) reason = has_keys ? "no-keys" : "needs-keys";
+  if (event.kind == Kind::refused) reason = "refused-there";
+  const bool is_guess = event.kind == Kind::ended && !is_dialled;
+  if (is_guess || (!has_keys && event.kind != Kind::unlike)) return;
   if (!is_dialled)
     failure_ = reason;
   else

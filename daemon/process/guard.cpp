@@ -102,6 +102,20 @@ std::uint64_t Guard::revocations() const {
   return credentials_ ? credentials_->authority.revocations().number : 0;
 }
 
+SecurityStatus Guard::status() const {
+  SecurityStatus status{.revocations = revocations(), .refused = counts_};
+  if (credentials_) status.certificate = credentials_->certificate;
+  status.peers.assign(refused_.begin(), refused_.end());
+  return status;
+}
+
+std::vector<std::string> Guard::warnings(Clock::time_point now) const {
+  std::vector<std::string> texts;
+  for (const RefusedPeer& peer : refused_)
+    if (now - peer.last < kRecent) texts.push_back(sentence(peer));
+  return texts;
+}
+
 void Guard::note_refused_there(std::string_view reason, std::string_view who) {
   const bool is_known = reasons().contains(reason);
   note("refused-there", who,

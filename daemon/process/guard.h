@@ -16,19 +16,10 @@
 #include "base/keys.h"
 #include "base/result.h"
 #include "daemon/process/greeting.h"
+#include "daemon/process/security_status.h"
 #include "gossip/trust/credentials.h"
 
 namespace starling::daemon {
-
-// What became of a peer that was refused, for people. Peers that are refused again change one
-// entry.
-struct RefusedPeer {
-  std::string who;     // its name or address
-  std::string reason;  // one of Guard::reasons()
-  std::string words;
-  std::uint64_t count = 0;
-  std::chrono::steady_clock::time_point last{};
-};
 
 class Guard {
  public:
@@ -65,10 +56,9 @@ class Guard {
   void note(std::string_view reason, std::string_view who, std::string words = {});
   // The peer refuses this node for that reason, which the peer names.
   void note_refused_there(std::string_view reason, std::string_view who);
-  // By reason.
-  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
-  // Those refused last come last.
-  const std::deque<RefusedPeer>& refused() const { return refused_; }
+  SecurityStatus status() const;
+  // About those refused within the last half minute.
+  std::vector<std::string> warnings(Clock::time_point now) const;
 
  private:
   void bar(const CurveKey& key);
@@ -76,6 +66,7 @@ class Guard {
   static constexpr std::size_t kRefusedLimit = 32;  // entries for people
   static constexpr std::size_t kBarredLimit = 1024;
   static constexpr std::chrono::seconds kBarred{10};
+  static constexpr std::chrono::seconds kRecent{30};
 
   const NodeId self_;
   const std::shared_ptr<gossip::Credentials> credentials_;

@@ -128,12 +128,19 @@ void Loop::tell(const gossip::Event& event) {
   log::warning("{}", event.text);
 }
 
+// Of this process, besides those of the node.
+std::vector<std::string> Loop::own_warnings() const {
+  std::vector<std::string> warnings = options_.warnings();
+  std::ranges::move(transport_.guard().warnings(Guard::Clock::now()), std::back_inserter(warnings));
+  return warnings;
+}
+
 void Loop::say_warnings() {
   const Time at = now();
   if (stopped_ || at < next_look_) return;
   next_look_ = at + kWarnEvery;
   std::vector<std::string> warnings = node_.warnings(at);
-  std::ranges::copy(options_.warnings(), std::back_inserter(warnings));
+  std::ranges::move(own_warnings(), std::back_inserter(warnings));
   for (const std::string& text : notices_.take_new(at, warnings))
     tell({gossip::Event::Kind::problem, text});
 }
@@ -152,7 +159,8 @@ void Loop::publish() {
   snapshot->now = at;
   snapshot->status = node_.status(at);
   snapshot->descriptors = count_descriptors();
-  std::vector<std::string> warnings = options_.warnings();
+  snapshot->security = transport_.guard().status();
+  std::vector<std::string> warnings = own_warnings();
   if (options_.trainer) snapshot->trainer = options_.trainer();
   if (snapshot->trainer && snapshot->trainer->state == TrainerStatus::State::lost)
     warnings.insert(warnings.begin(), loss_of(*snapshot->trainer));

@@ -67,6 +67,7 @@ class Loop {
   void tell(const gossip::Event& event);
   void act(gossip::Stopped& stopped) { stopped_ = stopped.error; }
   void publish();
+  std::vector<std::string> own_warnings() const;
   void say_warnings();
   // What ends a wait.
   std::array<int, 4> wakes() const;

@@ -253,7 +253,8 @@ Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
       value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
     return Kind::unlike;
-  return (event & kFailed) != 0 ? Kind::failed : Kind::vain;
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) return Kind::failed;
+  return event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? Kind::ended : Kind::vain;
 }
 
 // An event is two parts: a number of 16 bits and a value of 32, and the address.

@@ -71,9 +71,10 @@ class Wire {
   std::optional<CurveKey> proven();
 
   // A connection has opened, has broken, or was dialled in vain; or its handshake has failed, and
-  // it breaks next. unlike: one end alone wants encryption; refused: this node's key is.
+  // it breaks next. unlike: one end alone wants encryption; refused: this node's key is; failed: it
+  // proves nothing; ended: the other end has closed it.
   struct Event {
-    enum class Kind { opened, broken, vain, unlike, refused, failed };
+    enum class Kind { opened, broken, vain, unlike, refused, failed, ended };
     Kind kind = Kind::vain;
     int descriptor = -1;  // of the system; not of a handshake
     std::string address;

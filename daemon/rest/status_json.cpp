@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utc.h"
 #include "daemon/process/version.h"
 #include "gossip/report/sentence.h"
 #include "topology/plan.h"
@@ -103,6 +104,7 @@ std::string_view meaning(std::string_view reason) {
       {"incomplete", "normal after a broken connection: the rest did not come, and is asked for"},
       {"cluster", "a node of another cluster.id speaks to this one"},
       {"own name", "another node has the name of this one"},
+      {"sender", "a message in the name of another node than the one that sent it"},
       {"plane", "a control message came to the bulk port, or the other way round"},
       {"protocol", "a node of another version of the program speaks to this one"},
       {"size", "larger than any message of this model: another model, or no node"},
@@ -121,6 +123,15 @@ std::string_view meaning(std::string_view reason) {
       {"topology", "the members and topology.* make no graph"}};
   const auto found = std::ranges::find(kMeanings, reason, &Pair::first);
   return found == std::end(kMeanings) ? "not known" : found->second;
+}
+
+json certificate_json(const gossip::Certificate& certificate) {
+  json object = {{"key", to_string(certificate.key)},
+                 {"from", utc_text(certificate.not_before)},
+                 {"until", utc_text(certificate.not_after)}};
+  if (!certificate.is_self_signed()) object["cluster_key"] = to_string(certificate.cluster);
+  if (!certificate.group.empty()) object["group"] = certificate.group;
+  return object;
 }
 
 json rejected_json(const gossip::Status& status) {
@@ -176,6 +187,22 @@ json edges_json(const topology::Graph& graph, const std::vector<std::string>& na
 
 }  // namespace
 
+json security_json(const SecurityStatus& security) {
+  json object = {{"encrypted", security.certificate.has_value()},
+                 {"revocations", security.revocations},
+                 {"refused", security.refused},
+                 {"refused_peers", json::array()}};
+  if (security.certificate) object["certificate"] = certificate_json(*security.certificate);
+  const auto now = std::chrono::steady_clock::now();
+  for (const RefusedPeer& peer : security.peers)
+    object["refused_peers"].push_back({{"peer", peer.who},
+                                       {"reason", peer.reason},
+                                       {"words", peer.words},
+                                       {"count", peer.count},
+                                       {"age_s", seconds(now - peer.last)}});
+  return object;
+}
+
 json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
                  std::optional<double> mixing_rate) {
   const gossip::Status& status = snapshot.status;
@@ -206,6 +233,7 @@ json status_json(const Snapshot& snapshot, std::optional<double> second_modulus,
       {"descriptors",
        {{"used", snapshot.descriptors.used}, {"allowed", snapshot.descriptors.allowed}}},
       {"checkpoint", checkpoint_json(status.checkpoint, snapshot.now)},
+      {"security", security_json(snapshot.security)},
       {"rejected", status.rejected},
       {"rejected_messages", rejected_json(status)}};
   if (snapshot.trainer) document["trainer"] = trainer_json(*snapshot.trainer);
@@ -230,6 +258,9 @@ json members_json(const Snapshot& snapshot) {
     if (http.port != 0) object["http"] = to_string(http);
     if (member.round > 0) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
+    if (const auto certificate =
+            gossip::decode_certificate(std::as_bytes(std::span(member.certificate))))
+      object["certificate"] = certificate_json(*certificate);
     put_wait(object, member.held, snapshot.status.members);
     members.push_back(std::move(object));
   }

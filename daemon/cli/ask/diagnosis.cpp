@@ -130,6 +130,16 @@ std::optional<std::string> remedy_of(std::span<const Remedy> rows, const std::st
   return std::nullopt;
 }
 
+// Peers that it refuses are among its warnings.
+void look_at_keys(const SeenNode& seen, Findings& findings) {
+  const json& certificate = part(part(seen.status.document, "security"), "certificate");
+  if (!certificate.empty())
+    findings.push_back({Severity::ok, "keys",
+                        "connections are encrypted; its certificate is valid until " +
+                            words_of(certificate, "until"),
+                        ""});
+}
+
 // What to do about a warning of a node that keeps it from training with others.
 std::optional<std::string> remedy(const std::string& warning) {
   static constexpr Remedy kRemedies[] = {
@@ -457,6 +467,7 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   look_at_links(seen, findings);
   look_at_ports(seen, findings);
   look_at_own_bulk(seen, findings);
+  look_at_keys(seen, findings);
   look_at_rejected(seen, findings);
   look_at_folder(seen, findings);
   look_at_memory(seen, findings);

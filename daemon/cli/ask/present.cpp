@@ -122,7 +122,7 @@ std::string network_lines(const json& status) {
 }
 
 std::string traffic_lines(const json& status) {
-  Phrase traffic, time, descriptors, rejected;
+  Phrase traffic, time, descriptors, keys, rejected;
   traffic.add("sent ", number(part(status, "traffic"), "sent_bytes"), human_bytes);
   traffic.add("received ", number(part(status, "traffic"), "received_bytes"), human_bytes);
   double whole = 0;
@@ -133,10 +133,17 @@ std::string traffic_lines(const json& status) {
       time.add(title, *share / whole, human_fraction);
   const json& files = part(status, "descriptors");
   descriptors.add("", number(files, "used"), count, " of " + cell(files, "allowed", count));
+  const json& security = part(status, "security");
+  const json& certificate = part(security, "certificate");
+  keys.add(certificate.empty() ? "none: connections are not encrypted"
+                               : "certificate until " + word(certificate, "until"));
+  for (const auto& [reason, how_many] : part(security, "refused").items())
+    keys.add(fmt::format("{} connections refused: {}", count(how_many.get<double>()), reason));
   for (const auto& [reason, how_many] : part(status, "rejected").items())
     rejected.add(rejection(status, reason, how_many.get<double>()));
   return line("traffic", traffic.text()) + line("time", time.text()) +
-         line("files", descriptors.text()) + line("rejected", rejected.text());
+         line("files", descriptors.text()) + line("keys", keys.text()) +
+         line("rejected", rejected.text());
 }
 
 std::string sentence_lines(const json& status) {

@@ -1,0 +1,35 @@
+// SecurityStatus: what a node proves itself with, and whom it refused lately, for people.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossip/trust/certificate.h"
+
+namespace starling::daemon {
+
+// A peer that was refused. One that is refused again changes its entry.
+struct RefusedPeer {
+  std::string who;     // its name or address
+  std::string reason;  // one of Guard::reasons()
+  std::string words;   // what was seen, and what to do
+  std::uint64_t count = 0;
+  std::chrono::steady_clock::time_point last{};
+};
+// "no connection with node-9: ..."
+inline std::string sentence(const RefusedPeer& peer) {
+  return "no connection with " + peer.who + ": " + peer.words;
+}
+
+struct SecurityStatus {
+  std::optional<gossip::Certificate> certificate = {};  // of this node; nothing: without keys
+  std::uint64_t revocations = 0;                        // the number of the list that it knows
+  std::map<std::string, std::uint64_t> refused = {};    // by reason
+  std::vector<RefusedPeer> peers = {};                  // those refused last come last
+};
+
+}  // namespace starling::daemon
