@@ -133,11 +133,9 @@ std::optional<std::string> remedy_of(std::span<const Remedy> rows, const std::st
 // Peers that it refuses are among its warnings.
 void look_at_keys(const SeenNode& seen, Findings& findings) {
   const json& certificate = part(part(seen.status.document, "security"), "certificate");
-  if (!certificate.empty())
-    findings.push_back({Severity::ok, "keys",
-                        "connections are encrypted; its certificate is valid until " +
-                            words_of(certificate, "until"),
-                        ""});
+  if (certificate.empty()) return;
+  const std::string until = words_of(certificate, "until");
+  findings.push_back({Severity::ok, "keys", "encrypted; certificate valid until " + until, ""});
 }
 
 // What to do about a warning of a node that keeps it from training with others.
