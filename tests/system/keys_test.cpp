@@ -155,3 +155,44 @@ TEST_CASE("The command that up prints adds a node to its fleet and the key goes 
   }
   CHECK_FALSE(std::filesystem::exists(path));
 }
+
+TEST_CASE("Nodes meet by authorized keys alone") {
+  const std::string folder = fresh_folder("authorized");
+  std::string lines = "# NAME KEY\n";
+  for (const std::string name : {"a", "b"}) {
+    const testing::Outcome made = testing::run("keygen request --json --name " + name, folder);
+    REQUIRE(made.exit_code == 0);
+    const auto key = nlohmann::json::parse(made.out)["public_key"].get<std::string>();
+    lines += name + " " + key + "\n";
+  }
+  std::ofstream(folder + "/keys") << lines;
+  const auto options = [&](const std::string& name) {
+    return std::vector<std::string>{"--security.authorized-keys=" + folder + "/keys",
+                                    "--node.data-dir=" + folder + "/" + name, "--data.samples=400",
+                                    "--model.kind=softmax"};
+  };
+  testing::Daemon a("a", options("a"));
+  std::vector<std::string> joining = options("b");
+  joining.push_back("--join=" + to_string(a.control()));
+  const testing::Daemon b("b", joining);
+  CHECK(eventually([&] { return a.members("alive") == 2 && b.members("alive") == 2; }));
+  CHECK(eventually([&] { return a.round() > 5 && b.round() > 5; }));
+}
+
+TEST_CASE("A node joins with the ticket that answers its request") {
+  const std::string folder = fresh_folder("request");
+  REQUIRE(testing::run("keygen cluster", folder).exit_code == 0);
+  testing::Daemon first("first", {"--cluster-key=" + folder + "/cluster.key", "--data.samples=400",
+                                  "--model.kind=softmax"});
+  const testing::Outcome asked = testing::run("keygen request --json --name late", folder);
+  REQUIRE(asked.exit_code == 0);
+  const auto request = nlohmann::json::parse(asked.out)["request"].get<std::string>();
+  const testing::Outcome invited = testing::run(
+      "invite --ticket-file ticket --request " + request + " --join " + to_string(first.control()),
+      folder);
+  REQUIRE(invited.exit_code == 0);
+  const testing::Daemon late(
+      "late", {"--ticket-file=" + folder + "/ticket", "--node.data-dir=" + folder + "/late",
+               "--data.samples=400", "--model.kind=softmax"});
+  CHECK(eventually([&] { return first.members("alive") == 2 && late.round() > 5; }));
+}
