@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kHandshakePatience{5};
 constexpr int kWatched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                          ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_DISCONNECTED;
@@ -44,7 +44,8 @@ std::optional<bool> opens(const std::string& address,
   events.connect("inproc://events");
   socket.connect(address);
   std::optional<bool> result;
-  for (const auto until = Clock::now() + kPatience; !result && Clock::now() < until; turn()) {
+  for (const auto until = Clock::now() + kHandshakePatience; !result && Clock::now() < until;
+       turn()) {
     zmq::pollitem_t item{events.handle(), 0, ZMQ_POLLIN, 0};
     zmq::poll(&item, 1, std::chrono::milliseconds(1));
     zmq::message_t event;

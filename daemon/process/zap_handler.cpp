@@ -11,7 +11,7 @@ namespace starling::daemon {
 namespace {
 
 // Of a request, after the address of who asks and an empty part.
-enum Part { version = 2, request, domain, address, route, mechanism, credentials };
+enum ZapPart { version = 2, request, domain, address, route, mechanism, credentials };
 
 std::vector<zmq::message_t> read_parts(zmq::socket_t& socket) {
   std::vector<zmq::message_t> parts;
@@ -26,13 +26,14 @@ std::vector<zmq::message_t> read_parts(zmq::socket_t& socket) {
 }
 
 std::optional<CurveKey> proven_key(const std::vector<zmq::message_t>& parts) {
-  if (parts.size() != Part::credentials + 1 || parts[Part::version].to_string_view() != "1.0" ||
-      parts[Part::domain].to_string_view() != kZapDomain ||
-      parts[Part::mechanism].to_string_view() != "CURVE" ||
-      parts[Part::credentials].size() != kKeyBytes)
+  if (parts.size() != ZapPart::credentials + 1 ||
+      parts[ZapPart::version].to_string_view() != "1.0" ||
+      parts[ZapPart::domain].to_string_view() != kZapDomain ||
+      parts[ZapPart::mechanism].to_string_view() != "CURVE" ||
+      parts[ZapPart::credentials].size() != kKeyBytes)
     return std::nullopt;
   CurveKey key;
-  std::copy_n(parts[Part::credentials].data<std::byte>(), kKeyBytes, key.bytes.begin());
+  std::copy_n(parts[ZapPart::credentials].data<std::byte>(), kKeyBytes, key.bytes.begin());
   return key;
 }
 
@@ -51,7 +52,7 @@ ZapHandler::ZapHandler(zmq::context_t& context, IsBarred is_barred)
 
 void ZapHandler::answer() {
   for (auto parts = read_parts(socket_); !parts.empty(); parts = read_parts(socket_)) {
-    if (parts.size() <= Part::request) continue;
+    if (parts.size() <= ZapPart::request) continue;
     const auto key = proven_key(parts);
     const bool is_admitted = key && !is_barred_(*key);
     const std::string text = is_admitted ? to_base64url(key->bytes) : std::string();
@@ -61,7 +62,7 @@ void ZapHandler::answer() {
     };
     for (const int head : {0, 1}) send(parts[head].to_string_view(), false);
     send("1.0", false);
-    send(parts[Part::request].to_string_view(), false);
+    send(parts[ZapPart::request].to_string_view(), false);
     send(is_admitted ? "200" : "400", false);
     send(is_admitted ? "OK" : "refused", false);
     send(text, false);
