@@ -20,6 +20,7 @@
 #include "daemon/cli/keys/issue.h"
 #include "daemon/process/board.h"
 #include "daemon/process/checkpoint_disk.h"
+#include "daemon/process/core_dumps.h"
 #include "daemon/process/descriptors.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/log.h"
@@ -163,6 +164,7 @@ Result<void> take_keys(Config& config, const GivenKeys& given) {
     };
   TRY(config.node.credentials, find_credentials(sources));
   if (!config.node.credentials) return {};
+  leave_memory_out_of_core_dumps();
   const gossip::Certificate& certificate = config.node.credentials->certificate;
   log::info("key {}, certificate until {}", to_string(certificate.key),
             utc_text(certificate.not_after));
