@@ -11,7 +11,7 @@
 
 namespace starling::gossip {
 
-// Without addresses (both ports 0) the node cannot be dialled.
+// With port 0 nobody can dial the node: messages go over a connection that it opened.
 struct Contact {
   std::string name;  // of the node
   Endpoint control = {}, bulk = {};

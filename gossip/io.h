@@ -98,7 +98,8 @@ struct Abandon {
   Endpoint at;
 };
 // Find out whether a process listens at the control address: of the node, or `at` for a stranger.
-// The driver answers with Refused or Unanswered, and with nothing if a connection opens.
+// The driver answers with Refused or Unanswered, and with nothing if a connection opens or the node
+// cannot be dialled.
 struct ConnectProbe {
   std::optional<NodeId> of;
   Endpoint at = {};

@@ -176,6 +176,8 @@ Result<void> remember(Daemon& daemon, Config& config) {
   config.node.clock = config.node.incarnation = clock_incarnation();
   if (!daemon.state) return {};
   DiskState state = *std::exchange(daemon.state, std::nullopt);
+  if (config.is_hidden)
+    config.node.control.host = config.node.bulk.host = state.keep_mark(config.node.control.host);
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
@@ -199,19 +201,30 @@ Result<std::string> advertised_host(const Endpoint& control, const Config& confi
   return found.host;
 }
 
+// What stands for the address of a node that nobody can dial, in this life.
+std::string draw_mark() {
+  std::random_device chance;
+  return fmt::format("hidden-{:08x}{:08x}", chance(), chance());
+}
+
 // Sets the addresses by which others reach this node.
 Result<void> name_addresses(const Daemon& daemon, Config& config) {
   const Endpoint control = daemon.transport->control(), bulk = daemon.transport->bulk();
+  // Where it listens, and nowhere else.
+  config.node.http = daemon.http->endpoint();
+  if (!is_wildcard(control)) config.node.aliases = {control};
+  for (const std::string& own : own_address_texts())
+    if (is_wildcard(control)) config.node.aliases.push_back({own, control.port});
+  if (config.is_hidden) {
+    config.node.control = config.node.bulk = {draw_mark(), 0};
+    log::info("nobody can dial this node; it dials the others");
+    return {};
+  }
   TRY(const std::string host, advertised_host(control, config));
   config.node.control = {host, control.port};
   const bool has_own = config.advertise.empty() && !is_wildcard(bulk);
   config.node.bulk = {has_own ? bulk.host : host, bulk.port};
-  // Where it listens, and nowhere else.
-  config.node.http = daemon.http->endpoint();
   if (is_wildcard(config.node.http)) config.node.http.host = host;
-  if (!is_wildcard(control)) config.node.aliases = {control};
-  for (const std::string& own : own_address_texts())
-    if (is_wildcard(control)) config.node.aliases.push_back({own, control.port});
   return {};
 }
 
@@ -256,14 +269,15 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   daemon.identity = {node_id(config.node.name),
                      config.node.name,
                      config.node.incarnation,
-                     config.node.control,
-                     config.node.bulk,
+                     config.is_hidden ? daemon.transport->control() : config.node.control,
+                     config.is_hidden ? daemon.transport->bulk() : config.node.bulk,
                      config.node.http,
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
                      std::string(topology::to_string(config.node.topology.kind))};
   // A loopback address is of this machine only: others do not get it.
-  if (is_loopback(config.node.http) && !is_loopback(config.node.control)) config.node.http.port = 0;
+  const bool is_of_machine = is_loopback(config.node.http) && !is_loopback(config.node.control);
+  if (is_of_machine || config.is_hidden) config.node.http.port = 0;
   if (is_external(config)) {
     TRY(daemon.external, ExternalRun::open(config, config.node.name));
   }

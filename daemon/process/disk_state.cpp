@@ -117,12 +117,12 @@ Result<std::uint64_t> DiskState::next_incarnation(std::uint64_t clock) {
   return next;
 }
 
-std::string DiskState::keep_name(const std::string& name) {
-  if (const auto lines = lines_of("name"); lines.size() == 1 && !lines.front().empty())
+std::string DiskState::keep(const std::string& file, const std::string& text) {
+  if (const auto lines = lines_of(file); lines.size() == 1 && !lines.front().empty())
     return lines.front();
-  if (auto saved = replace("name", {name}); !saved)
-    warnings_.push_back(saved.error().text + "; the next life has another name");
-  return name;
+  if (auto saved = replace(file, {text}); !saved)
+    warnings_.push_back(fmt::format("{}; the next life has another {}", saved.error().text, file));
+  return text;
 }
 
 Result<void> DiskState::save_incarnation(std::uint64_t incarnation) {

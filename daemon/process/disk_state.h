@@ -1,8 +1,10 @@
-// DiskState: a node's memory between two lives, in the folder node.data-dir: its incarnation, name
-// and peers. Files are small texts that end with a checksum, and are replaced atomically: written
-// as another file, synced, renamed. A damaged, foreign or missing file counts as empty.
+// DiskState: a node's memory between two lives, in the folder node.data-dir: its incarnation,
+// name, mark and peers. Files are small texts that end with a checksum, and are replaced
+// atomically: written as another file, synced, renamed. A damaged, foreign or missing file counts
+// as empty.
 //   incarnation  "starling incarnation 1", the number, the checksum; one a line
 //   name         "starling name 1", the name, the checksum
+//   mark         "starling mark 1", the mark of a node that cannot be dialled, the checksum
 //   peers        "starling peers 1", a control address a line, the checksum
 #pragma once
 
@@ -33,7 +35,9 @@ class DiskState {
   Result<std::uint64_t> next_incarnation(std::uint64_t clock);
 
   // The name of earlier lives; without one `name`, which is kept from now on.
-  std::string keep_name(const std::string& name);
+  std::string keep_name(const std::string& name) { return keep("name", name); }
+  // The same of the mark that stands for an address of a node that cannot be dialled.
+  std::string keep_mark(const std::string& mark) { return keep("mark", mark); }
 
   // This life goes on under a later incarnation, which the next life must exceed.
   Result<void> save_incarnation(std::uint64_t incarnation);
@@ -50,6 +54,7 @@ class DiskState {
   DiskState(std::string folder, OpenFile lock)
       : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
+  std::string keep(const std::string& file, const std::string& text);
   void read_incarnation();
   void read_peers();
   std::vector<std::string> lines_of(const std::string& name);

@@ -18,8 +18,8 @@ std::pair<std::string, std::uint16_t> key_of(const Endpoint& at) {
 void Lines::reach(NodeId node, const Address& at) {
   Line& line = line_of(node);
   line.is_reached = true;
-  const Endpoint before_at = std::exchange(line.to, at).at;
-  if (before_at == at.at || !line.via || !line.via->is_dialled) return;
+  const bool is_moved = std::exchange(line.to, at).at != at.at && at.at.port != 0;
+  if (!is_moved || !line.via || !line.via->is_dialled) return;
   const Conversation* conversation = conversations_.find(*line.via);
   if (!conversation || conversation->at == at.at) return;
   const Route before = *line.via;

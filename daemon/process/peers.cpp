@@ -48,9 +48,11 @@ void Peers::know(const SeedName& seed) {
 }
 
 std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact, Plane plane) {
-  const auto at = names_.find(plane == Plane::control ? contact.control : contact.bulk);
+  const Endpoint& place = plane == Plane::control ? contact.control : contact.bulk;
+  if (place.port == 0) return Transport::Address{place};  // nobody can dial the node
+  const auto at = names_.find(place);
   if (!at) return std::nullopt;
-  if (!transport_.guard().key() || at->port == 0) return Transport::Address{*at};
+  if (!transport_.guard().key()) return Transport::Address{*at};
   const auto key = key_of(contact);
   return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
@@ -82,6 +84,7 @@ void Peers::act(gossip::Send& send) {
 
 void Peers::act(gossip::Introduce& introduce) {
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
+  if (introduce.to.port == 0) return;
   const gossip::Contact stranger{.name = {}, .control = introduce.to, .bulk = introduce.to};
   if (const auto to = address_of(stranger, plane))
     transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
@@ -95,6 +98,7 @@ void Peers::act(gossip::ConnectProbe& probe) {
   const gossip::Contact* contact = probe.of ? find(*probe.of) : nullptr;
   if (probe.of && !contact) return;
   const Endpoint& at = contact ? contact->control : probe.at;
+  if (at.port == 0) return;
   if (const auto address = names_.find(at)) prober_.probe({probe.of, at}, *address);
 }
 

@@ -247,13 +247,14 @@ json members_json(const Snapshot& snapshot) {
     const Duration silence = status.self ? Duration{} : snapshot.now - status.last_heard;
     json object = {{"id", to_string(member.id)},
                    {"name", member.name},
-                   {"control", to_string(member.control)},
-                   {"bulk", to_string(member.bulk)},
                    {"state", gossip::name(status.liveness)},
                    {"phase", gossip::name(member.phase)},
                    {"incarnation", member.incarnation},
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
+    if (member.control.port != 0) object["control"] = to_string(member.control);
+    if (member.bulk.port != 0) object["bulk"] = to_string(member.bulk);
+    if (is_hidden(member)) object["hidden"] = true;
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0) object["http"] = to_string(http);
     if (member.round > 0) put(object, "loss", member.loss);

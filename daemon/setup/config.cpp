@@ -36,10 +36,14 @@ struct Address {
   std::string print(const Endpoint& value) const { return to_string(value); }
 };
 
+constexpr std::string_view kNotDialled = "none";  // as listen.advertise
+
 // The host by which others reach this node.
 void read_advertise(Reader& reader, Config& config) {
   const std::string& text = reader.text("listen.advertise");
   if (text.empty()) return;
+  config.is_hidden = text == kNotDialled;
+  if (config.is_hidden) return;
   const auto host = parse_host(text);
   if (!host)
     reader.mistake("listen.advertise", "expected a host without a port, such as 10.0.0.1");
@@ -107,7 +111,8 @@ void bind_addresses(Bindings<Config>& all) {
             "host, without a port, by which other nodes reach this one: an address, or a name that "
             "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
             "machine's own address, if it has one, or else the one that leads to a seed of "
-            "cluster.join"},
+            "cluster.join. none: nobody can dial this node, as behind a NAT; it dials the "
+            "others"},
            read_advertise)
       .bind("http.token-file", &Config::token_file, Text{}, own,
             "file of mode 0600 with the bearer token that changing requests must carry")
@@ -299,6 +304,10 @@ std::vector<std::string> doubts(const Config& config, const Schema& schema) {
     texts.emplace_back(
         "security.insecure = true: connections are neither encrypted nor authenticated, and "
         "everybody who reaches this node can change its model");
+  if (config.is_hidden && config.node.seeds.empty() && config.data_dir.empty())
+    texts.emplace_back(
+        "listen.advertise = \"none\": nobody can dial this node, and without cluster.join it dials "
+        "nobody");
   return texts;
 }
 

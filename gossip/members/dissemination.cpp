@@ -33,7 +33,9 @@ void Dissemination::add(Rumor rumor) {
 }
 
 void Dissemination::meet(NodeId newcomer) {
-  fanout_.meet(newcomer, roster_.present_others().size(), prng_);
+  const std::vector<const Member*> others = roster_.within_reach();
+  if (std::ranges::find(others, newcomer, &Member::id) != others.end())
+    fanout_.meet(newcomer, others.size(), prng_);
 }
 
 void Dissemination::restart() {
@@ -85,13 +87,13 @@ void Dissemination::tick(Time now, Outbox& out) {
 void Dissemination::exchange_tables(Time now, Outbox& out) {
   table_pause_ = std::min(table_pause_ * 2, timing_.exchange);
   next_table_ = now + table_pause_;
-  const std::vector<const Member*>& others = roster_.present_others();
+  const std::vector<const Member*> others = roster_.within_reach();
   if (!others.empty()) out.send(others[prng_.below(others.size())]->id, table(true));
 }
 
 void Dissemination::tell(Time now, Outbox& out) {
   last_news_ = now;
-  const std::vector<NodeId> listeners = fanout_.choose(roster_.present_others(), prng_);
+  const std::vector<NodeId> listeners = fanout_.choose(roster_.within_reach(), prng_);
   for (NodeId listener : listeners)
     if (auto rumors = rumors_for(listener); !rumors.empty())
       out.send(listener, Gossip{std::move(rumors)});

@@ -1,8 +1,9 @@
 // Identity: this node's own record, and its right to its name. A rumor of this name is about one of
 // two nodes:
-//   at this node's control address: this node. A later incarnation (an older clock at this
-//     start, a clock far in the future at an earlier one) is exceeded by the next incarnation,
-//     an accusation by a higher version of the record.
+//   at this node's control address, or with its mark if it cannot be dialled (see Member): this
+//     node. A later incarnation (an older clock at this start, a clock far in the future at an
+//     earlier one) is exceeded by the next incarnation, an accusation by a higher version of the
+//     record.
 //   at another address: a namesake. The first of the two stays. A node that the members have not
 //     accepted yet waits until the namesake is found dead, and ends when the namesake itself says
 //     that it lives. An accepted node goes on; when other members took the namesake for it, it asks

@@ -17,8 +17,8 @@ constexpr Duration kAwayLeast = std::chrono::milliseconds(500);
 constexpr double kStrangersAtOnce = 1024, kStrangersPerSecond = 256;
 
 Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& extremes) {
-  return {roster.present_others(), [&news](NodeId to) { return news.rumors_for(to); },
-          extremes.ranges()};
+  return {&roster.own(), roster.present_others(),
+          [&news](NodeId to) { return news.rumors_for(to); }, extremes.ranges()};
 }
 
 }  // namespace
@@ -106,6 +106,8 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
     return out.send(from.sender, Gossip{{{known->member, known->liveness, roster_.self()}}});
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   extremes_.receive(now, probe.ranges);
+  // Another node of the member's name answers in its place.
+  if (known && known->rival && from.incarnation == known->rival->incarnation) return;
   // The sender may have made room for a member in the table.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
@@ -196,7 +198,7 @@ void Membership::leave(Outbox& out) {
   identity_.leave();
   const Gossip goodbye{{{roster_.own(), Liveness::left, roster_.self()}}};
   for (const auto& [id, entry] : roster_.others())
-    if (entry.is_present()) out.send(id, goodbye);
+    if (entry.is_present() && can_meet(roster_.own(), entry.member)) out.send(id, goodbye);
 }
 
 void Membership::set_self(const Identity::Report& report) {

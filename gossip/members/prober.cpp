@@ -23,6 +23,7 @@ std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& ou
     if (!asked.requested() || now < due(asked)) return false;
     // A helper sent not even a nack: perhaps this node itself receives nothing.
     worsen(asked.helpers > asked.nacks ? 1 : 0);
+    if (asked.by_others && asked.nacks == 0) return true;
     silent.push_back({asked.target, asked.sent, asked.nacks > 0});
     return true;
   });
@@ -73,7 +74,8 @@ void Prober::refused(NodeId member) {
 const Member* Prober::next_target(const View& view) {
   const auto find = [&](NodeId id) -> const Member* {
     const auto found = std::ranges::find(view.targets, id, &Member::id);
-    return found != view.targets.end() && !is_asked(id) ? *found : nullptr;
+    const bool is_askable = found != view.targets.end() && !is_asked(id) && may_ask(**found, view);
+    return is_askable ? *found : nullptr;
   };
   while (!doubts_.empty()) {
     const NodeId id = doubts_.front();
@@ -93,8 +95,22 @@ const Member* Prober::next_target(const View& view) {
   }
 }
 
+// A helper has a connection to both.
+bool Prober::may_help(const Member& helper, const Member& subject, const View& view) {
+  return helper.id != subject.id && can_meet(*view.self, helper) && can_meet(helper, subject);
+}
+
+bool Prober::may_ask(const Member& target, const View& view) {
+  return can_meet(*view.self, target) ||
+         std::ranges::any_of(view.targets,
+                             [&](const Member* other) { return may_help(*other, target, view); });
+}
+
 void Prober::ask(Time now, const Member& target, const View& view, Outbox& out) {
-  asked_[++last_number_] = {.target = target.id, .sent = now, .wait = patience()};
+  Asked& asked = asked_[++last_number_];
+  asked = {.target = target.id, .sent = now, .wait = patience()};
+  asked.by_others = !can_meet(*view.self, target);
+  if (asked.by_others) return ask_others(now, last_number_, asked, view, out);
   out.send(target.id,
            Probe{Probe::Kind::ping, last_number_, target.id, view.news(target.id), view.ranges});
 }
@@ -104,14 +120,12 @@ void Prober::ask_others(Time now, std::uint64_t number, Asked& asked, const View
   asked.requested_at = now;
   std::vector<const Member*> helpers;
   const Member* subject = nullptr;
-  for (const Member* member : view.targets) {
-    if (member->id == asked.target)
-      subject = member;
-    else
-      helpers.push_back(member);
-  }
+  for (const Member* member : view.targets)
+    if (member->id == asked.target) subject = member;
   if (!subject) return;
-  out.put(ConnectProbe{subject->id});
+  for (const Member* member : view.targets)
+    if (may_help(*member, *subject, view)) helpers.push_back(member);
+  if (!is_hidden(*subject)) out.put(ConnectProbe{subject->id});
   prng_.shuffle(std::span(helpers));
   helpers.resize(std::min(helpers.size(), kHelpers));
   asked.helpers = helpers.size();

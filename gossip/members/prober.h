@@ -1,8 +1,10 @@
 // Prober: pings one member per period, in turn over a shuffled list, and asks helpers to ping a
-// member that does not answer (Das, Gupta, Motivala: SWIM, 2002). The node's own health score, 0
-// (good) to 8, stretches period and patience. It grows when a probe fails and a helper is silent
-// too, when the node had to refute a suspicion, and with the time that the node did not run
-// (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the measured round trips.
+// member that does not answer (Das, Gupta, Motivala: SWIM, 2002). Where neither end can dial the
+// other, only helpers that both can dial ping; without one nothing is asked and nothing found. The
+// node's own health score, 0 (good) to 8, stretches period and patience. It grows when a probe
+// fails and a helper is silent too, when the node had to refute a suspicion, and with the time that
+// the node did not run (Dadgar, Phillips, Currey: Lifeguard, 2018). Patience follows the measured
+// round trips.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,7 @@ class Prober {
  public:
   // The prober's view of the members, and the ranges to send them.
   struct View {
+    const Member* self = nullptr;
     std::span<const Member* const> targets;  // present members without this node, in order of ids
     std::function<std::vector<Rumor>(NodeId to)> news;
     Ranges ranges;  // for pings and acks
@@ -62,6 +65,7 @@ class Prober {
     Duration wait{};             // the patience when the ping was sent
     Time requested_at = kNever;  // when the helpers were asked
     std::size_t helpers = 0, nacks = 0;
+    bool by_others = false;  // only helpers can ping the target: only their nacks tell anything
     bool requested() const { return requested_at != kNever; }
   };
   // A ping that this node sends on another node's request.
@@ -78,6 +82,8 @@ class Prober {
   void relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out);
   void answered(Time now, const Probe& probe, Outbox& out);
   const Member* next_target(const View& view);
+  static bool may_help(const Member& helper, const Member& subject, const View& view);
+  static bool may_ask(const Member& target, const View& view);
   // When the helpers are to be asked, or, if they were asked, when the member counts as silent.
   Time due(const Asked& asked) const;
   bool is_asked(NodeId target) const;

@@ -62,6 +62,12 @@ std::vector<MemberStatus> Roster::status(Time now) const {
   return members;
 }
 
+std::vector<const Member*> Roster::within_reach() const {
+  std::vector<const Member*> members = present_others_;
+  if (is_hidden(self_)) std::erase_if(members, [](auto* member) { return is_hidden(*member); });
+  return members;
+}
+
 // The lists stay sorted: sorting them again for each of many newcomers would be most of the work.
 void Roster::list(const Entry& entry) {
   const Member* member = &entry.member;

@@ -77,6 +77,8 @@ class Roster {
   // ---- what Membership reads and changes
   Entries& others() { return others_; }
   const Entries& others() const { return others_; }
+  // Of the present others those that this node can dial or that can dial it, in order of ids.
+  std::vector<const Member*> within_reach() const;
   // The present members of others(), in order of ids.
   const std::vector<const Member*>& present_others() const { return present_others_; }
   // Null: not known.

@@ -63,9 +63,16 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
   connected_ = true;
   roster_.touch();
   list(entry);
+  greet(rumor.member, out);
   out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
   dissemination_.add({rumor.member});
   if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
+}
+
+// The member cannot dial this node, and needs the connection for its probes.
+void RumorLaw::greet(const Member& member, Outbox& out) {
+  if (is_hidden(roster_.own()) && !is_hidden(member))
+    out.send(member.id, Gossip{{{roster_.own()}}});
 }
 
 // The first of two nodes with one name stays as long as it lives. A node that returns at another
@@ -99,8 +106,10 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   if (!was_present) list(entry);
   entry.last_heard = now;
   connected_ = true;
-  if (!was_present || is_restarted)
+  if (!was_present || is_restarted) {
+    greet(heard, out);
     out.event(Event::Kind::joined, fmt::format("{} is back", heard.name));
+  }
   if (is_changed) roster_.touch();
   dissemination_.add({heard});
 }

@@ -62,6 +62,7 @@ class RumorLaw {
   static void become(Entry& entry, const Member& newer, Liveness now, Outbox& out);
   void judge_by(const Suspicion& suspicion);
   void forget_one(Outbox& out);
+  void greet(const Member& member, Outbox& out);
   void list(const Entry& entry);
 
   const Timing& timing_;

@@ -47,7 +47,7 @@ void Search::tick(Time now, bool is_contested, Outbox& out) {
   if (now < next_ask_) return;
   next_ask_ = now + kAskEvery;
   if (!is_contested) return ask_the_lost(now, out);
-  const std::vector<const Member*>& others = roster_.present_others();
+  const std::vector<const Member*> others = roster_.within_reach();
   if (!others.empty()) out.send(others[prng_.below(others.size())]->id, Join{roster_.own()});
 }
 
@@ -58,7 +58,8 @@ void Search::ask_the_lost(Time now, Outbox& out) {
   seeds_.ask(now, view, roster_.own(), out);
   Roster::Entry* longest = nullptr;
   for (auto& [id, entry] : roster_.others()) {
-    if (entry.liveness != Liveness::dead || now < entry.next_ask) continue;
+    const bool is_lost = entry.liveness == Liveness::dead && !is_hidden(entry.member);
+    if (!is_lost || now < entry.next_ask) continue;
     if (!longest || entry.next_ask < longest->next_ask) longest = &entry;
   }
   if (longest) {

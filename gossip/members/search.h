@@ -1,5 +1,5 @@
 // Search: asks for other members: seeds at whose address no member is known, and the dead members
-// in turn, in case they are only cut off.
+// in turn, in case they are only cut off. A dead member that cannot be dialled asks by itself.
 #pragma once
 
 #include <deque>

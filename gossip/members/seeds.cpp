@@ -200,6 +200,8 @@ void Seeds::has_told(const Endpoint& at) {
 // The sentence about a silent place whose host accepts connections.
 std::string Seeds::silence(const Place& place) const {
   if (!is_numeric(place.address)) return "the host is looked up, and no name server answers";
+  if (own_.port == 0)
+    return "no answer; what listens there is no node, hangs, or knows another node of this name";
   if (is_loopback(own_) && !is_loopback(place.address))
     return fmt::format(
         "no answer; other machines cannot reach this node at {}: set listen.control, or "

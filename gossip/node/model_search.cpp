@@ -65,6 +65,8 @@ std::vector<const Member*> ModelSearch::candidates(const Roster& members, std::u
                                                    bool asks_founders) const {
   auto candidates = donors(members, own);
   if (candidates.empty() && asks_founders) candidates = beginners(members);
+  std::erase_if(candidates,
+                [&](const Member* member) { return !can_meet(members.own(), *member); });
   if (candidates.size() > 1)
     std::erase_if(candidates, [&](const Member* member) { return member->id == failed_donor_; });
   // A member that has sent a message exists; a silent one may not.
@@ -75,6 +77,13 @@ std::vector<const Member*> ModelSearch::candidates(const Roster& members, std::u
   if (attempts_ > 0 && std::ranges::any_of(candidates, is_heard))
     std::erase_if(candidates, [&](const Member* member) { return !is_heard(member); });
   return candidates;
+}
+
+bool ModelSearch::is_out_of_reach(const Roster& members, std::uint64_t own) {
+  const auto trained = donors(members, own);
+  return !trained.empty() && std::ranges::none_of(trained, [&](const Member* member) {
+    return can_meet(members.own(), *member);
+  });
 }
 
 bool ModelSearch::ask(Time now, std::uint64_t own, bool asks_founders, const Roster& members,

@@ -33,6 +33,8 @@ class ModelSearch {
   // Asks a donor for its model, if there is one: a member that trains beyond round `own`, or else
   // with `asks_founders` a founder that is ready. Returns whether it did.
   bool ask(Time now, std::uint64_t own, bool asks_founders, const Roster& members, Outbox& out);
+  // Whether there are donors, and neither they nor this node can be dialled.
+  static bool is_out_of_reach(const Roster& members, std::uint64_t own);
   // Whether the donor may still send. A donor that is gone does not.
   bool is_waiting(Time now, const Roster& members) const {
     return donor_ && now < until_ && members.find(*donor_);

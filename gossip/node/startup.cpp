@@ -145,7 +145,12 @@ void Startup::survey(Time now, const Roster& members, Outbox& out) {
   const bool is_whole = surveys_.has_all(founders) && life_->in<Surveying>()->refusal.empty();
   if (now >= next_look_ || is_whole) {
     next_look_ = now + options_.timing.retry;
-    surveys_.tell(founders, now - life_->since() >= kRelayAfter, out);
+    std::vector<const Member*> near = founders;
+    std::erase_if(near, [&](auto* founder) { return !can_meet(members.own(), *founder); });
+    const auto hidden = [](const Member* founder) { return is_hidden(*founder); };
+    const bool relays =
+        now - life_->since() >= kRelayAfter || std::ranges::any_of(founders, hidden);
+    surveys_.tell(near, relays, out);
   }
   if (!is_whole && now - life_->since() < kSurveyPatience) return;
   optim::Job job;
@@ -186,10 +191,13 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
 }
 
 // No member can give a model, or none answers. A founder that begins with another's model waits for
-// a member that has it; if none comes, the remaining founders agree anew.
+// a member that has it; if none comes, the remaining founders agree anew. Where neither the donors
+// nor this node can be dialled, it waits until a member that can be dialled has their model.
 void Startup::do_without(Time now, const Roster& members, Outbox& out) {
   const bool is_patient = now - life_->since() < kSurveyPatience && fellows(members).size() > 1;
-  if (!before_ && workload_.needs_model && !search_.is_exhausted() && is_patient) {
+  const bool awaits_founder =
+      !before_ && workload_.needs_model && !search_.is_exhausted() && is_patient;
+  if (awaits_founder || ModelSearch::is_out_of_reach(members, round_of(before_))) {
     next_look_ = now + kLook;
     return;
   }

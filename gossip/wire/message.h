@@ -40,6 +40,8 @@ struct Held {
 struct Member {
   NodeId id;
   std::string name;
+  // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
+  // from another node of its name.
   Endpoint control, bulk, http;
   std::uint64_t incarnation = 0;  // grows with every start of the node
   std::uint64_t version = 0;  // grows within an incarnation, with every change of phase and every
@@ -55,6 +57,15 @@ struct Member {
   // trust/notary.h. Without: empty.
   std::string certificate = {}, signature = {};
 };
+
+// Whether nobody can dial the member, as behind a NAT; it dials the others.
+inline bool is_hidden(const Member& member) {
+  return member.control.port == 0;
+}
+// Whether one of the two can dial the other.
+inline bool can_meet(const Member& a, const Member& b) {
+  return !is_hidden(a) || !is_hidden(b);
+}
 
 enum class Liveness : std::uint8_t { alive, suspect, dead, left };
 

@@ -79,6 +79,12 @@ TEST_CASE("Peers that were kept are there in the next life") {
   CHECK(state->warnings().empty());
 }
 
+TEST_CASE("A mark that was kept is there in the next life") {
+  const Folder folder;
+  CHECK(DiskState::open(folder.path)->keep_mark("hidden-1") == "hidden-1");
+  CHECK(DiskState::open(folder.path)->keep_mark("hidden-2") == "hidden-1");
+}
+
 TEST_CASE("Peers that have not changed are not written again") {
   const Folder folder;
   auto state = DiskState::open(folder.path);
@@ -220,6 +226,7 @@ TEST_CASE("Those alive are kept first and those who left are not kept") {
   std::vector<gossip::MemberStatus> members = {
       member(self, Liveness::alive), member(alive, Liveness::alive), member(dead, Liveness::dead),
       member(left, Liveness::left)};
+  members.push_back(member({"hidden-1", 0}, Liveness::alive));
   members.front().self = true;
   const std::vector<Endpoint> kept = {absent, left, dead, alive};
   CHECK(peers_to_keep(members, kept) == std::vector<Endpoint>{alive, absent, dead});

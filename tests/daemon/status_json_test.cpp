@@ -226,6 +226,17 @@ TEST_CASE("The version is that of the project") {
   CHECK(text.str().find(fmt::format("VERSION {} ", kVersion)) != std::string::npos);
 }
 
+TEST_CASE("A member that nobody can dial says so and has no address") {
+  Snapshot snapshot = example_snapshot();
+  snapshot.status.members[1].member.control = {"hidden-1", 0};
+  snapshot.status.members[1].member.bulk = {"hidden-1", 0};
+  const json members = members_json(snapshot)["members"];
+  CHECK(members[1]["hidden"] == true);
+  CHECK_FALSE(members[1].contains("control"));
+  CHECK_FALSE(members[1].contains("bulk"));
+  CHECK_FALSE(members[0].contains("hidden"));
+}
+
 TEST_CASE("A member that other machines cannot ask by HTTP has no address for it") {
   Snapshot snapshot = example_snapshot();
   for (auto& member : snapshot.status.members) member.member.http.port = 0;

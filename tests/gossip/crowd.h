@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/gossip/party.h"
@@ -12,10 +14,12 @@
 namespace starling::test {
 
 // Some nodes; the first is everybody's seed. What is said arrives at once, but for the silenced.
+// The last `hidden` ones cannot be dialled: they hear only whom they have spoken to.
 struct Cluster {
-  explicit Cluster(int size = 3, bool has_keys = false) {
+  explicit Cluster(int size = 3, bool has_keys = false, int hidden = 0) {
     for (int k = 0; k < size; ++k) {
       gossip::Options options = has_keys ? keyed_options(k) : party_options(k);
+      if (k >= size - hidden) hide(options);
       if (k > 0) options.seeds = {party_options(0).control};
       parties.push_back(std::make_unique<Party>(options));
     }
@@ -45,16 +49,25 @@ struct Cluster {
         if (!parties[k]) continue;
         const std::vector<gossip::ConnectProbe> asked = parties[k]->probed();
         probes += asked.size();
+        for (const gossip::ConnectProbe& probe : asked) vain_probes += probe.at.port == 0;
         answer(k, asked);
         for (const Said& send : parties[k]->said()) {
           said = true;
           for (std::size_t to = 0; to < parties.size(); ++to)
             if (parties[to] && parties[to]->options.control == send.at &&
-                !(cut == k || cut == to) && stopped != to)
+                !(cut == k || cut == to) && stopped != to && passes(k, to))
               parties[to]->hear(now, send.message);
         }
       }
     }
+  }
+  // Whether there is a connection, or one can be dialled.
+  bool passes(std::size_t from, std::size_t to) {
+    const auto hidden = [&](std::size_t k) { return parties[k]->options.control.port == 0; };
+    if (!hidden(to)) return dialled.insert({from, to}), true;
+    const bool is_open = dialled.contains({to, from});
+    lost_to_hidden += !is_open;
+    return is_open;
   }
   void answer(std::size_t by, const std::vector<gossip::ConnectProbe>& asked) {
     for (const gossip::ConnectProbe& probe : asked) {
@@ -82,6 +95,9 @@ struct Cluster {
   bool silences = false;  // no probe is answered where nobody lives
   bool refuses = false;   // probes are answered where nobody lives
   std::size_t probes = 0;
+  std::set<std::pair<std::size_t, std::size_t>> dialled;  // who has dialled whom
+  std::size_t vain_probes = 0;                            // of nodes that cannot be dialled
+  std::size_t lost_to_hidden = 0;                         // messages without a connection
 };
 
 }  // namespace starling::test

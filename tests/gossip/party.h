@@ -32,6 +32,12 @@ inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
   return options;
 }
 
+// Nobody can dial the node.
+inline void hide(gossip::Options& options) {
+  options.control = options.bulk = {"hidden-" + options.control.host, 0};
+  options.http.port = 0;
+}
+
 // The same of a node with a key, test_key(10 + index), and a certificate of the cluster key
 // test_key(1).
 inline gossip::Options keyed_options(int index, std::uint64_t incarnation = 1) {

@@ -27,6 +27,7 @@ struct Asking {
   explicit Asking(std::vector<gossip::Member> others) : members(std::move(others)) {
     outbox.begin(out);
     for (const gossip::Member& other : members) targets.push_back(&other);
+    view.self = &self;
     view.targets = targets;
     view.news = [](NodeId) { return std::vector<gossip::Rumor>{}; };
   }
@@ -44,6 +45,7 @@ struct Asking {
                    node_id("node-0"), outbox);
   }
 
+  gossip::Member self = member(0);
   std::vector<gossip::Member> members;
   std::vector<const gossip::Member*> targets;
   gossip::Prober::View view;

@@ -346,6 +346,22 @@ TEST_CASE("A node that nobody can dial takes part over the connections that it d
   CHECK(eventually([&] { return seed.round() > round + 20 && node.round() > round + 20; }));
 }
 
+TEST_CASE("A node that says that nobody can dial it takes part and the others know it") {
+  Daemon seed("seed", small({"--topology.kind=ring"}));
+  Daemon node("node",
+              small({"--listen.advertise=none", "--topology.kind=ring", join(seed.control())}));
+  CHECK(eventually([&] { return seed.round() > 20 && node.round() > 20; }));
+  const auto knows = [](Daemon& one) {
+    const json document = one.get("/v1/members");
+    for (const json& member : document.is_object() ? document.value("members", json()) : json())
+      if (member.value("name", "") == "node") return member.value("hidden", false);
+    return false;
+  };
+  CHECK(eventually([&] { return knows(seed) && knows(node); }));
+  const std::uint64_t round = seed.round();
+  CHECK(eventually([&] { return seed.round() > round + 20 && node.round() > round + 20; }));
+}
+
 TEST_CASE("Addresses may be names and members show where REST listens") {
   Daemon node("node", small({"--listen.control=localhost:0", "--listen.bulk=localhost:0",
                              "--listen.http=localhost:0", "--listen.advertise=127.0.0.1"}));

@@ -273,8 +273,8 @@ void look_at_members(const SeenNode& seen, Findings& findings) {
     findings.push_back(
         {Severity::warn, "members",
          fmt::format("{} at {} is {}: no news of it for {}", words_of(member, "name"),
-                     words_of(member, "control"), state,
-                     human_duration(number_of(member, "last_heard_s"))),
+                     part(member, "hidden") == true ? "no address" : words_of(member, "control"),
+                     state, human_duration(number_of(member, "last_heard_s"))),
          "start it again, unless its ports below accept connections: then its process is stopped"});
   }
   findings.push_back({Severity::ok, "members", counted(alive, "member") + " alive", ""});
@@ -335,6 +335,7 @@ void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
     std::string own;
     for (const json& member : part(seen.members.document, "members"))
       if (words_of(member, "name") == words_of(node, "name")) own = words_of(member, "bulk");
+    if (own.empty()) continue;
     findings.push_back(
         {Severity::fail, "ports",
          fmt::format("{} sends its model to the bulk port of {}, {}, and nothing came in {:.1f} s",

@@ -231,6 +231,10 @@ std::string http_cell(const json& member) {
   return http.substr(colon);
 }
 
+std::string control_cell(const json& member) {
+  return member.value("hidden", false) ? "not dialled" : word(member, "control");
+}
+
 // "node-2 84 %"
 std::string wait_cell(const json& member) {
   return member.contains("waits_for")
@@ -245,7 +249,7 @@ std::string members_text(const json& document) {
     const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
     table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
                cell(member, "round", count), cell(member, "last_heard_s", human_duration),
-               word(member, "control"), http_cell(member), cell(member, "loss", human_number),
+               control_cell(member), http_cell(member), cell(member, "loss", human_number),
                wait_cell(member)});
   }
   return table.text(display_width());

@@ -1,6 +1,6 @@
 // What this node knows of one node of the graph.
 import { byId, element } from './dom.js';
-import { pageOf, standing } from './fleet_nodes.js';
+import { addressOf, pageOf, standing } from './fleet_nodes.js';
 import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 
 const kLinesShown = 6;
@@ -27,7 +27,7 @@ function memberFacts(member, behind) {
     ['state', standing(member)], ['round', integer(member.round)],
     behind > 0 && ['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`],
     ['loss', decimal(member.loss)], member.waits_for && ['waits', waits(member)],
-    ['last heard', `${duration(member.last_heard_s)} ago`], ['address', member.control],
+    ['last heard', `${duration(member.last_heard_s)} ago`], ['address', addressOf(member)],
   ];
 }
 

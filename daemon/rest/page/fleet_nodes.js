@@ -16,6 +16,8 @@ export const isPaused = (node) => node.fading === undefined && node.member?.phas
 export const fading = (member) =>
   (member && isGone(member) ? Math.max(0, 1 - member.last_heard_s / kFading_s) : undefined);
 
+export const addressOf = (member) => (member.hidden ? 'cannot be dialled' : member.control);
+
 // Where the node's page is; null where it says no address that could be one.
 export function pageOf(member) {
   const address = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]+)$/;

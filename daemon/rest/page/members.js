@@ -1,6 +1,6 @@
 // The table of nodes, sorted by any column.
 import { byId, element, setText } from './dom.js';
-import { byName, pageOf, standing } from './fleet_nodes.js';
+import { addressOf, byName, pageOf, standing } from './fleet_nodes.js';
 import { decimal, duration, integer } from './format.js';
 
 // `of` gives the text of a cell, `by` what is sorted by: a number or undefined, else the name is.
@@ -13,7 +13,7 @@ const kColumns = [
   { title: 'Loss', of: (node) => decimal(node.member.loss), by: (node) => node.member.loss },
   { title: 'Heard', by: (node) => node.member.last_heard_s,
     of: (node) => (node.isSelf ? 'is this' : duration(node.member.last_heard_s)) },
-  { title: 'Address', of: (node) => node.member.control, wide: true },
+  { title: 'Address', of: (node) => addressOf(node.member), wide: true },
 ];
 
 // What is not known comes last, whichever the direction.
