@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "topology/drawn.h"
+#include "topology/hidden.h"
 #include "topology/shapes.h"
 
 namespace starling::topology {
@@ -128,6 +129,12 @@ Result<const Row*> row_of(const Options& options, std::size_t n) {
   return row;
 }
 
+std::vector<Vertex> vertices_of(Sites sites) {
+  std::vector<Vertex> vertices;
+  for (const Site& site : sites) vertices.push_back({site.id, site.is_hidden});
+  return vertices;
+}
+
 void tidy(std::vector<int>& near, int vertex) {
   std::ranges::sort(near);
   const auto repeats = std::ranges::unique(near);
@@ -145,10 +152,13 @@ Kind resolve(Kind kind, std::size_t n) {
 
 Result<Graph> build(const Options& options, std::span<const Site> sites) {
   TRY(const Row* row, row_of(options, sites.size()));
-  return row->make(options, sites);
+  TRY(const Graph graph, row->make(options, sites));
+  return around_hidden(graph, vertices_of(sites), options.seed);
 }
 
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex) {
+  if (std::ranges::any_of(sites, &Site::is_hidden))
+    return near_of_all<build>(options, sites, vertex);
   TRY(const Row* row, row_of(options, sites.size()));
   TRY(Neighbors near, row->near(options, sites, vertex));
   tidy(near.out, vertex);

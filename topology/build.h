@@ -16,6 +16,7 @@ namespace starling::topology {
 struct Site {
   NodeId id;
   std::string name;
+  bool is_hidden = false;  // nobody can dial it
 };
 
 // The kind that auto selects for n nodes; any other kind itself.
@@ -23,8 +24,8 @@ Kind resolve(Kind kind, std::size_t n);
 
 // The graph of the present members; vertex k is the k-th site. Members come and go, so a number
 // that does not fit the kind is no error: the result is the nearest connected graph (see shapes.h
-// and drawn.h). Kind file keeps the listed edges whose two ends are present. The only error is a
-// degree that the kind cannot have. REQUIRES different ids.
+// and drawn.h), led around hidden sites (see hidden.h). Kind file keeps the listed edges whose two
+// ends are present. The only error is a degree that the kind cannot have. REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
 
 // The neighbours of one vertex; ascending, without the vertex itself or duplicates.
@@ -37,7 +38,8 @@ struct Neighbors {
 
 // The vertex's neighbours in the graph of build(), in O(n); every node calls this whenever a member
 // comes or goes. Only small-world and random-regular build the whole graph, because distant
-// vertices affect the neighbours. REQUIRES a vertex of the sites.
+// vertices affect the neighbours, and all kinds where a site is hidden. REQUIRES a vertex of the
+// sites.
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex);
 
 // For a planned number of nodes, before anything starts: refuses kinds that n does not fit.

@@ -298,6 +298,8 @@ json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
   json object = {{"nodes", json::array()}, {"edges", json::array()}};
   for (const std::string& name : names)
     object["nodes"].push_back({{"id", to_string(node_id(name))}, {"name", name}});
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if ((*snapshot.status.topology.sites)[k].is_hidden) object["nodes"][k]["hidden"] = true;
   if (graph) {
     object["edges"] = edges_json(*graph, names);
     object["directed"] = graph->is_directed();

@@ -12,12 +12,8 @@ Duration Prober::patience() const {
   return std::clamp<Duration>(measured, timing_.answer, 10 * timing_.answer) * stretch();
 }
 
-std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& out) {
+std::vector<Prober::Silence> Prober::end_probes(Time now) {
   std::vector<Silence> silent;
-  std::size_t unanswered = 0;
-  for (auto& [number, asked] : asked_)
-    if (!asked.requested() && now >= due(asked))
-      ask_others(now, number, asked, view, out), ++unanswered;
   std::erase_if(asked_, [&](const auto& item) {
     const Asked& asked = item.second;
     if (!asked.requested() || now < due(asked)) return false;
@@ -27,6 +23,15 @@ std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& ou
     silent.push_back({asked.target, asked.sent, asked.nacks > 0});
     return true;
   });
+  return silent;
+}
+
+std::vector<Prober::Silence> Prober::tick(Time now, const View& view, Outbox& out) {
+  std::size_t unanswered = 0;
+  for (auto& [number, asked] : asked_)
+    if (!asked.requested() && now >= due(asked))
+      ask_others(now, number, asked, view, out), ++unanswered;
+  std::vector<Silence> silent = end_probes(now);
   for (auto& [number, relay] : relays_) {
     if (relay.told || now < relay.nack) continue;
     relay.told = true;

@@ -77,6 +77,7 @@ class Prober {
     bool told = false;
   };
 
+  std::vector<Silence> end_probes(Time now);
   void ask(Time now, const Member& target, const View& view, Outbox& out);
   void ask_others(Time now, std::uint64_t number, Asked& asked, const View& view, Outbox& out);
   void relay(Time now, NodeId from, const Probe& probe, const View& view, Outbox& out);

@@ -10,10 +10,12 @@
 namespace starling::gossip {
 namespace {
 
+constexpr std::uint64_t kHiddenBit = 1ULL << 63;  // in the hash of the members
+
 std::vector<topology::Site> sites_of(const Roster& members) {
   std::vector<topology::Site> sites;
   for (const Member* member : members.ready())
-    if (members.agrees(*member)) sites.push_back({member->id, member->name});
+    if (members.agrees(*member)) sites.push_back({member->id, member->name, is_hidden(*member)});
   return sites;
 }
 
@@ -54,8 +56,10 @@ bool Neighborhood::follow(Time now, const Roster& members) {
   departures_ = members.departures();
   next_ = now + kFollowEvery;
   std::vector<topology::Site> sites = sites_of(members);
-  const auto same_id = [](const auto& a, const auto& b) { return a.id == b.id; };
-  if (status_.sites && std::ranges::equal(sites, *status_.sites, same_id)) return true;
+  const auto is_same = [](const auto& a, const auto& b) {
+    return a.id == b.id && a.is_hidden == b.is_hidden;
+  };
+  if (status_.sites && std::ranges::equal(sites, *status_.sites, is_same)) return true;
   topology::Neighbors near;
   const auto self = std::ranges::find(sites, members.self(), &topology::Site::id);
   if (self != sites.end()) {
@@ -73,7 +77,8 @@ bool Neighborhood::follow(Time now, const Roster& members) {
     partners_ =
         partners_among(sites, *status_.options, static_cast<std::size_t>(self - sites.begin()));
   view_ = 0;
-  for (const topology::Site& site : sites) view_ = mix64(view_ ^ site.id.value);
+  for (const topology::Site& site : sites)
+    view_ = mix64(view_ ^ site.id.value ^ (site.is_hidden ? kHiddenBit : 0));
   status_.sites = std::make_shared<const std::vector<topology::Site>>(std::move(sites));
   ++status_.epoch;
   return true;
@@ -84,6 +89,15 @@ std::vector<NodeId> Neighborhood::members() const {
   if (!status_.sites) return members;
   for (const topology::Site& site : *status_.sites) members.push_back(site.id);
   return members;
+}
+
+std::vector<std::string> Neighborhood::warnings() const {
+  if (!status_.sites || status_.sites->size() < 2 ||
+      !std::ranges::all_of(*status_.sites, &topology::Site::is_hidden))
+    return {};
+  return {
+      "nobody can dial any of the members: no two of them exchange anything; let others reach one "
+      "of them"};
 }
 
 }  // namespace starling::gossip

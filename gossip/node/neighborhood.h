@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -41,6 +42,8 @@ class Neighborhood {
   // Hash of the members from which the topology is computed.
   std::uint64_t view() const { return view_; }
   const TopologyStatus& status() const { return status_; }
+  // That nobody can dial any of the members, if there are several.
+  std::vector<std::string> warnings() const;
 
  private:
   // The pause between two looks at new members. Longer: new members get their edges later. Shorter:
