@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/bindings.h"
+#include "base/check.h"
+#include "base/prng.h"
+#include "base/utc.h"
 
 namespace starling::sim {
 namespace {
@@ -60,6 +65,17 @@ const Bindings<Options>& bindings() {
   return kBindings;
 }
 
+std::string name_of(std::size_t index) {
+  return fmt::format("node-{}", index);
+}
+
+KeyPair key_pair_of(std::uint64_t seed, std::size_t number) {
+  Prng prng = Prng::derive(seed, stable_hash("keys") ^ number);
+  Secret bytes(kKeyBytes);
+  for (std::byte& byte : bytes.bytes()) byte = static_cast<std::byte>(prng.below(256));
+  return KeyPair(bytes);
+}
+
 }  // namespace
 
 std::string host_of(std::size_t index) {
@@ -71,13 +87,27 @@ Endpoint control_of(std::size_t index) {
   return {host_of(index), 7600};
 }
 
+std::shared_ptr<gossip::Credentials> credentials_of(std::uint64_t seed, std::size_t index) {
+  const KeyPair cluster = key_pair_of(seed, 0);
+  KeyPair key = key_pair_of(seed, index + 1);
+  auto certificate = gossip::sign_certificate({.name = name_of(index),
+                                               .key = key.public_key(),
+                                               .not_before = 0,
+                                               .not_after = kLatestMoment},
+                                              cluster);
+  ENSURE(certificate, "the name of a simulated node is short");
+  return std::make_shared<gossip::Credentials>(gossip::Credentials{
+      std::move(key), *std::move(certificate), gossip::Authority(cluster.public_key(), {})});
+}
+
 gossip::Options node_options(const Options& options, std::size_t index) {
   gossip::Options node = options.base;
-  node.name = fmt::format("node-{}", index);
+  node.name = name_of(index);
   node.control = control_of(index);
   node.bulk = {host_of(index), 7601};
   node.http = {host_of(index), 7680};
   node.seed = options.seed;
+  if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};
   return node;
 }

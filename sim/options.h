@@ -31,6 +31,7 @@ struct Options {
   double straggler = 1;                    // by which the steps of the last node take longer
   Duration limit = std::chrono::hours(1);  // of virtual time
   Duration trace{};                        // between two records of all nodes; 0: no trace
+  bool has_keys = false;                   // nodes sign and verify; the seed makes their keys
   Phases phases;
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.
@@ -44,6 +45,8 @@ using TrainerFactory = std::function<std::unique_ptr<optim::Trainer>(std::size_t
 // Of the machine of node-<index>, and where that node listens for control messages.
 std::string host_of(std::size_t index);
 Endpoint control_of(std::size_t index);
+// The keys of node-<index> of the cluster that the seed makes, with a certificate for all times.
+std::shared_ptr<gossip::Credentials> credentials_of(std::uint64_t seed, std::size_t index);
 // What node-<index> is told, if nobody tells it anything else.
 gossip::Options node_options(const Options& options, std::size_t index);
 

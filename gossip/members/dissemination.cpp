@@ -74,8 +74,7 @@ std::vector<Rumor> Dissemination::take() {
 
 Table Dissemination::table(bool asks) const {
   std::vector<Rumor> rumors{{roster_.own()}};
-  for (const auto& [id, entry] : roster_.others())
-    rumors.push_back({entry.member, entry.liveness, roster_.self()});
+  for (const auto& [id, entry] : roster_.others()) rumors.push_back(roster_.rumor_of(entry));
   return {asks, std::move(rumors)};
 }
 

@@ -19,11 +19,25 @@ std::optional<Rumor> Evidence::weigh(const Rumor& rumor) {
   Rumor proven = rumor;
   if (entry ? !is_proven_news(proven, entry->member) : !is_proven(rumor.member))
     return std::nullopt;
+  if (rumor.accuses() && !is_accusation(rumor)) proven.liveness = Liveness::alive;
   const bool has_left = proven.member.phase == Phase::left;
   if (rumor.liveness == Liveness::left && !has_left) notary_.refuse("farewell");
   if (has_left || rumor.liveness == Liveness::left)
     proven.liveness = has_left ? Liveness::left : Liveness::alive;
   return proven;
+}
+
+// This node refutes whoever accuses it.
+bool Evidence::is_accusation(const Rumor& rumor) {
+  if (rumor.member.id == roster_.self()) return true;
+  const Roster::Entry* entry = roster_.entry(rumor.member.id);
+  const bool is_of_death = rumor.liveness == Liveness::dead;
+  if (entry && entry->suspicion && age(rumor.member) == age(entry->member) &&
+      entry->suspicion->has_heard(rumor.accuser, is_of_death))
+    return false;
+  const auto is_sound = notary_.verify_accusation(rumor);
+  if (is_sound == false) notary_.refuse("accusation");
+  return is_sound == true;
 }
 
 bool Evidence::is_proven(const Member& heard) {

@@ -22,6 +22,7 @@ class Evidence {
 
  private:
   bool is_proven(const Member& heard);
+  bool is_accusation(const Rumor& rumor);
   bool is_proven_news(Rumor& rumor, const Member& known);
 
   Notary& notary_;

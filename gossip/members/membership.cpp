@@ -21,6 +21,13 @@ Prober::View view_of(const Roster& roster, Dissemination& news, const Extremes& 
           [&news](NodeId to) { return news.rumors_for(to); }, extremes.ranges()};
 }
 
+// Whether the rumor is of another member's death that this node knows nothing of.
+bool is_of_lost(const Rumor& rumor, const Roster& roster) {
+  const Roster::Entry* known = roster.entry(rumor.member.id);
+  return known && known->is_present() && rumor.liveness == Liveness::dead &&
+         age(rumor.member) >= age(known->member);
+}
+
 }  // namespace
 
 Membership::Membership(const Options& options, Notary& notary, Time now)
@@ -79,18 +86,21 @@ void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& 
     out.introduce(join.self.control, dissemination_.table(false));
 }
 
-// A member that is dead in an old table may have come back, so it is treated as a suspect. What a
-// newcomer learns from its first table is not news to the other members.
+// A member that is dead in an old table may have come back. So this node looks for itself, and the
+// member learns of it, which it alone can refute. What a newcomer learns from its first table is
+// not news to the other members.
 void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox& out) {
   const bool is_newcomer = roster_.others().empty();
   bool names_another = false;
-  for (Rumor rumor : table.rumors) {
+  for (const Rumor& rumor : table.rumors) {
     const bool is_elsewhere =
         rumor.member.id == roster_.self() && rumor.member.control != roster_.own().control;
-    if (rumor.liveness == Liveness::dead && roster_.find(rumor.member.id) && !is_elsewhere)
-      rumor.liveness = Liveness::suspect, rumor.accuser = from.sender;
-    const bool is_heard = merge(now, rumor, out);
+    const bool is_lost = is_of_lost(rumor, roster_);
+    const bool is_heard = merge(now, is_lost ? Rumor{rumor.member} : rumor, out);
     names_another |= is_heard && is_elsewhere && rumor.liveness <= Liveness::suspect;
+    if (!is_lost) continue;
+    law_.doubt(now, rumor.member.id);
+    out.send(rumor.member.id, Gossip{{rumor}});
   }
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation);

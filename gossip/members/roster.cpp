@@ -21,6 +21,12 @@ const Roster::Entry* Roster::entry(NodeId id) const {
   return found == others_.end() ? nullptr : &found->second;
 }
 
+Rumor Roster::rumor_of(const Entry& entry) const {
+  const auto& [liveness, accuser, signature] = entry.accusation;
+  if (entry.liveness == Liveness::suspect) return {entry.member, liveness, accuser, signature};
+  return {entry.member, entry.liveness, self()};
+}
+
 bool Roster::has_ended(NodeId id, std::uint64_t incarnation) const {
   const Entry* other = entry(id);
   return !other || other->liveness == Liveness::left || other->member.incarnation != incarnation;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace starling::gossip {
 
 class Roster {
  public:
+  // Who accuses a member of what; as in Rumor.
+  struct Accusation {
+    Liveness liveness = Liveness::suspect;
+    NodeId accuser = {};
+    std::string signature = {};
+  };
   // This node's knowledge of another node.
   struct Entry {
     Member member;
@@ -25,10 +32,12 @@ class Roster {
     Time last_heard{};
     bool has_spoken = false;                  // this node got a message from it
     std::optional<Suspicion> suspicion = {};  // of a suspect
-    std::optional<Time> missed = {};          // when its host answered no connection
-    std::optional<Time> refused = {};         // when its host refused one
-    bool is_reached = false;                  // this incarnation answered a ping of this node
-    Time next_ask{};                          // of a dead member
+    Accusation accusation = {};               // of a suspect: the last that was heard
+    bool is_hearsay = false;  // dead by the word of another alone, from whom it was heard of first
+    std::optional<Time> missed = {};   // when its host answered no connection
+    std::optional<Time> refused = {};  // when its host refused one
+    bool is_reached = false;           // this incarnation answered a ping of this node
+    Time next_ask{};                   // of a dead member
     Duration pause{};
     // A later record of the same name at another address; it replaces this member when that is
     // dead.
@@ -41,6 +50,7 @@ class Roster {
       member = newer;
       liveness = now;
       suspicion.reset();
+      is_hearsay = false;
     }
   };
   using Entries = std::map<NodeId, Entry>;
@@ -81,6 +91,9 @@ class Roster {
   std::vector<const Member*> within_reach() const;
   // The present members of others(), in order of ids.
   const std::vector<const Member*>& present_others() const { return present_others_; }
+  // What this node passes on of it. Of a suspect that is an accuser's word; that a member is dead
+  // this node says itself.
+  Rumor rumor_of(const Entry& entry) const;
   // Null: not known.
   const Entry* entry(NodeId id) const;
   Entry* entry(NodeId id) { return const_cast<Entry*>(std::as_const(*this).entry(id)); }

@@ -35,9 +35,8 @@ void RumorLaw::hear(Time now, const Rumor& rumor, Outbox& out) {
     case Liveness::alive:
       return is_alive(now, *known, rumor, out);
     case Liveness::suspect:
-      return is_suspect(now, *known, rumor, out);
     case Liveness::dead:
-      return is_dead(now, *known, rumor, out);
+      return is_accused(now, *known, rumor, out);
     case Liveness::left:
       return has_left(now, *known, rumor, out);
   }
@@ -56,17 +55,23 @@ void RumorLaw::meet(Time now, const Rumor& rumor, Outbox& out) {
   out.put(Reach{rumor.member.id, contact_of(rumor.member)});
   if (rumor.liveness == Liveness::dead) {
     entry.liveness = Liveness::dead;
+    entry.is_hearsay = true;
     entry.next_ask = now;
     entry.pause = timing_.retry;
     return;
   }
+  appears(now, entry, out);
+  if (rumor.liveness == Liveness::suspect) is_accused(now, entry, rumor, out);
+}
+
+void RumorLaw::appears(Time now, Entry& entry, Outbox& out) {
+  entry.last_heard = now;
   connected_ = true;
   roster_.touch();
   list(entry);
-  greet(rumor.member, out);
-  out.event(Event::Kind::joined, fmt::format("{} joined", rumor.member.name));
-  dissemination_.add({rumor.member});
-  if (rumor.liveness == Liveness::suspect) is_suspect(now, entry, rumor, out);
+  greet(entry.member, out);
+  out.event(Event::Kind::joined, fmt::format("{} joined", entry.member.name));
+  dissemination_.add({entry.member});
 }
 
 // The member cannot dial this node, and needs the connection for its probes.
@@ -94,7 +99,7 @@ void RumorLaw::take_rival(Time now, Entry& entry, Outbox& out) {
 
 void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   const Member& heard = rumor.member;
-  if (age(heard) == age(entry.member)) return is_same_age(entry, heard, out);
+  if (age(heard) == age(entry.member)) return is_same_age(now, entry, heard, out);
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   const bool was_present = entry.is_present();
@@ -130,7 +135,12 @@ void RumorLaw::is_reissued(Time now, Entry& entry, const Member& heard, Outbox& 
 
 // If two records of the same age contradict each other, one is wrong; the member gets both, because
 // only the member knows which.
-void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
+void RumorLaw::is_same_age(Time now, Entry& entry, const Member& heard, Outbox& out) {
+  if (entry.is_hearsay) {
+    entry.become(heard, Liveness::alive);
+    appears(now, entry, out);
+    return doubt(now, heard.id);
+  }
   if (!entry.is_present()) return;
   if (contradicts(heard, entry.member))
     out.send(entry.member.id, Gossip{{{entry.member}, {heard}}});
@@ -143,43 +153,54 @@ void RumorLaw::is_same_age(Entry& entry, const Member& heard, Outbox& out) {
   dissemination_.add({heard});
 }
 
-void RumorLaw::is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
-  if (entry.liveness >= Liveness::dead && age(rumor.member) <= age(entry.member)) return;
+// An accusation of an unknown age shows that the member lived until then.
+void RumorLaw::is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
   if (age(rumor.member) < age(entry.member)) return;
-  if (age(rumor.member) > age(entry.member)) is_alive(now, entry, rumor, out);
-  if (!entry.is_present()) return;
-  const NodeId accuser = rumor.accuser;
-  if (entry.suspicion) {
-    if (!entry.suspicion->accuse(accuser)) return;
-  } else {
-    entry.liveness = Liveness::suspect;
-    entry.suspicion.emplace(now, accuser);
-    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
-  }
+  const bool contradicts_hearsay = entry.is_hearsay && rumor.liveness == Liveness::suspect;
+  if (age(rumor.member) > age(entry.member) || contradicts_hearsay)
+    is_alive(now, entry, rumor, out);
+  if (!entry.is_present() || !counts(now, entry, rumor, out)) return;
+  entry.accusation = {rumor.liveness, rumor.accuser, rumor.signature};
   judge_by(*entry.suspicion);
-  dissemination_.add({entry.member, Liveness::suspect, accuser});
+  dissemination_.add(roster_.rumor_of(entry));
 }
 
-void RumorLaw::is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
-  if (age(rumor.member) < age(entry.member)) return;
-  if (!entry.is_present()) return is_gone_again(entry, rumor, out);
-  become(entry, rumor.member, Liveness::dead, out);
+// Whether the accusation is news. No member is dead by the word of one other: this node looks for
+// itself, at once.
+bool RumorLaw::counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
+  const bool is_first = !entry.suspicion;
+  if (is_first) {
+    entry.liveness = Liveness::suspect;
+    entry.suspicion.emplace(now, rumor.accuser);
+    out.event(Event::Kind::suspected, fmt::format("{} does not answer", entry.member.name));
+  }
+  const bool accuses = entry.suspicion->accuse(rumor.accuser) || is_first;
+  const bool looks = !entry.suspicion->has_claim();
+  if (rumor.liveness != Liveness::dead || !roster_.find(rumor.accuser) ||
+      !entry.suspicion->claim_death(rumor.accuser))
+    return accuses;
+  if (looks) {
+    prober_.doubt(now, entry.member.id);
+    out.put(ConnectProbe{entry.member.id});
+  }
+  return true;
+}
+
+// By this node's own finding.
+void RumorLaw::suspect(Time now, Entry& entry, Outbox& out) {
+  is_accused(now, entry, {entry.member, Liveness::suspect, roster_.self()}, out);
+}
+
+void RumorLaw::dies(Time now, Entry& entry, Outbox& out) {
+  entry.become(entry.member, Liveness::dead);
   entry.pause = timing_.retry;
   entry.next_ask = now + entry.pause;
   roster_.unlist(entry);
   out.event(Event::Kind::died, fmt::format("{} died: not heard of for {:.1f} s", entry.member.name,
                                            seconds(now - entry.last_heard)));
   out.put(Hangup{entry.member.id});
-  dissemination_.add({entry.member, Liveness::dead, rumor.accuser});
+  dissemination_.add(roster_.rumor_of(entry));
   take_rival(now, entry, out);
-}
-
-// The member restarted, unknown to this node, and died again.
-void RumorLaw::is_gone_again(Entry& entry, const Rumor& rumor, Outbox& out) {
-  if (age(rumor.member) == age(entry.member)) return;
-  become(entry, rumor.member, Liveness::dead, out);
-  entry.pause = std::max(entry.pause, timing_.retry);
-  dissemination_.add(rumor);
 }
 
 void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out) {
@@ -243,10 +264,8 @@ void RumorLaw::refused(Time now, NodeId id, const Endpoint& at, Outbox& out) {
   if (!entry) return;
   prober_.refused(id);
   entry->refused = now;
-  if (entry->rival)
-    return is_dead(now, *entry, {entry->member, Liveness::dead, roster_.self()}, out);
-  if (entry->liveness == Liveness::alive)
-    is_suspect(now, *entry, {entry->member, Liveness::suspect, roster_.self()}, out);
+  if (entry->rival) return dies(now, *entry, out);
+  if (entry->liveness == Liveness::alive) suspect(now, *entry, out);
   entry->suspicion->refuse(now);
   judge_by(*entry->suspicion);
 }
@@ -264,7 +283,7 @@ void RumorLaw::unanswered(Time now, NodeId id, const Endpoint& at) {
 void RumorLaw::is_silent(Time now, const Prober::Silence& silence, Outbox& out) {
   Entry* entry = roster_.entry(silence.member);
   if (!entry || entry->last_heard > silence.since) return;
-  is_suspect(now, *entry, {entry->member, Liveness::suspect, roster_.self()}, out);
+  suspect(now, *entry, out);
   if (!entry->suspicion) return;
   if (silence.is_confirmed) entry->suspicion->confirm();
   if (entry->missed && *entry->missed > silence.since) entry->suspicion->miss();
@@ -298,10 +317,11 @@ void RumorLaw::tick(Time now, Outbox& out) {
     if (!entry.suspicion) continue;
     if (now >= entry.suspicion->ends(timing_, members)) {
       if (entry.last_heard <= entry.suspicion->since()) {
-        is_dead(now, entry, {entry.member, Liveness::dead, roster_.self()}, out);
+        dies(now, entry, out);
         continue;
       }
       entry.suspicion.emplace(now, roster_.self());
+      entry.accusation = {Liveness::suspect, roster_.self(), {}};
       prober_.doubt(now, id);
     }
     next_judgement_ = std::min(next_judgement_, entry.suspicion->ends(timing_, members));

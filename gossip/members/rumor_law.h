@@ -53,10 +53,12 @@ class RumorLaw {
   void take_rival(Time now, Entry& entry, Outbox& out);
   void is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   void is_reissued(Time now, Entry& entry, const Member& heard, Outbox& out);
-  void is_same_age(Entry& entry, const Member& heard, Outbox& out);
-  void is_suspect(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_dead(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
-  void is_gone_again(Entry& entry, const Rumor& rumor, Outbox& out);
+  void is_same_age(Time now, Entry& entry, const Member& heard, Outbox& out);
+  void is_accused(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  bool counts(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
+  void suspect(Time now, Entry& entry, Outbox& out);
+  void dies(Time now, Entry& entry, Outbox& out);
+  void appears(Time now, Entry& entry, Outbox& out);
   void has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out);
   Entry* at(NodeId id, const Endpoint& control);
   static void become(Entry& entry, const Member& newer, Liveness now, Outbox& out);

@@ -5,6 +5,9 @@
 // for c accusers besides the first, of k wanted. The time is shorter for a member whose system
 // refuses connections (timing.refused), and for one whose host answers no connection while helpers
 // answer this node (timing.unreachable): such a member is not merely stopped or busy.
+//
+// The time ends at once when more than k others, and at least two, say that they found the member
+// dead; or when one says so and the member's system refuses a connection of this node.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +28,15 @@ class Suspicion {
   // Returns whether the accuser counts: it is new, and not enough have accused yet.
   bool accuse(NodeId accuser) {
     return accusers_.size() <= kWanted && accusers_.insert(accuser).second;
+  }
+  // Another member says that it found the member dead. Returns whether the word counts, as above.
+  bool claim_death(NodeId claimant) {
+    return claimants_.size() <= kWanted && claimants_.insert(claimant).second;
+  }
+  bool has_claim() const { return !claimants_.empty(); }
+  // Whether that word was counted already.
+  bool has_heard(NodeId accuser, bool of_death) const {
+    return (of_death ? claimants_ : accusers_).contains(accuser);
   }
   void refuse(Time now) {
     if (refused_ == kNever) refused_ = now;
@@ -54,8 +66,10 @@ class Suspicion {
     }
     if (is_confirmed_ && is_missed_)
       timeout = std::min(timeout, seconds(timing.unreachable) * scale);
+    if (claimants_.size() > std::max<std::size_t>(wanted, 1)) return since_;
     const Time patient = since_ + from_seconds(timeout);
-    return refused() ? std::min(patient, refused_ + timing.refused) : patient;
+    const Duration grace = has_claim() ? Duration{} : timing.refused;
+    return refused() ? std::min(patient, refused_ + grace) : patient;
   }
 
  private:
@@ -65,7 +79,7 @@ class Suspicion {
   Time since_;
   Time refused_ = kNever;
   bool is_confirmed_ = false, is_missed_ = false;
-  std::set<NodeId> accusers_;
+  std::set<NodeId> accusers_, claimants_;  // kWanted + 1 of each at most
 };
 
 }  // namespace starling::gossip

@@ -10,7 +10,7 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::string_view kMemberTitle = "member";
+constexpr std::string_view kMemberTitle = "member", kAccusationTitle = "accusation";
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -51,13 +51,25 @@ void Notary::sign(Body& body) {
   if (auto* join = std::get_if<Join>(&body)) sign(join->self);
   if (auto* request = std::get_if<SnapshotRequest>(&body)) sign(request->self);
   if (std::vector<Rumor>* rumors = rumors_in(body))
-    for (Rumor& rumor : *rumors)
-      if (rumor.member.id == self_) sign(rumor.member);
+    for (Rumor& rumor : *rumors) {
+      if (rumor.member.id == self_)
+        sign(rumor.member);
+      else if (rumor.accuser == self_ && rumor.accuses())
+        accuse(rumor);
+    }
+}
+
+void Notary::accuse(Rumor& rumor) {
+  if (accusations_.size() >= 2 * kMembersLimit) accusations_.clear();
+  Accusation& known = accusations_[{rumor.member.id, rumor.liveness}];
+  const std::string said = said_of(rumor);
+  if (said != known.said) known = {said, text_of(credentials_->key.sign(bytes_of(said)))};
+  rumor.signature = known.signature;
 }
 
 void Notary::sign(Member& own) {
   own.certificate = own_certificate_;
-  std::string said = this->said(kMemberTitle, own);
+  std::string said = said_of(own);
   if (said != own_said_) {
     own_signature_ = text_of(credentials_->key.sign(bytes_of(said)));
     own_said_ = std::move(said);
@@ -66,13 +78,25 @@ void Notary::sign(Member& own) {
 }
 
 // All of the record but its signature.
-std::string Notary::said(std::string_view title, const Member& record) const {
+std::string Notary::said_of(const Member& record) const {
   Member unsigned_record = record;
   unsigned_record.signature.clear();
   Writer out;
   out.number(cluster_);
   out.record(unsigned_record);
-  return std::string(title) + out.take();
+  return std::string(kMemberTitle) + out.take();
+}
+
+// Of the member it holds what orders its records: a record with a later round is accused alike.
+std::string Notary::said_of(const Rumor& accusation) const {
+  Writer out;
+  out.number(cluster_);
+  out.id(accusation.member.id);
+  out.number(accusation.member.incarnation);
+  out.number(accusation.member.version);
+  out.choice(accusation.liveness, Liveness::left);
+  out.id(accusation.accuser);
+  return std::string(kAccusationTitle) + out.take();
 }
 
 // ---------------------------------------------------------------- what others say
@@ -81,8 +105,18 @@ Result<void> Notary::verify(const Member& record) {
   if (!has_keys()) return {};
   if (record.certificate.empty() || record.signature.empty()) return fail("unsigned");
   TRY(const PublicKey key, key_of(record));
-  if (!is_signed_by(key, said(kMemberTitle, record), record.signature)) return fail("signature");
+  if (!is_signed_by(key, said_of(record), record.signature)) return fail("signature");
   return {};
+}
+
+std::optional<bool> Notary::verify_accusation(const Rumor& rumor) const {
+  if (!has_keys()) return true;
+  if (rumor.accuser == self_)
+    return is_signed_by(credentials_->key.public_key(), said_of(rumor), rumor.signature);
+  const auto accuser = known_.find(rumor.accuser);
+  if (accuser == known_.end()) return std::nullopt;
+  return rumor.accuser != rumor.member.id &&
+         is_signed_by(accuser->second.key, said_of(rumor), rumor.signature);
 }
 
 Result<PublicKey> Notary::key_of(const Member& record) {

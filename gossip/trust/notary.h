@@ -1,10 +1,11 @@
-// Notary: signs the records of this node, and verifies those of others. Without keys it signs
-// nothing and believes everything.
+// Notary: signs the records and accusations of this node, and verifies those of others. Without
+// keys it signs nothing and believes everything.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +19,8 @@
 
 namespace starling::gossip {
 
-// Belongs to one thread. Its memory is bounded by kMembersLimit certificates.
+// Belongs to one thread. Its memory is bounded by kMembersLimit certificates and twice as many
+// signatures.
 class Notary {
  public:
   // `credentials`: null without keys. `cluster`: as in Envelope; a record of one cluster is none of
@@ -27,12 +29,14 @@ class Notary {
 
   bool has_keys() const { return credentials_ != nullptr; }
 
-  // Signs each record of this node in the message. Signs anew only what has changed.
+  // Signs each record and accusation of this node in the message. Signs anew only what has changed.
   void sign(Body& body);
 
   // Whether the owner of the name says this: the error is "unsigned", "certificate", "signature" or
   // a reason of Refusal. A certificate is verified once; the clock is not asked.
   Result<void> verify(const Member& record);
+  // Whether the accuser says that; nothing where it is not known who that is.
+  std::optional<bool> verify_accusation(const Rumor& rumor) const;
   // Whether the two records have certificates of different keys. REQUIRES verified ones.
   static bool is_other_key(const Member& a, const Member& b);
 
@@ -48,15 +52,21 @@ class Notary {
   };
 
   void sign(Member& own);
+  void accuse(Rumor& rumor);
   Result<PublicKey> key_of(const Member& record);
   void remember(NodeId id, const std::string& certificate, const PublicKey& key);
-  std::string said(std::string_view title, const Member& record) const;
+  std::string said_of(const Member& record) const;
+  std::string said_of(const Rumor& accusation) const;
 
   std::shared_ptr<Credentials> credentials_;
   const std::uint64_t cluster_;
   const NodeId self_;
   std::string own_certificate_;
   std::string own_said_, own_signature_;  // of the record that was signed last
+  struct Accusation {
+    std::string said, signature;
+  };
+  std::map<std::pair<NodeId, Liveness>, Accusation> accusations_;  // of this node
   std::map<NodeId, Known> known_;
   Signature judged_by_{};  // of the revocation list by which known_ was judged
   std::vector<std::string> refusals_;

@@ -68,6 +68,7 @@ void fields(auto& a, Like<Rumor> auto& x) {
   a.record(x.member);
   a.choice(x.liveness, Liveness::left);
   a.id(x.accuser);
+  a.bytes(x.signature, kSignatureBytes);
 }
 
 void fields(auto& a, Like<Join> auto& x) {

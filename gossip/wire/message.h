@@ -74,6 +74,10 @@ struct Rumor {
   Member member;
   Liveness liveness = Liveness::alive;
   NodeId accuser = {};  // the node that suspects the member or found it dead
+  // With keys: the accuser's, of the accusation; see trust/notary.h.
+  std::string signature = {};
+
+  bool accuses() const { return liveness == Liveness::suspect || liveness == Liveness::dead; }
 };
 
 // ---- control plane

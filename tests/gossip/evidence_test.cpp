@@ -60,13 +60,26 @@ Member signed_record(int index, std::uint64_t version = 0,
   return signed_record(keyed_options(index), version, change);
 }
 
+// What node-`accuser` says of another.
+Rumor accusation(int accuser, const Member& accused, Liveness liveness = Liveness::dead) {
+  const Options options = keyed_options(accuser);
+  Body body = Gossip{{{accused, liveness, node_id(options.name)}}};
+  Notary(options.credentials, 1, node_id(options.name)).sign(body);
+  return std::get<Gossip>(body).rumors.front();
+}
+
 // Node-0, and why it did not believe what it heard.
 struct Listener : Party {
-  Listener() : Party(keyed_options(0)) {}
+  explicit Listener(int others = 0) : Party(keyed_options(0)) {
+    for (int k = 1; k <= others; ++k) hear({signed_record(k)});
+    said();
+  }
   std::vector<std::string> hear(const Rumor& rumor) {
     membership.receive(Time{}, {}, Gossip{{rumor}}, outbox);
+    membership.tick(Time{}, outbox);
     return outbox.notary().take_refusals();
   }
+  Liveness of(int index) const { return liveness(Time{}, party_options(index).name); }
   const Member* find(int index) const {
     return membership.roster().find(node_id(party_options(index).name));
   }
@@ -83,9 +96,10 @@ TEST_CASE("Nodes with keys come to know each other and find who falls silent") {
       CHECK(table.seen(k, fmt::format("node-{}", of)) == Liveness::alive);
   table.parties[3].reset();
   table.run(12s);
-  for (std::size_t k = 0; k < 3; ++k) CHECK(table.seen(k, "node-3") == Liveness::dead);
-  for (std::size_t k = 0; k < 3; ++k)
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(table.seen(k, "node-3") == Liveness::dead);
     CHECK(table.parties[k]->outbox.notary().take_refusals().empty());
+  }
 }
 
 TEST_CASE("A record of which any field was changed is not believed") {
@@ -204,4 +218,69 @@ TEST_CASE("An older record changes nothing and is not even verified") {
   older.signature.back() = static_cast<char>(older.signature.back() ^ 1);
   CHECK(node.hear({older, Liveness::dead}).empty());
   CHECK(node.find(1)->version == 5);
+}
+
+TEST_CASE("No member is dead by the word of one other whose word makes this node look itself") {
+  Listener node(8);
+  for (int repeat = 0; repeat < 5; ++repeat)
+    CHECK(node.hear(accusation(1, signed_record(2))).empty());
+  CHECK(node.of(2) == Liveness::suspect);
+  REQUIRE(node.probed().size() == 1);
+  node.membership.refused(Time{}, {node_id("node-2"), party_options(2).control}, node.outbox);
+  node.membership.tick(Time{}, node.outbox);
+  CHECK(node.of(2) == Liveness::dead);
+}
+
+TEST_CASE("A member is dead by the words of more others than can lie together") {
+  for (const int others : {2, 3, 4, 8}) {
+    CAPTURE(others);
+    Listener node(others);
+    int claims = 0;
+    for (int accuser = 2; accuser <= others && node.of(1) != Liveness::dead; ++accuser, ++claims)
+      CHECK(node.hear(accusation(accuser, signed_record(1))).empty());
+    // Besides node-0 and the accused there are others - 1.
+    CHECK((node.of(1) == Liveness::dead) == (others == 8));
+    CHECK(claims == std::min(others - 1, 4));
+  }
+}
+
+TEST_CASE("An accusation that its accuser did not sign is none") {
+  const Member accused = signed_record(2);
+  std::map<std::string, Rumor> forged{{"of another", accusation(1, signed_record(3))},
+                                      {"of another version", accusation(1, signed_record(2, 1))},
+                                      {"unsigned", accusation(1, accused)},
+                                      {"by another", accusation(1, accused)},
+                                      {"by itself", accusation(2, accused)}};
+  forged["unsigned"].signature.clear();
+  forged["by another"].accuser = node_id("node-4");
+  for (const Liveness told : {Liveness::suspect, Liveness::dead})
+    for (auto [name, rumor] : forged) {
+      CAPTURE(name);
+      rumor.member = accused;
+      rumor.liveness = told;
+      Listener node(8);
+      CHECK(node.hear(rumor) == Reasons{"accusation"});
+      CHECK(node.of(2) == Liveness::alive);
+    }
+  // A suspicion is no word of death.
+  Rumor worse = accusation(1, accused, Liveness::suspect);
+  worse.liveness = Liveness::dead;
+  Listener node(8);
+  CHECK(node.hear(worse) == Reasons{"accusation"});
+}
+
+TEST_CASE("Who is not known accuses nobody") {
+  Listener node(2);
+  CHECK(node.hear(accusation(5, signed_record(2))).empty());
+  CHECK(node.of(2) == Liveness::alive);
+}
+
+TEST_CASE("A node that hears of a member first as of a dead one believes that it lives") {
+  Listener node(1);
+  CHECK(node.hear(accusation(1, signed_record(2))).empty());
+  CHECK(node.of(2) == Liveness::dead);
+  CHECK(node.hear(accusation(1, signed_record(2))).empty());
+  CHECK(node.of(2) == Liveness::dead);
+  CHECK(node.hear({signed_record(2)}).empty());
+  CHECK(node.of(2) == Liveness::alive);
 }

@@ -167,7 +167,8 @@ TEST_CASE("A peer that starts again elsewhere before its hello gets the next one
   Party again(options);
   // Its earlier life is dead, so the new address is believed.
   const Member before = *pair.b.membership.roster().find(node_id("node-2"));
-  pair.a.membership.receive(pair.now, {}, Gossip{{{before, Liveness::dead, {}}}}, pair.a.outbox);
+  pair.a.membership.refused(pair.now, {before.id, before.control}, pair.a.outbox);
+  pair.a.membership.tick(pair.now += timing_of("lan").refused, pair.a.outbox);
   pair.introduce(pair.a, again);
   pair.want(pair.a);
   pair.a.said();

@@ -37,9 +37,10 @@ TEST_CASE("A node that falls silent is suspected and then dead") {
 
 TEST_CASE("A node whose address refuses connections is dead in a moment") {
   Cluster table;
+  table.refuses = true;
   table.run(1s);
   table.parties[2].reset();
-  table.run(1s);
+  table.run(200ms);
   Party& first = *table.parties[0];
   first.membership.refused(table.now, {node_id("node-2"), party_options(2).control}, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::suspect);
@@ -151,8 +152,8 @@ TEST_CASE("Only the accused member refutes with a higher version") {
   table.run(1s);
   const Member accused = *table.parties[0]->membership.roster().find(node_id("node-2"));
   Party& first = *table.parties[0];
-  first.membership.receive(table.now, {}, Gossip{{{accused, Liveness::dead, node_id("node-1")}}},
-                           first.outbox);
+  first.membership.refused(table.now, {accused.id, accused.control}, first.outbox);
+  first.membership.tick(table.now += timing_of("lan").refused, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
   first.membership.receive(table.now, {}, Gossip{{{accused}}}, first.outbox);
   CHECK(table.seen(0, "node-2") == Liveness::dead);
@@ -299,8 +300,10 @@ TEST_CASE("Connections to the dead are few however many have died") {
   Time now{};
   for (int k = 0; k < 40; ++k) {
     node.membership.receive(now, {}, Gossip{{{invented(k)}}}, node.outbox);
-    node.membership.receive(now, {}, Gossip{{{invented(k), Liveness::dead}}}, node.outbox);
+    node.membership.refused(now, {invented(k).id, invented(k).control}, node.outbox);
   }
+  node.membership.tick(now += timing_of("lan").refused, node.outbox);
+  node.out.clear();
   std::set<NodeId> open;
   std::size_t asked = 0, most = 0;
   const auto run = [&](Duration duration) {
