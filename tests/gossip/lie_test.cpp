@@ -22,10 +22,11 @@ constexpr std::uint64_t kFar = 1'000'000;
 // The last of them lies. A local step takes 200 ms.
 struct Fleet {
   explicit Fleet(std::size_t size, topology::Kind kind = topology::Kind::ring,
-                 std::uint64_t goal = 0)
+                 std::uint64_t goal = 0, bool has_keys = false)
       : liar(fmt::format("node-{}", size - 1)) {
     for (std::size_t k = 0; k < size; ++k) {
-      Options options = party_options(static_cast<int>(k));
+      const int index = static_cast<int>(k);
+      Options options = has_keys ? keyed_options(index) : party_options(index);
       if (k > 0) options.seeds = {FewNodes::control_of("node-0")};
       options.expect = size;
       options.topology.kind = kind;
@@ -51,8 +52,11 @@ struct Fleet {
   std::string liar;
   std::map<std::string, std::uint64_t> steps;
   std::map<std::string, optim::Job> last_step;
+  std::vector<std::string> events;  // of the honest
   FewNodes nodes{{.saw_output =
                       [this](const std::string& node, const Output& output, const std::string&) {
+                        const auto* event = std::get_if<Event>(&output);
+                        if (event && node != liar) events.push_back(node + ": " + event->text);
                         const auto* train = std::get_if<Train>(&output);
                         if (!train || !train->job.local) return;
                         ++steps[node];
@@ -77,6 +81,76 @@ void expect_usual_pace(const Fleet& fleet, std::uint64_t lead, topology::Kind ki
         CHECK(reason.find(other) == std::string::npos);
     }
   }
+}
+
+// Everything that a member with a valid key can say of another one, in turn: whatever liveness,
+// age, phase, address and signature.
+class Slander {
+ public:
+  Slander(int liar, std::size_t phases)
+      : liar_(keyed_options(liar)), notary_(liar_.credentials, cluster(), id()), phases_(phases) {}
+
+  NodeId id() const { return node_id(liar_.name); }
+  // Changes what it says of others, and each time what it says of itself.
+  void tell(std::vector<Rumor>& rumors) {
+    for (Rumor& rumor : rumors) {
+      if (rumor.member.id == id())
+        flap(rumor.member);
+      else
+        slander(rumor);
+    }
+  }
+  // How often all has been said.
+  std::size_t rounds() const { return said_ / (4 * 6 * phases_ * 2 * 4); }
+
+ private:
+  static std::uint64_t cluster() { return stable_hash(Options{}.cluster); }
+  std::size_t turn(std::size_t& left, std::size_t choices) {
+    return std::exchange(left, left / choices) % choices;
+  }
+  void slander(Rumor& rumor) {
+    std::size_t left = said_++;
+    Member& member = rumor.member;
+    rumor.liveness = static_cast<Liveness>(turn(left, 4));
+    rumor.accuser = id();
+    const std::size_t signature = turn(left, 4);
+    const std::uint64_t versions[] = {member.version, member.version + 1, kVersionLimit - 1};
+    const std::size_t age = turn(left, 6);
+    member.version = age < 3 ? versions[age] : age == 3 ? 0 : member.version;
+    member.incarnation += age == 4 ? 1 : age == 5 ? std::uint64_t{1} << 44 : 0;
+    if (turn(left, 2) == 1) member.control.port = member.bulk.port = 1;
+    if (const std::size_t phase = turn(left, phases_); phase > 0)
+      member.phase = static_cast<Phase>(phase);
+    if (signature == 1) member.signature.clear();
+    if (signature == 2) rumor.accuser = node_id("node-1"), rumor.signature.assign(64, 'x');
+    if (signature == 3) member.certificate.clear();
+    sign(rumor);
+  }
+  void flap(Member& own) {
+    own.version = ++flaps_ + (std::uint64_t{1} << 32);
+    own.phase = static_cast<Phase>(flaps_ % phases_);
+    if (own.phase == Phase::left) own.phase = Phase::training;
+    own.save_at = flaps_ % 3;
+  }
+  // With its own key.
+  void sign(Rumor& rumor) {
+    Body body = Gossip{{rumor}};
+    notary_.sign(body);
+    rumor = std::get<Gossip>(body).rumors.front();
+  }
+
+  Options liar_;
+  Notary notary_;
+  std::size_t phases_, said_ = 0;
+  std::uint64_t flaps_ = 0;
+};
+
+// All rumors of a message; null: it has none.
+std::vector<Rumor>* rumors_of(Body& body) {
+  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
+  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
+  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
+  return nullptr;
 }
 
 }  // namespace
@@ -152,4 +226,53 @@ TEST_CASE("A round to save at that one node invents holds no checkpoint of the f
   REQUIRE(agreed.has_value());
   CHECK(*agreed > 0);
   CHECK(fleet.status("node-1").checkpoint.fleet_round == agreed);
+}
+
+TEST_CASE("A member with a valid key that lies about others by every rumor kills nobody") {
+  constexpr std::size_t kSize = 7;
+  const auto phases = static_cast<std::size_t>(Phase::resumed) + 1;
+  Fleet fleet(kSize, topology::Kind::ring, 0, true);
+  fleet.nodes.run(10s);
+  std::map<std::string, std::uint64_t> before = fleet.steps;
+  fleet.events.clear();
+  Slander slander(kSize - 1, phases);
+  Notary notary(keyed_options(kSize - 1).credentials, stable_hash(Options{}.cluster), slander.id());
+  bool lies = true;
+  fleet.nodes.lie([&](const std::string& from, Body& body) {
+    std::vector<Rumor>* rumors = rumors_of(body);
+    if (!lies || from != fleet.liar || !rumors) return;
+    for (const MemberStatus& member : fleet.status(fleet.liar).members)
+      if (!member.self) rumors->push_back({member.member});
+    slander.tell(*rumors);
+    notary.sign(body);
+  });
+  fleet.nodes.run(60s);
+  CHECK(slander.rounds() >= 1);
+  for (const std::string& event : fleet.events) {
+    const bool is_of_death =
+        event.find(" died") != std::string::npos || event.find(" left") != std::string::npos;
+    if (is_of_death) CHECK_MESSAGE(event.find(fleet.liar) != std::string::npos, event);
+  }
+  for (const std::string& node : fleet.honest()) {
+    CAPTURE(node);
+    CHECK(fleet.steps.at(node) - before.at(node) > 150);
+    const Status status = fleet.status(node);
+    CHECK(status.members.size() == kSize);
+    CHECK(status.rejected.size() <= 16);
+    for (const char* reason : {"signature", "unsigned", "accusation", "farewell"})
+      CHECK_MESSAGE(status.rejected.contains(reason), reason);
+  }
+  lies = false;
+  fleet.nodes.run(10s);
+  for (const std::string& node : fleet.honest())
+    for (const MemberStatus& member : fleet.status(node).members) {
+      CAPTURE(node);
+      CAPTURE(member.member.name);
+      const Status own = fleet.status(member.member.name);
+      const auto self = std::ranges::find_if(own.members, &MemberStatus::self);
+      CHECK(member.liveness == Liveness::alive);
+      CHECK(member.member.incarnation == self->member.incarnation);
+      CHECK(member.member.version == self->member.version);
+      CHECK(member.member.phase == self->member.phase);
+    }
 }
