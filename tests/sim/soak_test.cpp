@@ -32,12 +32,24 @@ TEST_CASE("All laws hold for many seeds beside a node that is slow") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
-TEST_CASE("All laws hold for many seeds of forged headers") {
-  for (std::uint64_t seed = 1; seed <= full_or(20U, 2U); ++seed) {
-    const sim::Verdict verdict =
-        sim::try_scenario(quick_trial(), quick_trainers(), written_scenario(seed, kForged));
-    if (!verdict.passed()) FAIL_CHECK(sim::to_text(verdict));
-  }
+TEST_CASE("All laws hold for many seeds of nodes with keys") {
+  sim::SoakOptions options{
+      .world = quick_trial(), .first_seed = 1, .last_seed = full_or(15U, 1U), .threads = 2};
+  options.world.has_keys = true;
+  for (const sim::Verdict& failure : sim::soak(options, quick_trainers()).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
+TEST_CASE("All laws hold for many seeds of forged headers with keys and without") {
+  for (const bool has_keys : {false, true})
+    for (std::uint64_t seed = 1; seed <= full_or(20U, 2U); ++seed) {
+      CAPTURE(has_keys);
+      sim::Options trial = quick_trial();
+      trial.has_keys = has_keys;
+      const sim::Verdict verdict =
+          sim::try_scenario(trial, quick_trainers(), written_scenario(seed, kForged));
+      if (!verdict.passed()) FAIL_CHECK(sim::to_text(verdict));
+    }
 }
 
 TEST_CASE("Rounds go on for many seeds beside a node that hangs") {
