@@ -20,6 +20,9 @@ constexpr std::chrono::milliseconds kLinger{500};
 // How long frames of a connection that has ended may still be read.
 constexpr std::chrono::seconds kRead{1};
 
+// A process that is killed ends one handshake at most.
+constexpr int kEndedInRow = 3;
+
 constexpr std::string_view kNobody = "a stranger";
 
 // Of the other end of an open connection.
@@ -117,6 +120,7 @@ std::optional<Conversations::Route> Conversations::dial(const Endpoint& to,
 void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived) {
   if (!connection.ended) connection.descriptor = arrived.descriptor;
   connection.received_bytes += arrived.bytes;
+  ended_.erase(connection.address);
   if (connection.closes_at) connection.closes_at = Clock::now() + kLinger;
   connection.last_use = ++uses_;
 }
@@ -176,6 +180,7 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
     return;
   }
   if (!is_dialled) forget_stranger(event.descriptor);
+  if (event.kind == Kind::vain) ended_.erase(event.address);
   if (std::exchange(closed_one_, false)) give_back();
   if (!route) return;
   Conversation& conversation = all_.at(*route);
@@ -185,17 +190,20 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
   closed(*route, conversation);
 }
 
-// A node whose server key is not the one that the other end wants closes the connection without a
-// word. A connection that was accepted and ends without one is a look whether somebody listens.
-// ZeroMQ names the stranger when the connection breaks, which is its next event.
+// A node whose server key is not the one that the other end wants ends the handshake without a
+// word, as does one with keys where the other end has none; and one that is killed, but only once.
+// A connection that was accepted and ends without one is a look whether somebody listens. ZeroMQ
+// names the stranger when the connection breaks, which is its next event.
 void Conversations::note_failure(const Wire::Event& event, bool is_dialled) {
   using Kind = Wire::Event::Kind;
   const bool has_keys = guard_.key() != nullptr;
   std::string_view reason = is_dialled ? "other-server" : "handshake";
   if (event.kind == Kind::unlike) reason = has_keys ? "no-keys" : "needs-keys";
   if (event.kind == Kind::refused) reason = "refused-there";
-  const bool is_guess = event.kind == Kind::ended && !is_dialled;
-  if (is_guess || (!has_keys && event.kind != Kind::unlike)) return;
+  if (event.kind == Kind::ended && !is_dialled) return;
+  if (event.kind == Kind::ended && ++ended_[event.address] < kEndedInRow) return;
+  if (!has_keys && event.kind == Kind::failed) return;
+  if (!has_keys && event.kind == Kind::ended) reason = "needs-keys";
   if (!is_dialled)
     failure_ = reason;
   else

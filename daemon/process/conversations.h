@@ -117,6 +117,7 @@ class Conversations {
     std::string who;  // its address
   };
   std::map<int, Stranger> strangers_;  // accepted, and nothing came; by descriptor
+  std::map<std::string, int> ended_;   // handshakes in a row that the other end has ended
   std::string failure_;                // why the next accepted connection that breaks does so
   std::uint64_t revocations_ = 0;      // the number of the list by which connections were closed
   bool closed_one_ = false;            // whose memory is not given back yet

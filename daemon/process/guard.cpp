@@ -31,7 +31,7 @@ const std::map<std::string, std::string, std::less<>>& Guard::reasons() {
          "it speaks without encryption, and this node has keys: give that node keys with "
          "starling invite"},
         {"needs-keys",
-         "it wants encryption, and this node has no keys: ask for a ticket, which "
+         "it wants encryption, or is no node; this node has no keys: ask for a ticket, which "
          "starling invite makes"},
         {"handshake",
          "its handshake failed: it is no node, or it has dialled with another key than "

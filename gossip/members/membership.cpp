@@ -116,11 +116,11 @@ void Membership::hear(Time now, const Envelope& from, const Probe& probe, Outbox
     return out.send(from.sender, Gossip{{{known->member, known->liveness, roster_.self()}}});
   for (const Rumor& rumor : probe.rumors) merge(now, rumor, out);
   extremes_.receive(now, probe.ranges);
-  // Another node of the member's name answers in its place.
-  if (known && known->rival && from.incarnation == known->rival->incarnation) return;
-  // The sender may have made room for a member in the table.
+  // The sender may have made room for a member that a rumor named.
   Roster::Entry* sender = roster_.entry(from.sender);
   if (!sender) return;
+  // Another node of the member's name answers in its place.
+  if (sender->rival && from.incarnation == sender->rival->incarnation) return;
   if (probe.kind == Probe::Kind::ack && probe.subject == from.sender) sender->is_reached = true;
   // This node got a message of the subject within the last period, and answers for it: a ping may
   // be stuck behind vectors, whose chunks show that the subject lives.

@@ -273,6 +273,24 @@ def every_state(program, document, first, nodes):
         pass  # it has left meanwhile
 
 
+def has_keys(document, program, folder, nodes):
+    """A node with keys that nobody can dial, and a member of it."""
+    def keygen(*arguments):
+        subprocess.run([program, "keygen", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+    keygen("cluster")
+    keyed = []
+    for name in ("keyed", "hidden"):
+        keygen("node", "--name", name, "--group", "lab", "--out", name)
+        seed = [f"--join={keyed[0].addresses['control']}", "--listen.advertise=none"] if keyed else []
+        keyed.append(Node(program, name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed))
+        nodes.append(keyed[-1])
+    eventually(lambda: len(json.loads(keyed[0].ask("get", "/v1/members")[2])["members"]) == 2, "two members")
+    for path in ("/v1/status", "/v1/members", "/v1/topology"):
+        for node in keyed:
+            document.check(node, "get", path, node.ask("get", path))
+
+
 def main():
     program, repository = sys.argv[1], Path(sys.argv[2])
     nodes = [Node(program, "node-1", "--cluster.expect=2")]
@@ -282,6 +300,7 @@ def main():
             every_state(program, document, nodes[0], nodes)
             predicts(document, program, folder, nodes)
             saves(document, program, folder, nodes)
+            has_keys(document, program, folder, nodes)
             trains_outside(document, program, repository, folder, nodes)
         unseen = {field for field in document.fields() if field not in document.seen} - RARE
         unseen = {field for field in unseen if not field.startswith(("Rows.", "Address.", "Nothing."))}
