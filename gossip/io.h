@@ -11,6 +11,7 @@
 #include "base/seed_name.h"
 #include "gossip/checkpoint.h"
 #include "gossip/contact.h"
+#include "gossip/trust/revocations.h"
 #include "gossip/wire/message.h"
 #include "optim/job.h"
 
@@ -52,6 +53,10 @@ struct Resolved {
 struct JoinCommand {
   SeedName seed;
 };
+// The cluster key has revoked names or keys. The list may come from anywhere: it is signed.
+struct RevokeCommand {
+  Revoked news;
+};
 struct LeaveCommand {};
 // Begin no more rounds until a ResumeCommand. The round under way ends first. A paused node keeps
 // its place and its edges, answers newcomers, and the rounds of its neighbours do not wait for it.
@@ -67,8 +72,9 @@ struct Saved {
   std::uint64_t generation = 0;  // its number there
   std::uint64_t bytes = 0;       // its size there
 };
-using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand,
-                           LeaveCommand, PauseCommand, ResumeCommand, CheckpointCommand, Saved>;
+using Input =
+    std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand, LeaveCommand,
+                 PauseCommand, ResumeCommand, CheckpointCommand, Saved, RevokeCommand>;
 
 // ---- outputs
 // From now on the node is reached there; without a name the driver forgets the node. It precedes
@@ -116,6 +122,11 @@ struct Train {
 // is one at a time.
 struct Save {
   Checkpoint checkpoint;
+};
+// The node knows a later list of revocations: the driver keeps it on its disk, and ends connections
+// of certificates that the list revokes.
+struct KeepRevocations {
+  Revocations list;
 };
 // One point of the convergence series: the state after a whole round.
 struct Progress {
@@ -168,7 +179,7 @@ struct Stopped {
   std::string error = {};
 };
 using Output = std::variant<Reach, Send, Introduce, Hangup, Abandon, ConnectProbe, LookUp, Train,
-                            Save, Progress, Span, Event, Stopped>;
+                            Save, KeepRevocations, Progress, Span, Event, Stopped>;
 using Outputs = std::vector<Output>;
 
 }  // namespace starling::gossip

@@ -44,6 +44,7 @@
 #include "daemon/setup/setting_sources.h"
 #include "daemon/setup/sites.h"
 #include "daemon/setup/token_file.h"
+#include "daemon/setup/trust_files.h"
 #include "models/data/load.h"
 #include "models/factory.h"
 
@@ -353,6 +354,11 @@ std::string run_loop(Daemon& daemon, const Config& config) {
                       .disk = daemon.disk.get(),
                       .names = HostNames(DnsOptions{.server = config.name_server}),
                       .seeds = config.node.seeds};
+  if (!config.data_dir.empty())
+    options.keep_revocations = [path = config.data_dir + "/revocations"](const auto& list) {
+      if (const auto kept = save_revocations(path, list); !kept)
+        log::warning("{}", kept.error().text);
+    };
   if (daemon.external)
     options.trainer = [external = daemon.external.get()] { return external->status(); };
   Loop loop(std::move(options), node, *daemon.transport, *daemon.training, daemon.board);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utc.h"
 #include "base/utf8.h"
 #include "daemon/process/clock.h"
 
@@ -113,6 +114,12 @@ std::vector<std::string> Guard::warnings(Clock::time_point now) const {
   std::vector<std::string> texts;
   for (const RefusedPeer& peer : refused_)
     if (now - peer.last < kRecent) texts.push_back(sentence(peer));
+  if (!credentials_) return texts;
+  const auto& revocations = credentials_->authority.revocations();
+  if (const auto time = revoked_at(revocations, credentials_->certificate))
+    texts.push_back(fmt::format(
+        "this node was revoked at {}; to come back it needs a ticket of starling invite",
+        utc_text(*time)));
   return texts;
 }
 

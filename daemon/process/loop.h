@@ -34,6 +34,8 @@ struct LoopOptions {
   std::function<TrainerStatus()> trainer = {};
   // Is told about every turn of the loop; null: none.
   ServiceNotice* service = nullptr;
+  // Keeps a list of revocations on the disk; null: it is not kept.
+  std::function<void(const gossip::Revocations&)> keep_revocations = {};
   // For the node's checkpoints; null: it keeps none.
   CheckpointDisk* disk = nullptr;
   HostNames names = HostNames();
@@ -61,6 +63,9 @@ class Loop {
   void act(gossip::LookUp& look_up) { options_.names.look_up(look_up.name); }
   void act(gossip::Train& train) { training_.submit(std::move(train.job)); }
   void act(gossip::Save& save) { options_.disk->save(std::move(save.checkpoint)); }
+  void act(gossip::KeepRevocations& what) {
+    if (options_.keep_revocations) options_.keep_revocations(what.list);
+  }
   void act(gossip::Progress& progress) { board_.add(progress); }
   void act(gossip::Span& span) { board_.trace().add(span); }
   void act(gossip::Event& event);

@@ -23,6 +23,7 @@
 #include "daemon/rest/predict_json.h"
 #include "daemon/rest/status_json.h"
 #include "daemon/rest/trace_json.h"
+#include "daemon/setup/trust_files.h"
 
 namespace starling::daemon {
 namespace {
@@ -123,7 +124,7 @@ class Api {
     bool with_snapshot;
     HttpResponse (Api::*answer)(const HttpRequest&);
   };
-  static const std::array<Route, 19> kRoutes;
+  static const std::array<Route, 20> kRoutes;
 
   // The result of `answer` for the value, at once or when it is ready.
   template <class Asked, class Answer>
@@ -304,6 +305,23 @@ class Api {
     return command(gossip::JoinCommand{*seed});
   }
 
+  // Whether the list is news the node itself finds out.
+  HttpResponse revoke(const HttpRequest& request) {
+    if (!is_json(request.content_type)) return not_json(request);
+    const json body = json::parse(request.body, nullptr, false);
+    const auto text = body.is_object() ? body.find("list") : body.end();
+    if (text == body.end() || !text->is_string())
+      return bad_request("expected {\"list\": \"starling-revocations-1:…\"}");
+    const auto list = read_revocations(text->get_ref<const std::string&>());
+    if (!list) return bad_request("list: " + list.error().text);
+    const auto& own = snapshot_->security.certificate;
+    if (!own || own->cluster != list->cluster)
+      return bad_request(
+          "list: it is signed by the cluster key " + to_string(list->cluster) +
+          (own ? "; that of this node is " + to_string(own->cluster) : "; this node has no keys"));
+    return command(gossip::RevokeCommand{{encode(*list)}});
+  }
+
   // Of this node, or with {"fleet": true} of all.
   HttpResponse checkpoint(const HttpRequest& request) {
     gossip::CheckpointCommand what;
@@ -365,7 +383,7 @@ class Api {
   Worker worker_;                             // last: its thread ends before the others
 };
 
-constexpr std::array<Api::Route, 19> Api::kRoutes = {{
+constexpr std::array<Api::Route, 20> Api::kRoutes = {{
     {"/healthz", "GET", Access::open, false, &Api::health},
     {"/readyz", "GET", Access::open, false, &Api::readiness},
     {"/metrics", "GET", Access::reads, true, &Api::metrics},
@@ -381,6 +399,7 @@ constexpr std::array<Api::Route, 19> Api::kRoutes = {{
     {"/v1/config", "GET", Access::reads, false, &Api::configuration},
     {"/v1/predict", "POST", Access::reads, false, &Api::predict},
     {"/v1/join", "POST", Access::changes, false, &Api::join},
+    {"/v1/revocations", "POST", Access::changes, true, &Api::revoke},
     {"/v1/leave", "POST", Access::changes, false, &Api::plain_command<gossip::LeaveCommand>},
     {"/v1/pause", "POST", Access::changes, false, &Api::plain_command<gossip::PauseCommand>},
     {"/v1/checkpoint", "POST", Access::changes, false, &Api::checkpoint},

@@ -41,6 +41,7 @@ Membership::Membership(const Options& options, Notary& notary, Time now)
       dissemination_(options.timing, roster_, prng_, now),
       law_(options.timing, roster_, dissemination_, prober_),
       search_(options, roster_, prng_, now),
+      revocations_(roster_, law_, prng_),
       strangers_left_(kStrangersAtOnce),
       counted_strangers_(now),
       expected_(now) {}
@@ -63,6 +64,7 @@ void Membership::receive(Time now, const Envelope& from, const Body& body, Outbo
     for (const Rumor& rumor : gossip->rumors) merge(now, rumor, out);
   if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
   if (const auto* probe = std::get_if<Probe>(&body)) hear(now, from, *probe, out);
+  if (const auto* news = std::get_if<Revoked>(&body)) revocations_.receive(now, *news, out);
 }
 
 // A Join of a known member from its known address is always answered; strangers are limited.
@@ -105,6 +107,7 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
   if (!names_another) identity_.accepted();
   heard_from(now, from.sender, from.incarnation);
   if (is_newcomer) dissemination_.restart();
+  revocations_.compare(from.sender, table.revocations, out);
   if (table.asks && roster_.entry(from.sender)) out.send(from.sender, dissemination_.table(false));
 }
 

@@ -23,6 +23,7 @@
 #include "gossip/members/extremes.h"
 #include "gossip/members/identity.h"
 #include "gossip/members/prober.h"
+#include "gossip/members/revocation_news.h"
 #include "gossip/members/roster.h"
 #include "gossip/members/rumor_law.h"
 #include "gossip/members/search.h"
@@ -40,8 +41,8 @@ class Membership {
 
   // Call this first in every step: it finds out whether the node was suspended.
   void awake(Time now);
-  // Handles Join, Gossip, Table and Probe, and Join and Table also from a node with this node's
-  // name. Ignores all other messages.
+  // Handles Join, Gossip, Table, Probe and Revoked, and Join and Table also from a node with this
+  // node's name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
   // The findings of a ConnectProbe.
   void refused(Time now, const Refused& refused, Outbox& out);
@@ -68,9 +69,7 @@ class Membership {
   const Roster& roster() const { return roster_; }
   // A seed or another member has answered since the start.
   bool connected() const { return law_.connected(); }
-  bool has_seeds() const { return !search_.seeds().empty(); }
-  // Whether a seed named by the user may still name other members.
-  bool awaits_seed() const { return search_.awaits_seed(); }
+  const Search& search() const { return search_; }
   // Problems that a user can solve: seeds that give no members, members that cannot be reached.
   std::vector<std::string> warnings(Time now) const;
   const Identity& identity() const { return identity_; }
@@ -96,6 +95,7 @@ class Membership {
   Dissemination dissemination_;
   RumorLaw law_;
   Search search_;
+  RevocationNews revocations_;
   double strangers_left_;  // joins that may be answered now
   Time counted_strangers_;
   Time expected_;  // the deadline at the end of the last step

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/utc.h"
+
 namespace starling::gossip {
 namespace {
 
@@ -213,6 +215,23 @@ void RumorLaw::has_left(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   out.event(Event::Kind::left, fmt::format("{} left", entry.member.name));
   out.put(Hangup{entry.member.id});
   dissemination_.add({entry.member, Liveness::left, rumor.accuser});
+}
+
+void RumorLaw::expel(Time now,
+                     const std::function<std::optional<std::uint64_t>(const Member&)>& when,
+                     Outbox& out) {
+  for (auto& [id, entry] : roster_.others()) {
+    const auto time = entry.liveness == Liveness::left ? std::nullopt : when(entry.member);
+    if (!time) continue;
+    const bool was_present = entry.is_present();
+    entry.become(entry.member, Liveness::left);
+    entry.last_heard = now;
+    if (was_present) roster_.unlist(entry);
+    out.event(Event::Kind::left,
+              fmt::format("{} was revoked at {}", entry.member.name, utc_text(*time)));
+    out.put(Hangup{id});
+    dissemination_.forget(id);
+  }
 }
 
 // Members that never sent this node a message make room first, because any peer can invent them;

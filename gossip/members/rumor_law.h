@@ -2,6 +2,8 @@
 // their silence, and findings about their addresses.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +38,10 @@ class RumorLaw {
   void doubt(Time now, NodeId id);
   // This node did not run for `away`: suspects get that much more time.
   void was_away(Duration away);
+  // The certificate of each member for whom `when` gives a time is revoked since then: it counts as
+  // one that has left. Every node finds so by itself.
+  void expel(Time now, const std::function<std::optional<std::uint64_t>(const Member&)>& when,
+             Outbox& out);
   // Declares suspects dead whose time has passed.
   void tick(Time now, Outbox& out);
   Time deadline() const { return next_judgement_; }

@@ -8,7 +8,7 @@ namespace {
 
 template <class B>
 concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
-    std::same_as<B, Probe>;
+    std::same_as<B, Probe> || std::same_as<B, Revoked>;
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
 // may change.
@@ -77,6 +77,9 @@ struct Handling {
     node.membership.seeds().add(command.seed, true, now);
   }
   void operator()(const LeaveCommand&) const;
+  void operator()(const RevokeCommand& command) const {
+    node.membership.receive(now, Envelope{}, command.news, node.outbox);
+  }
   void operator()(const PauseCommand&) const { node.training.pause(); }
   void operator()(const ResumeCommand&) const { node.training.resume(); }
   void operator()(const CheckpointCommand& command) const {

@@ -228,7 +228,7 @@ void NodeParts::reassign_data() {
 
 State NodeParts::state() const {
   if (exit.has_begun()) return State::leaving;
-  if (!trains()) return membership.has_seeds() ? State::joining : State::starting;
+  if (!trains()) return membership.search().seeds().empty() ? State::starting : State::joining;
   if (life.is_in<phases::Finished>()) return State::finished;
   if (life.is_in<phases::Paused>()) return State::paused;
   const bool is_well = !training.course().run().problem && !membership.identity().namesake() &&

@@ -91,14 +91,15 @@ Time Startup::deadline() const {
   return looks ? next_look_ : kNever;
 }
 
-bool Startup::gathered(Time now, const Membership& search) const {
-  const Roster& members = search.roster();
-  if (search.identity().is_contested()) return false;
+bool Startup::gathered(Time now, const Membership& membership) const {
+  const Roster& members = membership.roster();
+  const Search& search = membership.search();
+  if (membership.identity().is_contested()) return false;
   if (before_ && !donors(members, round_of(before_)).empty()) return true;
   if (options_.expect > 1) return muster_.is_known(now, members.present().size());
-  if (!search.has_seeds() || now - life_->since() >= kSeedPatience) return true;
+  if (search.seeds().empty() || now - life_->since() >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.
-  return search.connected() &&
+  return membership.connected() &&
          (!donors(members, round_of(before_)).empty() || !search.awaits_seed());
 }
 

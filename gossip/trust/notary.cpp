@@ -50,6 +50,7 @@ void Notary::sign(Body& body) {
   if (!has_keys()) return;
   if (auto* join = std::get_if<Join>(&body)) sign(join->self);
   if (auto* request = std::get_if<SnapshotRequest>(&body)) sign(request->self);
+  if (auto* table = std::get_if<Table>(&body)) table->revocations = revocations_number();
   if (std::vector<Rumor>* rumors = rumors_in(body))
     for (Rumor& rumor : *rumors) {
       if (rumor.member.id == self_)
@@ -57,6 +58,16 @@ void Notary::sign(Body& body) {
       else if (rumor.accuser == self_ && rumor.accuses())
         accuse(rumor);
     }
+}
+
+std::string Notary::revocations() const {
+  return revocations_number() > 0 ? encode(credentials_->authority.revocations()) : std::string();
+}
+
+std::optional<std::uint64_t> Notary::revoked(const Member& record) const {
+  const auto certificate = decode_certificate(std::as_bytes(std::span(record.certificate)));
+  if (!credentials_ || !certificate) return std::nullopt;
+  return revoked_at(credentials_->authority.revocations(), *certificate);
 }
 
 void Notary::accuse(Rumor& rumor) {

@@ -29,6 +29,19 @@ class Notary {
 
   bool has_keys() const { return credentials_ != nullptr; }
 
+  // The list of revocations that this node knows, encoded; empty: none.
+  std::string revocations() const;
+  // Whether the list is news: signed by the cluster key, and later than the known one.
+  bool learn(const Revocations& list) {
+    return credentials_ && credentials_->authority.learn(list);
+  }
+  // When the certificate of the record was revoked; nothing if it was not. REQUIRES a verified one.
+  std::optional<std::uint64_t> revoked(const Member& record) const;
+  // The number of that list.
+  std::uint64_t revocations_number() const {
+    return credentials_ ? credentials_->authority.revocations().number : 0;
+  }
+
   // Signs each record and accusation of this node in the message. Signs anew only what has changed.
   void sign(Body& body);
 

@@ -82,6 +82,11 @@ void fields(auto& a, Like<Gossip> auto& x) {
 void fields(auto& a, Like<Table> auto& x) {
   a.flag(x.asks);
   a.list(x.rumors, kMembersLimit);
+  a.number(x.revocations, kAnyNumber);
+}
+
+void fields(auto& a, Like<Revoked> auto& x) {
+  a.bytes(x.list, kRevocationsBytesLimit);
 }
 
 void fields(auto& a, Like<Ranges> auto& x) {

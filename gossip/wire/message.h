@@ -96,6 +96,7 @@ struct Table {
   static constexpr MessageKind kKind{8, "table", Plane::control};
   bool asks = false;
   std::vector<Rumor> rumors = {};
+  std::uint64_t revocations = 0;  // number of the list that the sender knows
 };
 // The smallest and largest values of the quantities over all members that have contributed to them
 // in this epoch; see Extremes. Empty lists: none yet.
@@ -163,6 +164,12 @@ struct Terms {
   std::vector<Term> terms = {};
 };
 
+// The list of revocations, encoded (trust/revocations.h), for a member that may not know it.
+struct Revoked {
+  static constexpr MessageKind kKind{13, "revocations", Plane::control};
+  std::string list;
+};
+
 // The running estimate of the network's means, as in a Round, over an edge that carried no vector
 // for a while; see FleetMeans.
 struct Estimate {
@@ -216,7 +223,7 @@ struct Round {
 };
 
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
-                          Table, Probe, Misdirected, Terms, Estimate>;
+                          Table, Probe, Misdirected, Terms, Estimate, Revoked>;
 
 inline const MessageKind& kind_of(const Body& body) {
   return std::visit([](const auto& x) -> const MessageKind& { return x.kKind; }, body);

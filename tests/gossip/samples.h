@@ -43,6 +43,8 @@ inline std::vector<gossip::Body> sample_bodies() {
           Misdirected{Misdirected::Why::bulk_port, true, {"10.0.0.1", 7600}, {"::1", 7601}, "b"},
           Terms{},
           Terms{true, {{"model.kind", "mlp"}, {"model.hidden", "64,32"}}},
+          Revoked{},
+          Revoked{std::string(300, '\7')},
           Surveys{{node_id("a"), node_id("c")},
                   {{node_id("a"), "x"}, {node_id("b"), std::string(300, '\0')}}},
           SnapshotRequest{sample_member("node-4")},

@@ -36,7 +36,8 @@ daemon/process: base optim/local optim/trainer models models/* gossip gossip/wir
 daemon/setup: base topology optim/options models models/data gossip gossip/wire gossip/trust \
   daemon/process
 daemon/attach: base optim/* daemon/process daemon/setup
-daemon/rest: base gossip/report topology models models/data models/nets daemon/process
+daemon/rest: base gossip/report gossip/trust topology models models/data models/nets \
+  daemon/process daemon/setup
 daemon/cli/terminal: base gossip gossip/report daemon/process
 daemon/cli/help: base daemon/process daemon/cli/terminal
 daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
@@ -45,7 +46,7 @@ daemon/cli/up: base topology models/data gossip/report daemon/process daemon/set
 daemon/cli/offline: base topology models models/data daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
-  daemon/cli/terminal daemon/cli/help
+  daemon/cli/terminal daemon/cli/help daemon/cli/ask
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \
   daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli: base models models/data daemon/*

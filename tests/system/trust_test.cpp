@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <thread>
@@ -347,6 +348,42 @@ TEST_CASE("A connection that proves a key and sends no certificate, or nothing, 
   const auto began = std::chrono::steady_clock::now();
   CHECK(eventually([&] { return !mute.send(std::string("\0", 1)); }));
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
+}
+
+TEST_CASE("A node that is revoked while it trains is out within five seconds and stays out") {
+  const std::string folder = folder_of("victim", 91);
+  const auto joining = [&](const char* name, int key, const testing::Daemon& seed) {
+    return testing::Daemon(name, with(with(kTraining, "--node.data-dir=" + folder_of(name, key)),
+                                      "--join=" + to_string(seed.control())));
+  };
+  std::string line;
+  {
+    const testing::Daemon node = victim(folder), stays = joining("stays", 92, node),
+                          goes = joining("goes", 93, stays);
+    for (const testing::Daemon* one : {&node, &stays, &goes})
+      CHECK(eventually([&] { return one->members("alive") == 3 && one->round() > 5; }));
+    const std::vector<gossip::Revocations::Name> names = {{"goes", wall_time()}};
+    const auto list = gossip::revoke({}, names, {}, cluster_key());
+    REQUIRE(list.has_value());
+    const std::string path = testing::temporary_file("list.revocations", "");
+    REQUIRE(daemon::save_revocations(path, *list));
+    std::ifstream(path) >> line;
+    const auto began = std::chrono::steady_clock::now();
+    CHECK(node.post("/v1/revocations", json{{"list", line}}.dump()) == 202);
+    for (const testing::Daemon* one : {&node, &stays})
+      CHECK(eventually(
+          [&] { return one->members("alive") == 2 && security(*one)["revocations"] == 1; }));
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
+    CHECK(eventually([&] { return counts(node, "revoked") || counts(stays, "revoked"); }));
+    CHECK(eventually([&] { return explains(goes, "revoked"); }));
+    const std::uint64_t round = node.round();
+    CHECK(eventually([&] { return node.round() > round + 5; }));
+    CHECK(node.members("alive") == 2);
+  }
+  // It knows the list when it starts again.
+  const testing::Daemon node = victim(folder);
+  CHECK(security(node)["revocations"] == 1);
+  CHECK(node.post("/v1/revocations", json{{"list", line + "x"}}.dump()) == 400);
 }
 
 TEST_CASE("Bytes that were recorded are not heard a second time") {

@@ -1,11 +1,15 @@
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/utc.h"
+#include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
 #include "daemon/cli/keys/commands.h"
 #include "daemon/cli/keys/describe.h"
 #include "daemon/cli/keys/issue.h"
 #include "daemon/process/clock.h"
+#include "daemon/process/private_file.h"
+#include "daemon/setup/armor.h"
 #include "daemon/setup/trust_files.h"
 
 namespace starling::daemon {
@@ -37,6 +41,16 @@ Result<Revocations> with_entries(Revocations list, const std::vector<std::string
   return gossip::revoke(std::move(list), names, keys, cluster);
 }
 
+// The node tells all members.
+Outcome<void> tell_node(const CommandLine& line, const std::string& path) {
+  TRY(const NodeAccess access, read_node_access(line));
+  TRY(const Secret text, read_as_secret(path, kArmorBytesLimit));
+  const nlohmann::json body = {{"list", std::string(trim(text.text()))}};
+  TRY(const HttpReply reply, ask(access, "POST", "/v1/revocations", body.dump()));
+  if (reply.status != 202) return tl::unexpected(refusal_of(access, reply));
+  return {};
+}
+
 Outcome<int> run_revoke(const CommandLine& line) {
   const std::string path = line.value("out").value_or(revocations_path(cluster_key_path(line)));
   TRY(const KeyPair cluster, cluster_key(line));
@@ -44,17 +58,22 @@ Outcome<int> run_revoke(const CommandLine& line) {
   TRY(const Revocations list, with_entries(std::move(before), line.positional, cluster));
   if (const auto saved = save_revocations(path, list); !saved)
     return complaint(kExitFailed, "{}", saved.error().text);
-  nlohmann::ordered_json document = {{"file", path}};
+  if (line.has("api")) TRY_DO(tell_node(line, path));
+  nlohmann::ordered_json document = {{"file", path}, {"told", line.has("api")}};
   document.update(json_of(list));
   fmt::print("{}", line.has("json") ? document.dump() + "\n"
                                     : fmt::format("{}: the list\n\n{}", path, text_of(list)));
+  if (!line.has("json") && !line.has("api"))
+    fmt::print(
+        "\nNo node knows it yet: give --api URL of one that runs, or put it into the\n"
+        "node.data-dir of one before it starts. Each tells all others.\n");
   return kExitDone;
 }
 
 constexpr auto kRevokeOptions = join(
     {{"cluster-key", "FILE", "the secret key of the cluster; default ./cluster.key"},
      {"out", "PATH", "the list to add to; default beside the cluster key, ./cluster.revocations"}},
-    kPrintingJson);
+    kAsking, kPrintingJson);
 constexpr std::string_view kRevokeArguments[] = {"NAME..."};
 
 }  // namespace
@@ -62,15 +81,18 @@ constexpr std::string_view kRevokeArguments[] = {"NAME..."};
 constinit const ProgramCommand kRevoke = {
     .name = "revoke",
     .summary = "take back the certificates of nodes",
-    .usage = "starling revoke NAME|KEY ... [--cluster-key FILE] [--out FILE] [--json]",
+    .usage =
+        "starling revoke NAME|KEY ... [--cluster-key FILE] [--out FILE] [--api URL]\n"
+        "         [--token-file FILE] [--json]",
     .description = R"(Adds names or public keys to the cluster's list of revocations, and signs it
 under the next number. A name is revoked with all certificates that it has now: the node can be
 invited again. A public key is revoked for ever, under any name. Nothing is ever taken off the
-list.)",
+list. With --api a node that runs gets the list, and tells all members: they close their connections
+with the revoked ones at once.)",
     .options = kRevokeOptions,
     .notes = R"(Example: a machine was stolen
 
-  starling revoke node-3
+  starling revoke node-3 --api http://127.0.0.1:7680
   starling keygen show cluster.revocations)",
     .exits = "0 done, 1 the list cannot be written, 2 wrong usage, or a file that does not fit.",
     .arguments = kRevokeArguments,
