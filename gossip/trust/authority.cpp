@@ -125,6 +125,7 @@ std::optional<Refusal> Authority::judge_order(const Certificate& certificate) co
   const auto known = accepted_.find(certificate.name);
   if (known == accepted_.end()) return std::nullopt;
   const Accepted& newest = known->second;
+  if (certificate.key == newest.key) return std::nullopt;  // it was renewed
   if (std::tie(certificate.not_before, certificate.key) >= std::tie(newest.not_before, newest.key))
     return std::nullopt;
   return refuse(
@@ -141,6 +142,8 @@ void Authority::remember(const Certificate& certificate) {
   if (accepted_.size() >= kMembersLimit && !accepted_.contains(certificate.name))
     accepted_.erase(std::ranges::min_element(
         accepted_, {}, [](const auto& entry) { return entry.second.not_after; }));
+  const auto known = accepted_.find(certificate.name);
+  if (known != accepted_.end() && known->second.not_before > certificate.not_before) return;
   accepted_[certificate.name] = {certificate.not_before, certificate.key, certificate.not_after};
 }
 

@@ -32,7 +32,7 @@ struct Refusal {
     revoked,
     not_yet_valid,
     expired,
-    superseded  // a later certificate of its name is known
+    superseded  // a later certificate of its name, for another key, is known
   };
   static constexpr Reason kLast = Reason::superseded;
 

@@ -159,6 +159,13 @@ TEST_CASE("A name goes to its later certificate and never back") {
   CHECK_FALSE(judge(authority, later_by(1, 3), test_key(3)));
 }
 
+TEST_CASE("A renewed certificate leaves the earlier one of its key in use") {
+  Authority authority = an_authority();
+  CHECK_FALSE(judge(authority, later_by(1, 2), test_key(2)));
+  CHECK_FALSE(judge(authority, later_by(0, 2), test_key(2)));
+  CHECK(judge(authority, later_by(0, 3), test_key(3))->reason == Reason::superseded);
+}
+
 TEST_CASE("Two keys of a name from one second are ordered alike at all nodes") {
   Authority one = an_authority(), other = an_authority();
   const bool first =

@@ -415,6 +415,10 @@ TEST_CASE("Bytes that were recorded are not heard a second time") {
 
 TEST_CASE("Of two daemons with one key and name the first stays") {
   const std::string folder = folder_of("victim", 91), copy = folder_of("victim", 91);
+  gossip::Certificate renewed = draft_for("victim", test_key(91));
+  renewed.not_before += 30;
+  REQUIRE(daemon::save_certificate(copy + "/certificate",
+                                   gossip::sign_certificate(renewed, cluster_key()).value()));
   const testing::Daemon node = victim(folder);
   testing::Daemon twin("victim", with(with(kTraining, "--node.data-dir=" + copy),
                                       "--join=" + to_string(node.control())));
