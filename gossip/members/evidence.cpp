@@ -27,7 +27,7 @@ std::optional<Rumor> Evidence::weigh(const Rumor& rumor) {
   return proven;
 }
 
-// This node refutes whoever accuses it.
+// This node answers an accusation of itself without asking for a signature.
 bool Evidence::is_accusation(const Rumor& rumor) {
   if (rumor.member.id == roster_.self()) return true;
   const Roster::Entry* entry = roster_.entry(rumor.member.id);

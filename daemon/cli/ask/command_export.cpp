@@ -15,12 +15,9 @@
 #include <vector>
 
 #include "daemon/cli/ask/export_text.h"
-#include "daemon/process/clock.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
-#include "daemon/process/clock.h"
 #include "daemon/cli/terminal/output.h"
-#include "daemon/process/clock.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/process/whole_file.h"
 
@@ -74,14 +71,14 @@ Result<Export> read_wanted(const CommandLine& line) {
 
 // ---- nodes and what they answer
 
-double exact_wall_clock() {
+double wall_seconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
 }
 
 Outcome<NodeExport> ask_node(const NodeAccess& access, const Export& wanted) {
   TRY(const json status, document_of(access, "/v1/status"));
-  const double now = exact_wall_clock();
+  const double now = wall_seconds();
   json series, events;
   if (wanted.with_convergence) {
     TRY(series, document_of(access, "/v1/convergence"));
@@ -156,7 +153,7 @@ Result<void> write_run(const NodeExport& node, const std::filesystem::path& fold
   std::filesystem::create_directories(folder, error);
   if (error) return fail("{}: {}", folder.string(), error.message());
   const std::string file = fmt::format("events.out.tfevents.{}.{}",
-                                       static_cast<std::int64_t>(wall_clock()), host_name());
+                                       static_cast<std::int64_t>(wall_seconds()), host_name());
   return replace_file((folder / file).string(), export_tensorboard(node));
 }
 
