@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "base/utc.h"
 #include "daemon/cli/ask/node_access.h"
 #include "daemon/cli/help/options.h"
@@ -8,7 +7,6 @@
 #include "daemon/cli/keys/describe.h"
 #include "daemon/cli/keys/issue.h"
 #include "daemon/process/clock.h"
-#include "daemon/process/private_file.h"
 #include "daemon/setup/armor.h"
 #include "daemon/setup/trust_files.h"
 
@@ -42,10 +40,11 @@ Result<Revocations> with_entries(Revocations list, const std::vector<std::string
 }
 
 // The node tells all members.
-Outcome<void> tell_node(const CommandLine& line, const std::string& path) {
+Outcome<void> tell_node(const CommandLine& line, const Revocations& list) {
   TRY(const NodeAccess access, read_node_access(line));
-  TRY(const Secret text, read_as_secret(path, kArmorBytesLimit));
-  const nlohmann::json body = {{"list", std::string(trim(text.text()))}};
+  const std::string bytes = encode(list);
+  const Secret text = armor(kRevocationsLabel, std::as_bytes(std::span(bytes)));
+  const nlohmann::json body = {{"list", text.text()}};
   TRY(const HttpReply reply, ask(access, "POST", "/v1/revocations", body.dump()));
   if (reply.status != 202) return tl::unexpected(refusal_of(access, reply));
   return {};
@@ -58,7 +57,7 @@ Outcome<int> run_revoke(const CommandLine& line) {
   TRY(const Revocations list, with_entries(std::move(before), line.positional, cluster));
   if (const auto saved = save_revocations(path, list); !saved)
     return complaint(kExitFailed, "{}", saved.error().text);
-  if (line.has("api")) TRY_DO(tell_node(line, path));
+  if (line.has("api")) TRY_DO(tell_node(line, list));
   nlohmann::ordered_json document = {{"file", path}, {"told", line.has("api")}};
   document.update(json_of(list));
   fmt::print("{}", line.has("json") ? document.dump() + "\n"
