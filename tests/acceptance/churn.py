@@ -16,7 +16,6 @@ import random
 import shutil
 import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ import urllib.request
 
 from fleet import (Cluster, DAY_S, IDLE, MILLION, PROGRAM, ROOT, SMALL, WRECK_DISTANCE,
                    WRECK_EXTRA, WRECK_KEYS, alive, asking, consensus, dead, elapsed, failures,
-                   is_back, is_dead, report, rounds, spread, wait)
+                   is_back, is_dead, parameters, report, rounds, spread, wait)
 from normal_equations import optimum
 from slow import check_slow
 
@@ -397,9 +396,7 @@ def model(node):
             data = r.read()
     except (urllib.error.URLError, OSError):
         return None
-    length, = struct.unpack_from("<Q", data)
-    count = json.loads(data[8:8 + length])["parameters"]["shape"][0]
-    return struct.unpack_from(f"<{count}d", data, 8 + length)
+    return parameters(data)
 
 
 def farthest(nodes, x):

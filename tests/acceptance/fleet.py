@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import tempfile
 import time
@@ -233,6 +234,14 @@ def consensus(nodes):
 def rounds(nodes):
     documents = asking.map(lambda node: node.get("/v1/status"), nodes)
     return [document["run"]["round"] if document else 0 for document in documents]
+
+
+def parameters(data):
+    """Of a linear model in double precision, from the bytes of /v1/model; none of no bytes."""
+    if not data:
+        return ()
+    length, = struct.unpack_from("<Q", data)
+    return struct.unpack_from(f"<{(len(data) - 8 - length) // 8}d", data, 8 + length)
 
 
 def is_dead(name):
