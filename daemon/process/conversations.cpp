@@ -43,17 +43,30 @@ bool is_open(const Conversation& conversation) {
   return !conversation.is_closing && !conversation.ended;
 }
 
-std::int64_t bytes_from_network(int descriptor) {
+// All zero where there is none.
+tcp_info state_of(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-  return static_cast<std::int64_t>(info.tcpi_bytes_received);
+  return ::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info : tcp_info{};
+}
+
+std::int64_t bytes_from_network(int descriptor) {
+  return static_cast<std::int64_t>(state_of(descriptor).tcpi_bytes_received);
 }
 
 // Bytes of messages that are not whole yet.
 std::int64_t held_by(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return 0;
   return bytes_from_network(conversation.descriptor) - conversation.received_bytes;
+}
+
+// Whether what was sent is not acknowledged for so long, though it was sent again so often. The
+// system of a process that is stopped acknowledges it, or says that there is no room.
+bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience, int again) {
+  if (conversation.descriptor < 0 || conversation.ended) return false;
+  const tcp_info info = state_of(conversation.descriptor);
+  return info.tcpi_unacked > 0 && info.tcpi_retransmits >= again &&
+         std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }
 
 // ZeroMQ finds the end of the connection, and frees what it held.
@@ -77,6 +90,11 @@ std::optional<Conversations::Route> Conversations::with(NodeId peer) const {
 bool Conversations::has_greeted(const Route& route) const {
   const auto found = all_.find(route);
   return found != all_.end() && found->second.peer && is_open(found->second);
+}
+
+bool Conversations::is_silent(const Route& route) const {
+  const auto found = all_.find(route);
+  return found == all_.end() || is_cut(found->second, std::chrono::seconds(1), 2);
 }
 
 void Conversations::lost(const Route& route) {
@@ -269,6 +287,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
 
 bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
   if (connection.closes_at && now >= *connection.closes_at) return true;
+  if (is_cut(connection, kCutPatience, kCutSendings)) return true;
   if (connection.peer || now - connection.since <= kGreetingPatience) return false;
   if (guard_.key() && connection.descriptor >= 0) guard_.note("no-greeting", connection.address);
   return true;

@@ -47,6 +47,11 @@ class Conversations {
   static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
   // A connection without a greeting is closed after this. Longer: strangers hold descriptors.
   static constexpr std::chrono::seconds kGreetingPatience{5};
+  // A connection is cut when nothing was acknowledged for so long, though it was sent again so
+  // often: a NAT has forgotten it, or a cable is out. Longer: a hidden node dials again later.
+  // Shorter: lost packets alone end a connection.
+  static constexpr std::chrono::seconds kCutPatience{3};
+  static constexpr int kCutSendings = 4;
 
   struct Limits {
     std::size_t dialled, accepted;
@@ -60,6 +65,8 @@ class Conversations {
   // An open connection on which the node has greeted.
   std::optional<Route> with(NodeId peer) const;
   bool has_greeted(const Route& route) const;
+  // Nothing that was sent lately over it has been acknowledged.
+  bool is_silent(const Route& route) const;
   // Sending found that the connection is gone; the event comes later.
   void lost(const Route& route);
   // A connection that was dialled to the address, open or not.
@@ -93,8 +100,9 @@ class Conversations {
   // Closes a connection at once, or when what was sent has had half a second to leave.
   void close(const Route& route, const Closed& closed);
   void close_soon(const Route& route, Clock::time_point now);
-  // Closes the connections that hold too much, and returns their number; then those without a
-  // greeting, those of certificates that are revoked now, and those beyond the limits.
+  // Closes the connections that hold too much, and returns their number; then those that are cut,
+  // those without a greeting, those of certificates that are revoked now, and those beyond the
+  // limits.
   std::size_t look(Clock::time_point now, const Closed& closed);
 
  private:

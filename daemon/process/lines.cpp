@@ -156,14 +156,19 @@ void Lines::greeted(const Route& route, Conversation& connection, NodeId peer,
     conversations_.close_soon(route, now);
 }
 
+// A peer that has dialled twice has lost the earlier connection, as when its NAT has forgotten it;
+// or another process has its name.
 bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const {
+  if (route.is_dialled == than.is_dialled) return conversations_.is_silent(than);
   const auto dialler = [&](const Route& of) { return of.is_dialled ? self_ : peer; };
   return dialler(route) < dialler(than);
 }
 
-// A message that has begun goes on over its connection. The end that dialled closes it.
+// A message that has begun goes on over its connection, unless that is lost. The end that dialled
+// closes it.
 void Lines::change(Line& line, const Route& to, Clock::time_point now) {
   line.next = to;
+  if (conversations_.is_silent(*line.via)) dropped_ += line.queue.give_up_begun();
   if (line.queue.is_within()) return;
   const Route before = *std::exchange(line.via, std::exchange(line.next, std::nullopt));
   if (before.is_dialled) conversations_.close_soon(before, now);

@@ -35,10 +35,11 @@ constexpr SocketRule kSocketRules[] = {
     {"ipv6", ZMQ_IPV6, 1, 1},
     // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
     {"tcp_maxrt", ZMQ_TCP_MAXRT, 6000, 15000},
-    {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, -1},
-    {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, -1},
-    {"tcp_keepalive_intvl", ZMQ_TCP_KEEPALIVE_INTVL, 5, -1},
-    {"tcp_keepalive_cnt", ZMQ_TCP_KEEPALIVE_CNT, 2, -1},
+    // A NAT forgets a connection that is silent for 30 s.
+    {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, 1},
+    {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, 10},
+    {"tcp_keepalive_intvl", ZMQ_TCP_KEEPALIVE_INTVL, 5, 5},
+    {"tcp_keepalive_cnt", ZMQ_TCP_KEEPALIVE_CNT, 2, 2},
     {"sndbuf", ZMQ_SNDBUF, -1, 4 << 20},
     {"rcvbuf", ZMQ_RCVBUF, -1, 4 << 20},
 };
