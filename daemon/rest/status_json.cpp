@@ -115,6 +115,8 @@ std::string_view meaning(std::string_view reason) {
       {"certificate", "a record of a member with the certificate of another name, or with none"},
       {"signature", "a record that the member has not signed: the sender has changed it"},
       {"accusation", "the sender accuses a member in another's name"},
+      {"survey",
+       "the sender tells a survey of another founder's data that the founder did not sign"},
       {"farewell", "the sender says that a member has left, and the member does not say so"},
       {"revoked", "a record of a member that was revoked"},
       {"superseded", "a record of a member with a certificate that a later one has replaced"},

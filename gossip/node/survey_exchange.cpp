@@ -26,26 +26,57 @@ void SurveyExchange::forget_others() {
 }
 
 bool SurveyExchange::has_all(const Founders& founders) const {
-  return std::ranges::all_of(founders,
-                             [&](const Member* founder) { return surveys_.contains(founder->id); });
+  return std::ranges::all_of(founders, [&](const Member* founder) {
+    const auto known = surveys_.find(founder->id);
+    return known != surveys_.end() &&
+           (founder->id == self_ || known->second.incarnation == founder->incarnation);
+  });
 }
 
 std::vector<std::string> SurveyExchange::of(const Founders& founders) const {
   std::vector<std::string> surveys;
   for (const Member* founder : founders)
     if (const auto found = surveys_.find(founder->id); found != surveys_.end())
-      surveys.push_back(found->second);
+      surveys.push_back(found->second.statistics);
   return surveys;
 }
 
-void SurveyExchange::keep(NodeId of, const std::string& survey, NodeId teller) {
-  const auto known = surveys_.find(of);
-  const std::size_t before = known == surveys_.end() ? 0 : known->second.size();
-  const bool is_news = known == surveys_.end() || (of == teller && known->second != survey);
-  if (!is_news || bytes_ - before + survey.size() > kSurveysBytesLimit) return;
+void SurveyExchange::renew_own(const Outbox& out) {
+  if (const auto own = surveys_.find(self_); own != surveys_.end())
+    own->second.incarnation = out.envelope().incarnation;
+}
+
+bool SurveyExchange::is_news(const Survey& heard, NodeId teller) const {
+  if (heard.founder == self_) return false;
+  const auto known = surveys_.find(heard.founder);
+  if (known == surveys_.end()) return true;
+  if (heard.incarnation != known->second.incarnation)
+    return heard.incarnation > known->second.incarnation;
+  return heard.founder == teller && heard.statistics != known->second.statistics;
+}
+
+void SurveyExchange::keep(const Survey& heard, NodeId teller, Notary& notary) {
+  if (!is_news(heard, teller)) return;
+  const auto known = surveys_.find(heard.founder);
+  const std::size_t before = known == surveys_.end() ? 0 : known->second.statistics.size();
+  if (bytes_ - before + heard.statistics.size() > kSurveysBytesLimit) return;
   if (known == surveys_.end() && surveys_.size() >= kMembersLimit) return;
-  bytes_ += survey.size() - before;
-  surveys_[of] = survey;
+  const auto is_sound = notary.verify_survey(heard);
+  if (is_sound == false) notary.refuse("survey");
+  if (is_sound != true) return;
+  bytes_ += heard.statistics.size() - before;
+  surveys_[heard.founder] = heard;
+}
+
+// So that others send the survey of the life that a founder is in.
+void SurveyExchange::forget_earlier_lives(const Founders& founders) {
+  for (const Member* founder : founders) {
+    const auto known = surveys_.find(founder->id);
+    if (founder->id == self_ || known == surveys_.end()) continue;
+    if (known->second.incarnation >= founder->incarnation) continue;
+    bytes_ -= known->second.statistics.size();
+    surveys_.erase(known);
+  }
 }
 
 bool SurveyExchange::holds(NodeId founder, NodeId survey) const {
@@ -66,14 +97,16 @@ Surveys SurveyExchange::lacked_by(NodeId founder, bool relays) const {
   std::size_t bytes = 0;
   for (const auto& [id, survey] : surveys_) {
     if ((!relays && id != self_) || holds(founder, id)) continue;
-    if (bytes > 0 && bytes + survey.size() > kSurveyBytesLimit) continue;
-    bytes += survey.size();
-    message.surveys.emplace_back(id, survey);
+    if (bytes > 0 && bytes + survey.statistics.size() > kSurveyBytesLimit) continue;
+    bytes += survey.statistics.size();
+    message.surveys.push_back(survey);
   }
   return message;
 }
 
 void SurveyExchange::tell(const Founders& founders, bool relays, Outbox& out) {
+  renew_own(out);
+  forget_earlier_lives(founders);
   if (founders.size() > kFoundersTold + 1) return tell_some(founders, out);
   for (const Member* founder : founders) {
     if (founder->id == self_) continue;
@@ -94,7 +127,7 @@ void SurveyExchange::tell_some(const Founders& founders, Outbox& out) {
 
 void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders& founders,
                              bool is_past, Outbox& out) {
-  for (const auto& [id, survey] : message.surveys) keep(id, survey, from);
+  for (const Survey& survey : message.surveys) keep(survey, from, out.notary());
   if (held_.size() >= kMembersLimit && !held_.contains(from)) return;
   std::vector<NodeId>& held = held_[from];
   held = message.held;
@@ -102,6 +135,7 @@ void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders
   const auto sender = std::ranges::find(founders, from, &Member::id);
   const bool is_crowd = founders.size() > kFoundersTold + 1;
   if (sender == founders.end() || (!is_crowd && !is_past)) return;
+  renew_own(out);
   Surveys answer = lacked_by(from, is_crowd);
   if (!answer.surveys.empty()) send(from, std::move(answer), out);
 }
@@ -109,7 +143,7 @@ void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders
 // Assumes that the founder received it, until the founder's own list comes.
 void SurveyExchange::send(NodeId founder, Surveys message, Outbox& out) {
   std::vector<NodeId>& held = held_[founder];
-  for (const auto& [id, survey] : message.surveys) held.push_back(id);
+  for (const Survey& survey : message.surveys) held.push_back(survey.founder);
   std::ranges::sort(held);
   out.send(founder, std::move(message));
 }

@@ -4,7 +4,8 @@
 // The number of turns grows with the logarithm of the number of founders.
 //
 // Surveys travel as they are and are merged by the trainers of all founders in the same order. Sums
-// merged on the way would depend on the path, but founders need numbers equal to the bit.
+// merged on the way would depend on the path, but founders need numbers equal to the bit. With keys
+// each carries its founder's signature: no founder can say what another found.
 #pragma once
 
 #include <map>
@@ -29,24 +30,32 @@ class SurveyExchange {
   explicit SurveyExchange(const Options& options);
 
   // This node's survey.
-  void set_own(const std::string& survey) { surveys_[self_] = survey; }
+  void set_own(const std::string& statistics) {
+    Survey& own = surveys_[self_];
+    own.founder = self_;
+    own.statistics = statistics;
+  }
   // Drops the surveys of others, to gather them anew.
   void forget_others();
-  // Whether the surveys of all these founders are known.
+  // Whether the surveys of all these founders are known, each of the life that the founder is in.
   bool has_all(const Founders& founders) const;
-  // Returns the known surveys of these founders, in their order.
+  // Returns the statistics of those founders whose surveys are known, in their order.
   std::vector<std::string> of(const Founders& founders) const;
   // One turn: sends the other `founders` the surveys that they seem to lack. `relays`: also the
   // surveys of others, if all founders get messages directly.
   void tell(const Founders& founders, bool relays, Outbox& out);
-  // Takes surveys. Only the node that a survey describes can replace it. In a crowd, replies with
+  // Takes surveys. Only the founder itself can replace its survey. In a crowd, replies with
   // what the sender lacks. With `is_past`, this node founds already, and sends a founder that is
   // late its own survey.
   void receive(const Surveys& message, NodeId from, const Founders& founders, bool is_past,
                Outbox& out);
 
  private:
-  void keep(NodeId of, const std::string& survey, NodeId teller);
+  // The own survey is always of the life that the node is in.
+  void renew_own(const Outbox& out);
+  void keep(const Survey& heard, NodeId teller, Notary& notary);
+  bool is_news(const Survey& heard, NodeId teller) const;
+  void forget_earlier_lives(const Founders& founders);
   bool holds(NodeId founder, NodeId survey) const;
   std::vector<NodeId> known() const;
   Surveys lacked_by(NodeId founder, bool relays) const;
@@ -55,7 +64,7 @@ class SurveyExchange {
 
   NodeId self_;
   Prng prng_;
-  std::map<NodeId, std::string> surveys_;
+  std::map<NodeId, Survey> surveys_;
   std::size_t bytes_ = 0;                       // of the surveys of others
   std::map<NodeId, std::vector<NodeId>> held_;  // the surveys that each founder holds, ascending
 };

@@ -10,7 +10,8 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::string_view kMemberTitle = "member", kAccusationTitle = "accusation";
+constexpr std::string_view kMemberTitle = "member", kAccusationTitle = "accusation",
+                           kSurveyTitle = "survey";
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -51,6 +52,9 @@ void Notary::sign(Body& body) {
   if (auto* join = std::get_if<Join>(&body)) sign(join->self);
   if (auto* request = std::get_if<SnapshotRequest>(&body)) sign(request->self);
   if (auto* table = std::get_if<Table>(&body)) table->revocations = revocations_number();
+  if (auto* message = std::get_if<Surveys>(&body))
+    for (Survey& survey : message->surveys)
+      if (survey.founder == self_) sign(survey);
   if (std::vector<Rumor>* rumors = rumors_in(body))
     for (Rumor& rumor : *rumors) {
       if (rumor.member.id == self_)
@@ -72,20 +76,26 @@ std::optional<std::uint64_t> Notary::revoked(const Member& record) const {
 
 void Notary::accuse(Rumor& rumor) {
   if (accusations_.size() >= 2 * kMembersLimit) accusations_.clear();
-  Accusation& known = accusations_[{rumor.member.id, rumor.liveness}];
-  const std::string said = said_of(rumor);
-  if (said != known.said) known = {said, text_of(credentials_->key.sign(bytes_of(said)))};
-  rumor.signature = known.signature;
+  Signed& last = accusations_[{rumor.member.id, rumor.liveness}];
+  renew(last, said_of(rumor));
+  rumor.signature = last.signature;
 }
 
 void Notary::sign(Member& own) {
   own.certificate = own_certificate_;
-  std::string said = said_of(own);
-  if (said != own_said_) {
-    own_signature_ = text_of(credentials_->key.sign(bytes_of(said)));
-    own_said_ = std::move(said);
-  }
-  own.signature = own_signature_;
+  renew(own_record_, said_of(own));
+  own.signature = own_record_.signature;
+}
+
+void Notary::sign(Survey& own) {
+  renew(own_survey_, said_of(own));
+  own.signature = own_survey_.signature;
+}
+
+void Notary::renew(Signed& last, std::string said) const {
+  if (said == last.said) return;
+  last.signature = text_of(credentials_->key.sign(bytes_of(said)));
+  last.said = std::move(said);
 }
 
 // All of the record but its signature.
@@ -110,6 +120,15 @@ std::string Notary::said_of(const Rumor& accusation) const {
   return std::string(kAccusationTitle) + out.take();
 }
 
+std::string Notary::said_of(const Survey& survey) const {
+  Survey unsigned_survey = survey;
+  unsigned_survey.signature.clear();
+  Writer out;
+  out.number(cluster_);
+  out.record(unsigned_survey);
+  return std::string(kSurveyTitle) + out.take();
+}
+
 // ---------------------------------------------------------------- what others say
 
 Result<void> Notary::verify(const Member& record) {
@@ -122,12 +141,21 @@ Result<void> Notary::verify(const Member& record) {
 
 std::optional<bool> Notary::verify_accusation(const Rumor& rumor) const {
   if (!has_keys()) return true;
-  if (rumor.accuser == self_)
-    return is_signed_by(credentials_->key.public_key(), said_of(rumor), rumor.signature);
-  const auto accuser = known_.find(rumor.accuser);
-  if (accuser == known_.end()) return std::nullopt;
-  return rumor.accuser != rumor.member.id &&
-         is_signed_by(accuser->second.key, said_of(rumor), rumor.signature);
+  if (rumor.accuser == rumor.member.id) return false;
+  return is_said_by(rumor.accuser, said_of(rumor), rumor.signature);
+}
+
+std::optional<bool> Notary::verify_survey(const Survey& survey) const {
+  if (!has_keys()) return true;
+  return is_said_by(survey.founder, said_of(survey), survey.signature);
+}
+
+std::optional<bool> Notary::is_said_by(NodeId id, const std::string& said,
+                                       const std::string& signature) const {
+  if (id == self_) return is_signed_by(credentials_->key.public_key(), said, signature);
+  const auto found = known_.find(id);
+  if (found == known_.end()) return std::nullopt;
+  return is_signed_by(found->second.key, said, signature);
 }
 
 Result<PublicKey> Notary::key_of(const Member& record) {

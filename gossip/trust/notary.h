@@ -1,5 +1,5 @@
-// Notary: signs the records and accusations of this node, and verifies those of others. Without
-// keys it signs nothing and believes everything.
+// Notary: signs the records, accusations and surveys of this node, and verifies those of others.
+// Without keys it signs nothing and believes everything.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class Notary {
     return credentials_ ? credentials_->authority.revocations().number : 0;
   }
 
-  // Signs each record and accusation of this node in the message. Signs anew only what has changed.
+  // Signs what this node says for itself in the message: records, accusations, its survey. Signs
+  // anew only what has changed.
   void sign(Body& body);
 
   // Whether the owner of the name says this: the error is "unsigned", "certificate", "signature" or
@@ -50,6 +51,8 @@ class Notary {
   Result<void> verify(const Member& record);
   // Whether the accuser says that; nothing where it is not known who that is.
   std::optional<bool> verify_accusation(const Rumor& rumor) const;
+  // Whether the founder says that; nothing where it is not known who that is.
+  std::optional<bool> verify_survey(const Survey& survey) const;
   // Whether the two records have certificates of different keys. REQUIRES verified ones.
   static bool is_other_key(const Member& a, const Member& b);
 
@@ -66,20 +69,27 @@ class Notary {
 
   void sign(Member& own);
   void accuse(Rumor& rumor);
+  void sign(Survey& own);
   Result<PublicKey> key_of(const Member& record);
   void remember(NodeId id, const std::string& certificate, const PublicKey& key);
   std::string said_of(const Member& record) const;
   std::string said_of(const Rumor& accusation) const;
+  std::string said_of(const Survey& survey) const;
+  // REQUIRES keys.
+  std::optional<bool> is_said_by(NodeId id, const std::string& said,
+                                 const std::string& signature) const;
 
   std::shared_ptr<Credentials> credentials_;
   const std::uint64_t cluster_;
   const NodeId self_;
   std::string own_certificate_;
-  std::string own_said_, own_signature_;  // of the record that was signed last
-  struct Accusation {
+  struct Signed {
     std::string said, signature;
   };
-  std::map<std::pair<NodeId, Liveness>, Accusation> accusations_;  // of this node
+  // Puts the signature of what is `said` in place of that of something else.
+  void renew(Signed& last, std::string said) const;
+  Signed own_record_, own_survey_;                             // that were signed last
+  std::map<std::pair<NodeId, Liveness>, Signed> accusations_;  // of this node
   std::map<NodeId, Known> known_;
   Signature judged_by_{};  // of the revocation list by which known_ was judged
   std::vector<std::string> refusals_;

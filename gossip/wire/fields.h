@@ -125,10 +125,11 @@ void fields(auto& a, Like<Bye> auto& x) {
   a.number(x.epoch, kAnyNumber);
 }
 
-// One survey: the node it describes, and its bytes.
-void fields(auto& a, Like<std::pair<NodeId, std::string>> auto& x) {
-  a.id(x.first);
-  a.bytes(x.second, kSurveyBytesLimit);
+void fields(auto& a, Like<Survey> auto& x) {
+  a.id(x.founder);
+  a.number(x.incarnation, kIncarnationLimit - 1);
+  a.bytes(x.statistics, kSurveyBytesLimit);
+  a.bytes(x.signature, kSignatureBytes);
 }
 
 void fields(auto& a, Like<Surveys> auto& x) {

@@ -134,12 +134,19 @@ struct Bye {
   std::string reason;
   std::uint64_t epoch = 0;
 };
+// The statistics of a founder's data.
+struct Survey {
+  NodeId founder = {};
+  std::uint64_t incarnation = 0;  // of the founder
+  std::string statistics = {};    // as its trainer wrote them
+  std::string signature = {};     // with keys: the founder's; see trust/notary.h
+};
 // `surveys`: surveys of founders that the receiver seems to lack. `held`: the founders whose
 // surveys the sender holds.
 struct Surveys {
   static constexpr MessageKind kKind{4, "survey", Plane::control};
   std::vector<NodeId> held;
-  std::vector<std::pair<NodeId, std::string>> surveys;
+  std::vector<Survey> surveys;
 };
 struct SnapshotRequest {
   static constexpr MessageKind kKind{5, "snapshot request", Plane::control};

@@ -55,8 +55,9 @@ struct Newcomer : Party {
                     Envelope{.sender = node_id(from)}, membership.roster(), outbox);
   }
   void hear_survey(const std::string& from, const std::string& of, const std::string& text) {
-    startup.receive(Surveys{{}, {{node_id(of), text}}}, Envelope{.sender = node_id(from)},
-                    membership.roster(), outbox);
+    const std::uint64_t incarnation = membership.roster().find(node_id(of))->incarnation;
+    startup.receive(Surveys{{}, {{node_id(of), incarnation, text}}},
+                    Envelope{.sender = node_id(from)}, membership.roster(), outbox);
   }
   // What was said and asked since the last call.
   struct Done {

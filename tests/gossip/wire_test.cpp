@@ -226,7 +226,7 @@ TEST_CASE("Lists and texts beyond their limits are known before they are sent") 
   CHECK_FALSE(is_within_limits(Bye{std::string(kReasonBytesLimit + 1, 'x')}));
   CHECK_FALSE(is_within_limits(Bye{"two\nlines"}));
   CHECK_FALSE(
-      is_within_limits(Surveys{{}, {{NodeId{1}, std::string(kSurveyBytesLimit + 1, 'x')}}}));
+      is_within_limits(Surveys{{}, {{NodeId{1}, 0, std::string(kSurveyBytesLimit + 1, 'x')}}}));
   Round round;
   round.estimate.assign(kEstimateLimit + 1, 0);
   CHECK_FALSE(is_within_limits(round));

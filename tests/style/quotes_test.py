@@ -64,12 +64,10 @@ LIST = re.compile(r"Like<([^\n]+)> auto& x\) \{\n(.*?)\n\}", re.S)
 FIELD = re.compile(r"a\.(\w+)\(x\.([\w.]+)(?:, ([^)]+))?\);")
 SECTION = re.compile(r"^### (\w+)\n(.*?)(?=^##|\Z)", re.M | re.S)
 ROW = re.compile(r"^\| `([\w.]+)` \| `(\w+)` \| (?:`([^`]+)`)? ?\|", re.M)
-SURVEY = "std::pair<NodeId, std::string>"
 
 
 def fields():
-    code = {name.replace(SURVEY, "Survey"):
-            [(field, kind, limit) for kind, field, limit in FIELD.findall(body)]
+    code = {name: [(field, kind, limit) for kind, field, limit in FIELD.findall(body)]
             for name, body in LIST.findall((ROOT / "gossip/wire/fields.h").read_text())}
     table = {name: ROW.findall(body) for name, body in SECTION.findall(page("wire.md"))
              if "| field |" in body}
