@@ -3,6 +3,7 @@
 //   bench_ring PROCESSES [keys], then requests; with keys connections are encrypted
 //   average BYTES ROUNDS    encode, cut, send, put together and mix; milliseconds a round
 //   exchange BYTES ROUNDS   the same without encoding and mixing; GB/s each way of one process
+//   give BYTES ROUNDS       only the first sends BYTES, the others answer with four; GB/s
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -30,6 +31,7 @@ struct Order {
   std::size_t bytes = 0;
   std::size_t rounds = 0;
   bool averages = false;
+  bool gives = false;
 };
 
 using Ports = std::array<std::uint16_t, kProcessesLimit>;
@@ -89,7 +91,7 @@ class Process {
   // Seconds of the median round.
   double run(const Order& order) {
     assembler_.set_payload_limit(order.bytes);
-    std::vector<float> x(order.bytes / sizeof(float));
+    std::vector<float> x(order.gives && rank_ > 0 ? 1 : order.bytes / sizeof(float));
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = value(static_cast<float>(rank_), k);
     x_.emplace(x, pool_);
     if (!order.averages) sent_ = optim::encode(*optim::format_named("f32"), *x_, *pool_);
@@ -164,8 +166,8 @@ class Process {
                "the average is right");
       return;
     }
-    std::vector<float> theirs(x_->size());
     for (const optim::MixTerm& term : received_) {
+      std::vector<float> theirs(term.theirs.size() / sizeof(float));
       optim::decode<float>(*optim::format_named("f32"), term.theirs, 0, theirs);
       for (std::size_t k = 0; k < theirs.size(); ++k)
         ENSURE(theirs[k] == value(static_cast<float>(term.peer.value), k), "what came was sent");
@@ -219,7 +221,8 @@ int main(int count, char** arguments) {
   team.tell_all(ports);
   serve([&](const std::string& request) {
     Words words(request);
-    Order order{.averages = words.word() == "average"};
+    const std::string what = words.word();
+    Order order{.averages = what == "average", .gives = what == "give"};
     order.bytes = words.number();
     order.rounds = words.number();
     const double seconds = run(team, order);
