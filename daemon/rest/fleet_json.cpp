@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <tuple>
+#include <utility>
 
+#include "base/utc.h"
 #include "gossip/report/sentence.h"
+#include "gossip/trust/certificate.h"
 
 namespace starling::daemon {
 namespace {
@@ -28,6 +34,21 @@ json rate_json(const gossip::FleetStatus& fleet, Quantity quantity, std::size_t 
   if (!object.is_null())
     object["total"] = object["mean"].get<double>() * static_cast<double>(nodes);
   return object;
+}
+
+// How many of the nodes that are there have a certificate, and which ends first; null: none has.
+json certificates_json(const std::vector<gossip::MemberStatus>& members) {
+  std::size_t nodes = 0;
+  std::pair<std::uint64_t, std::string> first{std::numeric_limits<std::uint64_t>::max(), ""};
+  for (const gossip::MemberStatus& status : members) {
+    const auto& [certificate, name] = std::tie(status.member.certificate, status.member.name);
+    const auto found = gossip::decode_certificate(std::as_bytes(std::span(certificate)));
+    if (!status.is_present() || !found) continue;
+    ++nodes;
+    first = std::min(first, {found->not_after, name});
+  }
+  if (nodes == 0) return nullptr;
+  return {{"nodes", nodes}, {"first", first.second}, {"until", utc_text(first.first)}};
 }
 
 }  // namespace
@@ -72,6 +93,7 @@ json fleet_json(const Snapshot& snapshot) {
           {"computing", spread_json(fleet, Quantity::compute_share)},
           {"consensus_distance", distance},
           {"checkpoint", checkpoint},
+          {"certificates", certificates_json(status.members)},
           {"hold_up", hold_up},
           {"age_s", seconds(fleet.extremes_age)}};
 }

@@ -195,6 +195,16 @@ void add_traffic(Families& families, const gossip::Status& status) {
     families.put(static_cast<double>(count), {{"reason", valid_utf8(reason)}});
 }
 
+void add_security(Families& families, const SecurityStatus& security) {
+  families.gauge("starling_certificate_end_seconds",
+                 "When the node's certificate ends, in seconds since 1970.");
+  if (security.certificate) families.put(static_cast<double>(security.certificate->not_after));
+  families.counter("starling_refused_connections_total",
+                   "Connections with other nodes that were refused, by reason.");
+  for (const auto& [reason, count] : security.refused)
+    families.put(static_cast<double>(count), {{"reason", reason}});
+}
+
 // ---- neighbours
 
 // The edges that one value of the label `neighbor` stands for: one, or all that are "other".
@@ -354,6 +364,7 @@ std::string metrics_text(const Snapshot& snapshot, const EventCounts& events) {
   add_members(families, status);
   add_events(families, events);
   add_traffic(families, status);
+  add_security(families, snapshot.security);
   add_edges(families, status.edges);
   add_fleet(families, status.fleet);
   return families.text();

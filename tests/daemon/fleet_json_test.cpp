@@ -5,7 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/utc.h"
 #include "tests/daemon/snapshot_example.h"
+#include "tests/gossip/certificates.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -49,6 +51,7 @@ TEST_CASE("What is not known or no number is null") {
   CHECK(fleet["loss"].is_null());
   CHECK(fleet["consensus_distance"].is_null());
   CHECK(fleet["hold_up"].is_null());
+  CHECK(fleet["certificates"].is_null());
 }
 
 TEST_CASE("The fleet has the node that holds up the others") {
@@ -56,4 +59,18 @@ TEST_CASE("The fleet has the node that holds up the others") {
   snapshot.status.hold_up = {node_id("node-2"), "node-2", 84};
   CHECK(fleet_json(snapshot)["hold_up"] ==
         nlohmann::json{{"id", to_string(node_id("node-2"))}, {"name", "node-2"}, {"share", 0.84}});
+}
+
+TEST_CASE("The fleet has the certificate that ends first of the nodes that are there") {
+  Snapshot snapshot = example_snapshot();
+  for (std::uint64_t k : {0, 1, 3}) {  // node-3 is dead
+    auto draft = test::certificate_draft(snapshot.status.members[k].member.name, test::test_key(2));
+    draft.not_after -= k;
+    const auto certificate = sign_certificate(std::move(draft), test::test_key(1));
+    REQUIRE(certificate);
+    snapshot.status.members[k].member.certificate = encode(*certificate);
+  }
+  CHECK(fleet_json(snapshot)["certificates"] ==
+        nlohmann::json{
+            {"nodes", 2}, {"first", "node-1"}, {"until", utc_text(test::kToday + test::kDay - 1)}});
 }

@@ -78,6 +78,8 @@ Snapshot full_snapshot() {
   fleet.distance_error = 0.01;
   fleet.model_share = 1;
   fleet.extremes_age = std::chrono::seconds(4);
+  snapshot.security.certificate = gossip::Certificate{.name = "node-0", .not_after = 4000};
+  snapshot.security.refused = {{"expired", 2}};
   return snapshot;
 }
 
@@ -131,6 +133,8 @@ TEST_CASE("Values are told in base units") {
                                       {"estimate=\"most\"", 3},
                                       {"estimate=\"error\"", 0.1}});
   CHECK(families["starling_fleet_extremes_age_seconds"].samples.at("") == 4);
+  CHECK(families["starling_certificate_end_seconds"].samples.at("") == 4000);
+  CHECK(families["starling_refused_connections_total"].samples.at("reason=\"expired\"") == 2);
 }
 
 TEST_CASE("A node is in one state at a time and every state has its series") {
@@ -154,6 +158,7 @@ TEST_CASE("What is not known is absent from the metrics and never a zero") {
         "starling_neighbor_distance_max", "starling_goal_remaining_seconds",
         "starling_distance_to_optimum", "starling_neighbor_round_trip_seconds",
         "starling_rejected_messages_total", "starling_fleet_loss",
+        "starling_certificate_end_seconds", "starling_refused_connections_total",
         "starling_fleet_extremes_age_seconds", "starling_fleet_degraded_ratio"}) {
     CAPTURE(name);
     CHECK_FALSE(before.contains(name));

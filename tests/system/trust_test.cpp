@@ -2,12 +2,10 @@
 // nothing of what it says is applied.
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "base/utc.h"
 #include "daemon/process/transport.h"
@@ -17,6 +15,7 @@
 #include "tests/daemon/raw_client.h"
 #include "tests/gossip/certificates.h"
 #include "tests/system/harness.h"
+#include "tests/system/strangers.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -25,34 +24,8 @@ using testing::eventually;
 
 namespace {
 
-constexpr std::uint64_t kTrustDay = 86'400;
-
 const std::vector<std::string> kTraining = {"--data.samples=2000", "--model.kind=softmax",
                                             "--topology.kind=ring"};
-
-std::uint64_t wall_time() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
-
-const KeyPair& cluster_key() {
-  static const KeyPair kKey = test_key(90);
-  return kKey;
-}
-
-// Valid for a year, by the cluster key of these tests.
-gossip::Certificate draft_for(const std::string& name, const KeyPair& key) {
-  const std::uint64_t now = wall_time();
-  return {.name = name,
-          .key = key.public_key(),
-          .not_before = now - 60,
-          .not_after = now + 365 * kTrustDay};
-}
-
-gossip::Certificate valid(const std::string& name, const KeyPair& key) {
-  return gossip::sign_certificate(draft_for(name, key), cluster_key()).value();
-}
 
 // A folder for a node with this key, as node.data-dir.
 std::string folder_of(const std::string& name, int key) {
@@ -148,65 +121,6 @@ class Stranger {
   std::unique_ptr<daemon::Transport> transport_;
   gossip::Cutter cutter_;
   std::uint64_t sequence_ = 0;
-};
-
-// Carries one connection to a port, and keeps what the dialling end sent.
-class Tap {
- public:
-  explicit Tap(const Endpoint& to) : to_(to), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    REQUIRE(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), size) == 0);
-    REQUIRE(::listen(listener_, 1) == 0);
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    at_ = {"127.0.0.1", ntohs(address.sin_port)};
-    thread_ = std::thread([this] { carry(); });
-  }
-  ~Tap() {
-    thread_.join();
-    ::close(listener_);
-  }
-  const Endpoint& at() const { return at_; }
-  // After the connection has ended.
-  const std::string& sent() {
-    while (!has_ended_) std::this_thread::yield();
-    return sent_;
-  }
-
- private:
-  void carry() {
-    const int there = ::accept(listener_, nullptr, nullptr);
-    const int here = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(to_.port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::connect(here, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    pollfd ends[] = {{there, POLLIN, 0}, {here, POLLIN, 0}};
-    for (bool goes_on = true; goes_on;) {
-      ::poll(ends, 2, -1);
-      for (const int k : {0, 1}) {
-        if (ends[k].revents == 0) continue;
-        char bytes[65536];
-        const ssize_t got = ::recv(ends[k].fd, bytes, sizeof bytes, 0);
-        goes_on = goes_on && got > 0;
-        if (got <= 0) continue;
-        if (k == 0) sent_.append(bytes, static_cast<std::size_t>(got));
-        ::send(ends[1 - k].fd, bytes, static_cast<std::size_t>(got), MSG_NOSIGNAL);
-      }
-    }
-    ::close(there);
-    ::close(here);
-    has_ended_ = true;
-  }
-
-  Endpoint to_, at_;
-  int listener_;
-  std::string sent_;
-  std::atomic<bool> has_ended_ = false;
-  std::thread thread_;
 };
 
 // What a row of `kStrangers` proves itself with.
@@ -338,6 +252,32 @@ TEST_CASE("A node with another key than the seed's is not spoken to") {
   CHECK(other.post("/v1/join", json{{"address", seed}}.dump()) == 202);
   CHECK(eventually([&] { return counts(other, "other-server") && counts(node, "handshake"); }));
   CHECK(node.members("alive") == 1);
+}
+
+TEST_CASE("A routing id that another member uses takes nothing from it") {
+  const testing::Daemon node = victim();
+  Dealer member(node.control(), "member", 94, "one");
+  REQUIRE(eventually([&] { return member.heard() > 0; }));
+  Dealer thief(node.control(), "thief", 95, "one");
+  thief.join();
+  Dealer later(node.control(), "later", 96, "two");
+  REQUIRE(eventually([&] { return later.heard() > 0; }));
+  for (int k = 0; k < 3; ++k) {
+    const std::size_t before = member.heard();
+    member.join();
+    REQUIRE(eventually([&] { return member.heard() > before; }));
+  }
+  CHECK(thief.heard() == 0);
+  CHECK(security(node)["refused"] == json::object());
+}
+
+TEST_CASE("A node with keys says nothing to a port that speaks without encryption") {
+  const testing::Daemon with_keys = victim(), without("plain", kTraining);
+  Tap tap(without.control());
+  const std::string seed = to_string(tap.at()) + "#" + to_string(test_key(93).public_key());
+  CHECK(with_keys.post("/v1/join", json{{"address", seed}}.dump()) == 202);
+  CHECK(tap.sent().size() >= 10);  // what says how it would speak
+  CHECK(tap.sent().find("starling") == std::string::npos);
 }
 
 TEST_CASE("A connection that proves a key and sends no certificate, or nothing, is closed") {

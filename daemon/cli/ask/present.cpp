@@ -207,7 +207,12 @@ std::string fleet_text(const json& fleet) {
                cell(spread, "max", row.format), cell(spread, "error", row.format),
                cell(spread, "total", row.format)});
   }
-  Phrase consensus;
+  Phrase consensus, keys;
+  const json& certificates = part(fleet, "certificates");
+  if (certificates.is_object() && !certificates.empty())
+    keys.add(fmt::format("{} of {} have a certificate, the first ends {} ({})",
+                         cell(certificates, "nodes", count), cell(fleet, "nodes", count),
+                         word(certificates, "until"), word(certificates, "first")));
   const json& distance = part(fleet, "consensus_distance");
   if (distance.is_object()) {
     consensus.add("distance ", number(distance, "value"), human_number);
@@ -217,6 +222,7 @@ std::string fleet_text(const json& fleet) {
   const auto sentence = wrap_words(word(fleet, "summary"), display_width());
   return fmt::format("{}\n", fmt::join(sentence, "\n")) + table.text(display_width()) +
          line("consensus", consensus.text()) + saved_line(part(fleet, "checkpoint")) +
+         line("keys", keys.text()) +
          (age ? fmt::format("mean, smallest and largest are of {} ago\n", human_duration(*age))
               : "");
 }
@@ -243,14 +249,15 @@ std::string wait_cell(const json& member) {
 }
 
 std::string members_text(const json& document) {
-  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR"});
+  Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR",
+               "?CERTIFICATE UNTIL"});
   for (const json& member : part(document, "members")) {
     // Of one that lives it is news what it does.
     const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
     table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
                cell(member, "round", count), cell(member, "last_heard_s", human_duration),
                control_cell(member), http_cell(member), cell(member, "loss", human_number),
-               wait_cell(member)});
+               wait_cell(member), word(part(member, "certificate"), "until")});
   }
   return table.text(display_width());
 }

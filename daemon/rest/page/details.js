@@ -6,7 +6,7 @@ import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 const kLinesShown = 6;
 
 // Of this node, what its status says; its round and loss are those that stand in the table.
-function ownFacts({ node, run, topology }, member) {
+function ownFacts({ node, run, topology, security }, member) {
   const shard = run.shard?.description ?? `${integer(run.shard?.samples)} samples`;
   return [
     ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
@@ -16,6 +16,9 @@ function ownFacts({ node, run, topology }, member) {
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
     topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
     member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
+    ['keys', security.encrypted ? `encrypted, certificate until ${security.certificate.until}`
+      : 'none: connections are not encrypted'],
+    ...Object.entries(security.refused).map(([reason, count]) => ['refused', `${integer(count)} ${reason}`]),
   ];
 }
 
@@ -28,6 +31,7 @@ function memberFacts(member, behind) {
     behind > 0 && ['behind', behind === 1 ? '1 round' : `${integer(behind)} rounds`],
     ['loss', decimal(member.loss)], member.waits_for && ['waits', waits(member)],
     ['last heard', `${duration(member.last_heard_s)} ago`], ['address', addressOf(member)],
+    member.certificate && ['certificate', `until ${member.certificate.until}`],
   ];
 }
 
