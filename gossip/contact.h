@@ -26,6 +26,11 @@ inline bool have_same_contact(const Member& a, const Member& b) {
          a.certificate == b.certificate;
 }
 
+// "the node at 10.0.0.2:7600", "the node that nobody can dial".
+inline std::string located(std::string what, const Endpoint& at) {
+  return what.append(at.port == 0 ? " that nobody can dial" : " at " + to_string(at));
+}
+
 inline Contact contact_of(const Member& member) {
   Contact contact{member.name, member.control, member.bulk};
   if (member.certificate.empty()) return contact;

@@ -30,9 +30,13 @@ class Outbox {
     sent_bytes_ += payload.size() - from;
     put(Send{to, Message{envelope_, std::move(body), std::move(payload)}, from});
   }
-  // The same to a stranger.
+  // The same to an address.
   void introduce(const Endpoint& to, Body body) {
     if (seal(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
+  }
+  // An answer to a stranger; see Introduce.
+  void answer(NodeId asker, const Endpoint& at, Body body, Plane over = Plane::control) {
+    if (seal(body)) put(Introduce{at, Message{envelope_, std::move(body), {}}, asker, over});
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }

@@ -82,9 +82,12 @@ Conversation* Conversations::find(const Route& route) {
 }
 
 std::optional<Conversations::Route> Conversations::with(NodeId peer) const {
-  for (const auto& [route, connection] : all_)
-    if (connection.peer == peer && is_open(connection)) return route;
-  return std::nullopt;
+  const std::pair<const Route, Conversation>* newest = nullptr;
+  for (const auto& item : all_)
+    if (item.second.peer == peer && is_open(item.second) &&
+        (!newest || item.second.since > newest->second.since))
+      newest = &item;
+  return newest ? std::optional(newest->first) : std::nullopt;
 }
 
 bool Conversations::has_greeted(const Route& route) const {
@@ -176,6 +179,16 @@ void Conversations::close(const Route& route, const Closed& closed) {
   const Conversation gone = std::move(found->second);
   all_.erase(found);
   closed(route, gone);
+}
+
+void Conversations::close_superseded(NodeId peer, const Conversation& by, const Closed& closed) {
+  if (!by.certificate) return;
+  std::vector<Route> superseded;
+  for (const auto& [route, connection] : all_)
+    if (connection.peer == peer && connection.certificate &&
+        connection.certificate->key != by.certificate->key)
+      superseded.push_back(route);
+  for (const Route& route : superseded) close(route, closed);
 }
 
 void Conversations::close_soon(const Route& route, Clock::time_point now) {

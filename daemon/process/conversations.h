@@ -62,7 +62,7 @@ class Conversations {
 
   // Null: not known, or closed by this end.
   Conversation* find(const Route& route);
-  // An open connection on which the node has greeted.
+  // The newest open connection on which the node has greeted.
   std::optional<Route> with(NodeId peer) const;
   bool has_greeted(const Route& route) const;
   // Nothing that was sent lately over it has been acknowledged.
@@ -97,6 +97,9 @@ class Conversations {
   using Closed = std::function<void(const Route&, const Conversation&)>;
   // Takes the events of the wire, and tells which connections are gone.
   void follow(Clock::time_point now, const Closed& closed);
+  // Closes the connections with the peer that have proved another key than this one, which has been
+  // made later.
+  void close_superseded(NodeId peer, const Conversation& by, const Closed& closed);
   // Closes a connection at once, or when what was sent has had half a second to leave.
   void close(const Route& route, const Closed& closed);
   void close_soon(const Route& route, Clock::time_point now);

@@ -20,8 +20,8 @@ KeyAnswers::KeyAnswers(const Endpoint& at, const std::string& certificate)
     socket_ = std::move(socket);
   else
     log::warning(
-        "nobody can ask this node for its key: {}/udp is in use; seeds that name this node "
-        "need its key, HOST:PORT#KEY",
+        "nobody can ask this node for its key at {}/udp, which is in use; seeds that name that "
+        "port need the key, HOST:PORT#KEY",
         to_string(at));
 }
 

@@ -56,6 +56,14 @@ void Lines::introduce(const Address& to, gossip::Frames frames) {
   push(key_of(to.at), std::move(frames));
 }
 
+bool Lines::answer(NodeId to, gossip::Frames frames) {
+  const auto route = conversations_.with(to);
+  if (!route) return false;
+  bool sent_header = false;
+  dropped_ += wire_.send(*route, frames.next(), sent_header) != Wire::Sent::whole;
+  return true;
+}
+
 void Lines::push(const Key& key, gossip::Frames frames) {
   dropped_ += line_of(key).queue.push(std::move(frames));
   busy_.insert(key);
@@ -147,6 +155,7 @@ void Lines::greeted(const Route& route, Conversation& connection, NodeId peer,
   for (auto& [key, line] : lines_)
     if (route.is_dialled && line.to.at == connection.at) line.pause = kRedialLeast;
   if (peer == self_) return;  // a namesake
+  conversations_.close_superseded(peer, connection, closed());
   Line& line = line_of(peer);
   if (!line.via)
     line.via = route;

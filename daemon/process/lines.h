@@ -45,6 +45,9 @@ class Lines {
   void open(NodeId node, const Address& at);
   void send(NodeId to, gossip::Frames frames);
   void introduce(const Address& to, gossip::Frames frames);
+  // One frame, over the connection with a node of that id that is newest: the node may be none that
+  // this one knows, or another one of its name. Returns whether there is such a connection.
+  bool answer(NodeId to, gossip::Frames frames);
   void hang_up(NodeId from);
   void hang_up(const Endpoint& from);
 

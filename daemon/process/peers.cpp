@@ -83,6 +83,9 @@ void Peers::act(gossip::Send& send) {
 }
 
 void Peers::act(gossip::Introduce& introduce) {
+  if (introduce.asker && transport_.answer(*introduce.asker, introduce.over,
+                                           cutter_.cut(gossip::Message(introduce.message))))
+    return;
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
   if (introduce.to.port == 0) return;
   const gossip::Contact stranger{.name = {}, .control = introduce.to, .bulk = introduce.to};

@@ -81,7 +81,9 @@ Result<void> Transport::open_door(const Options& options) {
   bulk_ = make(gossip::Plane::bulk);
   TRY(control_->at, control_->wire.bind(options.control, "listen.control"));
   TRY(bulk_->at, bulk_->wire.bind(options.bulk, "listen.bulk"));
-  if (has_keys) answers_ = std::make_unique<KeyAnswers>(control_->at, guard_->certificate());
+  if (has_keys)
+    for (const Plane* plane : {control_.get(), bulk_.get()})
+      answers_.emplace_back(plane->at, guard_->certificate());
   return {};
 }
 
@@ -118,6 +120,10 @@ void Transport::introduce(const Address& to, gossip::Plane plane, gossip::Frames
   of(plane).lines.introduce(to, std::move(frames));
 }
 
+bool Transport::answer(NodeId to, gossip::Plane plane, gossip::Frames frames) {
+  return of(plane).lines.answer(to, std::move(frames));
+}
+
 void Transport::hang_up(NodeId from, gossip::Plane plane) {
   of(plane).lines.hang_up(from);
 }
@@ -135,14 +141,14 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
     wait = std::min(wait, plane->patience());
   }
   for (const int wake : wakes) items.push_back({wake, POLLIN, 0});
-  if (answers_) items.push_back({answers_->descriptor(), POLLIN, 0});
+  for (const KeyAnswers& answers : answers_) items.push_back({answers.descriptor(), POLLIN, 0});
   if (zap_) items.push_back({zap_->descriptor(), POLLIN, 0});
   if (zap_ && zap_->is_readable()) wait = {};
   const int ready =
       ::poll(items.data(), items.size(), static_cast<int>(std::max<std::int64_t>(wait.count(), 0)));
   ENSURE(ready >= 0 || errno == EINTR, "descriptors can be waited for");
   if (zap_) zap_->answer();
-  if (answers_) answers_->answer();
+  for (KeyAnswers& answers : answers_) answers.answer();
   for (Plane* plane : {control_.get(), bulk_.get()}) plane->take(handler);
   if (std::chrono::steady_clock::now() < next_watch_) return;
   next_watch_ = std::chrono::steady_clock::now() + kWatchEvery;

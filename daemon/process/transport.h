@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/endpoint.h"
 #include "base/ids.h"
@@ -66,6 +67,8 @@ class Transport {
   void send(NodeId to, gossip::Plane plane, gossip::Frames frames);
   // The same to the process that listens there.
   void introduce(const Address& to, gossip::Plane plane, gossip::Frames frames);
+  // See Lines::answer(). A peer that has dialled the wrong port takes the plane for another one.
+  bool answer(NodeId to, gossip::Plane plane, gossip::Frames frames);
   // Closes the connection that was dialled, once what was sent has left.
   void hang_up(NodeId from, gossip::Plane plane);
   void hang_up(const Endpoint& from);
@@ -100,8 +103,8 @@ class Transport {
 
   std::unique_ptr<Guard> guard_;
   std::shared_ptr<zmq::context_t> context_;
-  std::unique_ptr<ZapHandler> zap_;      // null: without keys
-  std::unique_ptr<KeyAnswers> answers_;  // the same
+  std::unique_ptr<ZapHandler> zap_;  // null: without keys
+  std::vector<KeyAnswers> answers_;  // at each port; none without keys
   std::unique_ptr<Plane> control_, bulk_;
   std::chrono::steady_clock::time_point next_watch_{};
 };

@@ -93,8 +93,8 @@ void Identity::note(Time now, const Member& rival) {
 
 void Identity::tell(Outbox& out) {
   if (std::exchange(rival_->is_told, true)) return;
-  out.event(Event::Kind::problem, fmt::format("another node at {} runs under this node's name",
-                                              to_string(rival_->member.control)));
+  out.event(Event::Kind::problem, fmt::format("{} runs under this node's name",
+                                              located("another node", rival_->member.control)));
 }
 
 // An accepted node insists on the name, and so does the first of two that are not accepted yet: the
@@ -105,7 +105,7 @@ void Identity::meet(Time now, const Join& join, Outbox& out) {
   tell(out);
   if (rival_->asked_since != kNever) rival_->asked_since = now;
   if (is_accepted_ || is_before(join.self))
-    out.introduce(join.self.control, Table{false, {{self_}}});
+    out.answer(self_.id, join.self.control, Table{false, {{self_}}});
 }
 
 void Identity::meet(Time now, const Table& table, Outbox& out) {
@@ -113,9 +113,8 @@ void Identity::meet(Time now, const Table& table, Outbox& out) {
   if (other.id != self_.id || other.control == self_.control) return;
   if (is_accepted_ && is_before(other)) return meet(now, Join{other}, out);
   defeat_ = fmt::format(
-      "node.name = \"{}\": the node at {} runs under this name; choose another name, or stop that "
-      "node first",
-      self_.name, to_string(other.control));
+      "node.name = \"{}\": {} runs under this name; choose another name, or stop that node first",
+      self_.name, located("the node", other.control));
 }
 
 // Which of two namesakes stays. Both may have been accepted, in parts of the network that did not

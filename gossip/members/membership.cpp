@@ -85,7 +85,7 @@ void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& 
   if (known && known->member.control == join.self.control)
     out.send(join.self.id, dissemination_.table(false));
   else
-    out.introduce(join.self.control, dissemination_.table(false));
+    out.answer(from.sender, join.self.control, dissemination_.table(false));
 }
 
 // A member that is dead in an old table may have come back. So this node looks for itself, and the

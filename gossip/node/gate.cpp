@@ -70,7 +70,7 @@ void Gate::note_stray(Header& header, Plane plane) {
   auto* join = std::get_if<Join>(&header.body);
   const bool is_on_bulk = plane == Plane::bulk;
   if (join && (is_on_bulk || header.envelope.cluster != cluster_))
-    stray_ = Stray{std::move(*join), is_on_bulk};
+    stray_ = Stray{header.envelope.sender, std::move(*join), is_on_bulk};
 }
 
 Gate::Window& Gate::window_of(const Message& message, std::optional<std::uint64_t> known) {

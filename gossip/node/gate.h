@@ -34,6 +34,7 @@ class Gate {
   std::optional<Message> admit(Time now, const Received& received, const Known& known);
   // The last Join to the wrong port or of another cluster, if any since the last call.
   struct Stray {
+    NodeId from;
     Join join;
     bool is_on_bulk = false;  // false: the Join is of another cluster
   };

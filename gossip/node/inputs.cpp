@@ -52,7 +52,7 @@ struct Hearing {
       node.exchange.means().receive(from.sender, estimate.round, estimate.flow, estimate.estimate);
   }
   void operator()(Misdirected& message) const {
-    node.strays.receive(now, message, node.membership.seeds(), node.outbox);
+    node.strays.receive(now, from.sender, message, node.membership.seeds(), node.outbox);
   }
 };
 

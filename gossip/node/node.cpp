@@ -244,11 +244,11 @@ std::vector<std::string> Node::warnings(Time now) const {
     warnings.push_back(fmt::format("no checkpoint: {}; trains on, and tries again", problem));
   const Identity& identity = parts.membership.identity();
   if (identity.is_contested())
-    warnings.push_back(fmt::format("waiting until the node at {} that has this name is dead",
-                                   to_string(identity.contested_by())));
+    warnings.push_back(fmt::format("waiting until {}, which has this name, is dead",
+                                   located("the node", identity.contested_by())));
   if (const auto namesake = identity.namesake())
     warnings.push_back(
-        fmt::format("another node at {} runs under this node's name", to_string(*namesake)));
+        fmt::format("{} runs under this node's name", located("another node", *namesake)));
   const auto add = [&warnings](std::vector<std::string> more) {
     std::ranges::move(more, std::back_inserter(warnings));
   };

@@ -18,19 +18,21 @@ constexpr std::size_t kToldLimit = 8;
 
 }  // namespace
 
-void Strays::say(Time now, const Endpoint& to, Misdirected note, Outbox& out) {
-  if (now < next_note_) return;
+bool Strays::may_say(Time now) {
+  if (now < next_note_) return false;
   next_note_ = now + kPause;
-  note.control = control_;
-  note.bulk = bulk_;
-  note.cluster = cluster_.substr(0, kNameBytesLimit);
-  out.introduce(to, std::move(note));
+  return true;
+}
+
+Misdirected Strays::note_of(Misdirected::Why why, bool asks) const {
+  return {why, asks, control_, bulk_, cluster_.substr(0, kNameBytesLimit)};
 }
 
 void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {
+  if (!may_say(now)) return;
   const auto why = stray.is_on_bulk ? Misdirected::Why::bulk_port : Misdirected::Why::cluster;
-  Misdirected note{.why = why, .asks = !stray.is_on_bulk, .control = {}, .bulk = {}, .cluster = {}};
-  say(now, stray.join.self.control, std::move(note), out);
+  out.answer(stray.from, stray.join.self.control, note_of(why, !stray.is_on_bulk),
+             stray.is_on_bulk ? Plane::bulk : Plane::control);
 }
 
 void Strays::tell(Time now, const Endpoint& at, std::string text) {
@@ -45,7 +47,7 @@ void Strays::note(Time now, const OtherVersion& other) {
                    to_string(other.control), other.version, kProtocolVersion));
 }
 
-void Strays::receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& out) {
+void Strays::receive(Time now, NodeId from, const Misdirected& note, Seeds& seeds, Outbox& out) {
   const bool is_port = note.why == Misdirected::Why::bulk_port;
   if (!is_port && note.cluster == cluster_) return;
   const Endpoint& at = is_port ? note.bulk : note.control;
@@ -53,9 +55,11 @@ void Strays::receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& ou
   tell(now, at,
        is_port ? fmt::format("{} is a bulk port; the control port of that node is {}",
                              to_string(at), to_string(note.control))
-               : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"", to_string(at),
-                             note.cluster, cluster_));
-  if (note.asks) say(now, note.control, {}, out);
+               : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"",
+                             at.port == 0 ? located("a node", at) : to_string(at), note.cluster,
+                             cluster_));
+  if (note.asks && may_say(now))
+    out.answer(from, note.control, note_of(Misdirected::Why::cluster, false));
 }
 
 std::vector<std::string> Strays::warnings(Time now) const {

@@ -20,7 +20,7 @@ class Strays {
       : cluster_(options.cluster), control_(options.control), bulk_(options.bulk) {}
 
   void answer(Time now, const Gate::Stray& stray, Outbox& out);
-  void receive(Time now, const Misdirected& note, Seeds& seeds, Outbox& out);
+  void receive(Time now, NodeId from, const Misdirected& note, Seeds& seeds, Outbox& out);
   // Warns of a node of another version. That node gets no answer: it could not read it.
   void note(Time now, const OtherVersion& other);
   // The recent warnings.
@@ -32,7 +32,9 @@ class Strays {
     Time at;
   };
   void tell(Time now, const Endpoint& at, std::string text);
-  void say(Time now, const Endpoint& to, Misdirected note, Outbox& out);
+  // Whether this node may speak to a stranger now; then not for a while.
+  bool may_say(Time now);
+  Misdirected note_of(Misdirected::Why why, bool asks) const;
 
   std::string cluster_;
   Endpoint control_, bulk_;

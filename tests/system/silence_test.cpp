@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -153,6 +154,55 @@ TEST_CASE("A seed that is a bulk port is told from the control port beside it") 
   CHECK(says(b, to_string(a.bulk()) + " is a bulk port; the control port of that node is " +
                     to_string(a.control())));
   CHECK(warnings(b).size() == 1);
+}
+
+TEST_CASE("A node that nobody can dial is told why it is refused") {
+  std::string keys;
+  SUBCASE("without keys") {}
+  SUBCASE("with keys") {
+    keys = testing::temporary_file("starling-cluster.key", "");
+    std::filesystem::remove(keys);
+    REQUIRE(testing::run("keygen cluster --out " + keys).exit_code == 0);
+  }
+  const auto node = [&](const std::string& name, std::vector<std::string> more) {
+    if (!keys.empty()) more.push_back("--cluster-key=" + keys);
+    return std::make_unique<Daemon>(name, small(std::move(more)));
+  };
+  const std::string hidden = "--listen.advertise=none";
+  const auto a = node("a", {"--cluster.id=alpha"});
+  const std::string at = to_string(a->control());
+  const auto other = node("b", {hidden, "--cluster.id=beta", join(a->control())});
+  CHECK(says(*other, at + " is of cluster \"alpha\"; this node of \"beta\""));
+  CHECK(says(*a, "a node that nobody can dial is of cluster \"beta\"; this node of \"alpha\""));
+  const auto lost = node("c", {hidden, "--cluster.id=alpha", join(a->bulk())});
+  CHECK(says(*lost,
+             to_string(a->bulk()) + " is a bulk port; the control port of that node is " + at));
+  if (!keys.empty()) return;  // of two keys for one name the later counts
+  const auto first = node("d", {hidden, "--cluster.id=alpha", join(a->control())});
+  REQUIRE(eventually([&] { return a->members("alive") == 2; }));
+  const auto second = node("d", {hidden, "--cluster.id=alpha", join(a->control())});
+  CHECK(says(*second, "waiting until the node that nobody can dial, which has this name, is dead"));
+  CHECK(a->members("alive") == 2);
+}
+
+TEST_CASE("A node that nobody can dial takes the place of its earlier life with another key") {
+  const std::string keys = testing::temporary_file("starling-cluster.key", "");
+  std::filesystem::remove(keys);
+  REQUIRE(testing::run("keygen cluster --out " + keys).exit_code == 0);
+  const std::string signing = "--cluster-key=" + keys;
+  Daemon a("a", small({signing}));
+  const auto hidden = small({signing, "--listen.advertise=none", join(a.control())});
+  Daemon first("d", hidden);
+  REQUIRE(eventually([&] { return a.members("alive") == 2; }));
+  const std::time_t then = std::time(nullptr);
+  REQUIRE(eventually([&] { return std::time(nullptr) > then; }));  // certificates count seconds
+  Daemon second("d", hidden);
+  CHECK(eventually([&] { return second.members("alive") == 2 && second.round() > a.round() / 2; }));
+  CHECK(eventually([&] {
+    return std::ranges::any_of(warnings(first), [](const std::string& warning) {
+      return warning.ends_with("it refuses this node: superseded");
+    });
+  }));
 }
 
 TEST_CASE("Neighbours that train something else say what with both values") {
