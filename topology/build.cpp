@@ -135,6 +135,20 @@ std::vector<Vertex> vertices_of(Sites sites) {
   return vertices;
 }
 
+bool has_edge(const Graph& graph, int from, int to) {
+  return std::ranges::binary_search(graph.out[from], to);
+}
+
+// Whatever the direction.
+Edges edges_without(const Graph& graph, const Graph& other) {
+  Edges edges;
+  for (int i = 0; i < graph.size(); ++i)
+    for (const int j : graph.out[i])
+      if ((i < j || !has_edge(graph, j, i)) && !has_edge(other, i, j) && !has_edge(other, j, i))
+        edges.emplace_back(i, j);
+  return edges;
+}
+
 void tidy(std::vector<int>& near, int vertex) {
   std::ranges::sort(near);
   const auto repeats = std::ranges::unique(near);
@@ -154,6 +168,15 @@ Result<Graph> build(const Options& options, std::span<const Site> sites) {
   TRY(const Row* row, row_of(options, sites.size()));
   TRY(const Graph graph, row->make(options, sites));
   return around_hidden(graph, vertices_of(sites), options.seed);
+}
+
+Detours detours(const Options& options, std::span<const Site> sites, const Graph& graph) {
+  if (std::ranges::none_of(sites, &Site::is_hidden)) return {};
+  std::vector<Site> dialled(sites.begin(), sites.end());
+  for (Site& site : dialled) site.is_hidden = false;
+  const auto plain = build(options, dialled);
+  if (!plain) return {};
+  return {edges_without(*plain, graph), edges_without(graph, *plain)};
 }
 
 Result<Neighbors> neighbors(const Options& options, std::span<const Site> sites, int vertex) {

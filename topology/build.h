@@ -28,6 +28,14 @@ Kind resolve(Kind kind, std::size_t n);
 // ends are present. The only error is a degree that the kind cannot have. REQUIRES different ids.
 Result<Graph> build(const Options& options, std::span<const Site> sites);
 
+// What hidden sites change in the graph of build(). An undirected edge counts once.
+struct Detours {
+  Edges replaced;  // edges of two hidden sites that the kind has
+  Edges added;     // those in their place, and those that give a hidden site two open neighbours
+};
+// Both are empty if no site is hidden. REQUIRES the graph of build().
+Detours detours(const Options& options, std::span<const Site> sites, const Graph& graph);
+
 // The neighbours of one vertex; ascending, without the vertex itself or duplicates.
 struct Neighbors {
   std::vector<int> out;  // the vertex sends to these

@@ -43,7 +43,8 @@ std::string dot(const Graph& graph, std::span<const Site> sites) {
   const bool directed = graph.is_directed();
   std::string text = directed ? "digraph starling {\n" : "graph starling {\n";
   const auto end = std::back_inserter(text);
-  for (const Site& site : sites) fmt::format_to(end, "  {};\n", quoted(site.name));
+  for (const Site& site : sites)
+    fmt::format_to(end, "  {}{};\n", quoted(site.name), site.is_hidden ? " [style=dashed]" : "");
   for (int i = 0; i < graph.size(); ++i)
     for (int j : graph.out[i])
       if (directed || i < j)

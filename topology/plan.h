@@ -27,7 +27,8 @@ struct Plan {
 
 Plan plan(const Graph& graph, std::string kind);
 
-// The graph in the DOT language, every site a vertex with its name. REQUIRES one site a vertex.
+// The graph in the DOT language, every site a vertex with its name, dashed if it is hidden.
+// REQUIRES one site a vertex.
 std::string dot(const Graph& graph, std::span<const Site> sites);
 
 }  // namespace starling::topology

@@ -176,15 +176,26 @@ std::string edge_state(const gossip::EdgeStatus& edge) {
   return edge.refusal.empty() ? state : state + ": " + edge.refusal;
 }
 
-json edges_json(const topology::Graph& graph, const std::vector<std::string>& names) {
+// `added`: those that stand for edges of two hidden nodes.
+json edges_json(const topology::Graph& graph, const std::vector<std::string>& names,
+                const topology::Edges& added) {
   json edges = json::array();
   const bool directed = graph.is_directed();
   for (int i = 0; i < graph.size(); ++i)
-    for (const int j : graph.out[i])
-      if (directed || i < j)
-        edges.push_back({{"from", names[i]},
-                         {"to", names[j]},
-                         {"weight", topology::metropolis(graph.degree(i), graph.degree(j))}});
+    for (const int j : graph.out[i]) {
+      if (!directed && i > j) continue;
+      edges.push_back({{"from", names[i]},
+                       {"to", names[j]},
+                       {"weight", topology::metropolis(graph.degree(i), graph.degree(j))}});
+      if (std::ranges::find(added, std::pair(i, j)) != added.end()) edges.back()["detour"] = true;
+    }
+  return edges;
+}
+
+json replaced_json(const topology::Edges& replaced, const std::vector<std::string>& names) {
+  json edges = json::array();
+  for (const auto& [from, to] : replaced)
+    edges.push_back({{"from", names[from]}, {"to", names[to]}});
   return edges;
 }
 
@@ -304,7 +315,10 @@ json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
   for (std::size_t k = 0; k < names.size(); ++k)
     if ((*snapshot.status.topology.sites)[k].is_hidden) object["nodes"][k]["hidden"] = true;
   if (graph) {
-    object["edges"] = edges_json(*graph, names);
+    const gossip::TopologyStatus& seen = snapshot.status.topology;
+    const topology::Detours detours = topology::detours(*seen.options, *seen.sites, *graph);
+    object["edges"] = edges_json(*graph, names, detours.added);
+    if (!detours.replaced.empty()) object["replaced"] = replaced_json(detours.replaced, names);
     object["directed"] = graph->is_directed();
     object["connected"] = graph->is_connected();
   }

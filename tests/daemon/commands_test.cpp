@@ -69,6 +69,23 @@ class TemporaryFile {
 
 // ---- plan
 
+TEST_CASE("A plan leads edges around nodes that nobody can dial") {
+  const auto text =
+      plan(Words{"--topology.kind=ring", "-n", "4", "--hidden", "node-2,node-3", "--json"});
+  REQUIRE(text.has_value());
+  const json document = json::parse(*text);
+  CHECK(document["hidden"] == json{"node-2", "node-3"});
+  CHECK(document["replaced"] == json{{{"from", "node-2"}, {"to", "node-3"}}});
+  CHECK(document["detours"].size() == 2);
+  CHECK(document["connected"] == true);
+  CHECK(*plan(Words{"--topology.kind=ring", "-n", "4", "--hidden", "2", "--json"}) == *text);
+  CHECK(holds(*plan(Words{"--topology.kind=ring", "-n", "4", "--hidden", "2"}),
+              "2 nodes; 1 edges of two of them give way to 2 others"));
+  CHECK(holds(*plan(Words{"-n", "4", "--hidden", "1", "--dot"}), "\"node-3\" [style=dashed];"));
+  CHECK(holds(plan_error(Words{"-n", "4", "--hidden", "5"}), "expected 0 to 4"));
+  CHECK(holds(plan_error(Words{"-n", "4", "--hidden", "node-9"}), "there is no node-9"));
+}
+
 TEST_CASE("A plan is one JSON document with what a topology costs") {
   const auto text =
       plan(Words{"--topology.kind=ring", "-n", "16", "--json", "--model-bytes", "1000"});

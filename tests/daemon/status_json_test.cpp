@@ -161,6 +161,22 @@ TEST_CASE("The topology has nodes and weighted edges") {
         std::string::npos);
 }
 
+TEST_CASE("The topology says what nodes that nobody can dial change") {
+  Snapshot snapshot = example_snapshot();
+  auto sites = *snapshot.status.topology.sites;
+  REQUIRE(sites.size() == 4);
+  sites[2].is_hidden = sites[3].is_hidden = true;
+  topology::Options ring;
+  ring.kind = topology::Kind::ring;
+  snapshot.status.topology.sites = std::make_shared<const std::vector<topology::Site>>(sites);
+  snapshot.status.topology.options = std::make_shared<const topology::Options>(ring);
+  const auto graph = snapshot.status.topology.graph();
+  const json topology = topology_json(snapshot, graph.get(), std::nullopt);
+  CHECK(topology["replaced"] == json{{{"from", "node-2"}, {"to", "node-3"}}});
+  CHECK(std::ranges::count_if(topology["edges"],
+                              [](const json& edge) { return edge.contains("detour"); }) == 2);
+}
+
 TEST_CASE("A topology that is not known yet has no edges") {
   CHECK(names_of(topology_json(Snapshot{}, nullptr, std::nullopt)) == Names{"edges", "nodes"});
   CHECK(topology_dot(Snapshot{}, nullptr) == "graph starling {\n}\n");

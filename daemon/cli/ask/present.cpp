@@ -285,9 +285,16 @@ std::string topology_text(const json& document) {
   if (document.contains("connected"))
     summary.add(document["connected"].get<bool>() ? "connected" : "not connected");
   summary.add("spectral gap ", number(document, "spectral_gap"), human_number);
-  Table table({"FROM", "TO", ">WEIGHT"});
+  const auto is_hidden = [](const json& node) { return node.value("hidden", false); };
+  const json& nodes = part(document, "nodes");
+  if (const auto hidden = std::ranges::count_if(nodes, is_hidden); hidden > 0)
+    summary.add(fmt::format("{} that nobody can dial", hidden));
+  if (const std::size_t replaced = part(document, "replaced").size(); replaced > 0)
+    summary.add(fmt::format("{} edges of two of them replaced", replaced));
+  Table table({"FROM", "TO", ">WEIGHT", "WHY"});
   for (const json& edge : part(document, "edges"))
-    table.add({word(edge, "from"), word(edge, "to"), cell(edge, "weight", human_number)});
+    table.add({word(edge, "from"), word(edge, "to"), cell(edge, "weight", human_number),
+               edge.value("detour", false) ? "detour" : ""});
   return summary.text() + "\n" + table.text(display_width());
 }
 

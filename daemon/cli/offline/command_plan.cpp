@@ -1,6 +1,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -78,6 +79,26 @@ Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
   return link;
 }
 
+// The last so many, or those named.
+Result<void> hide(std::string_view text, std::vector<topology::Site>& sites) {
+  if (const auto count = parse_integer(text)) {
+    const auto n = static_cast<std::int64_t>(sites.size());
+    if (*count < 0 || *count > n)
+      return fail("--hidden {}: expected 0 to {}, or names with commas between", text, n);
+    for (std::int64_t k = n - *count; k < n; ++k)
+      sites[static_cast<std::size_t>(k)].is_hidden = true;
+    return {};
+  }
+  for (const std::string& name : split(text, ',')) {
+    const auto found = std::ranges::find(sites, name, &topology::Site::name);
+    if (found == sites.end())
+      return fail("--hidden {}: there is no {}; the nodes are node-0 to {}", text, name,
+                  sites.back().name);
+    found->is_hidden = true;
+  }
+  return {};
+}
+
 Result<Question> read_question(const CommandLine& line) {
   if (line.has("json") && line.has("dot")) return fail("--json and --dot: expected one of them");
   if (!line.has("nodes"))
@@ -88,6 +109,7 @@ Result<Question> read_question(const CommandLine& line) {
     const std::string name = fmt::format("node-{}", k);
     question.sites.push_back({node_id(name), name});
   }
+  if (const auto text = line.value("hidden")) TRY_DO(hide(*text, question.sites));
   if (const auto text = line.value("model-bytes")) {
     TRY(question.model_bytes, whole_number("--model-bytes", *text, kModelBytesLimit));
   }
@@ -124,6 +146,24 @@ json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
                     {"steps_per_s", round.steps_per_s},
                     {"gain", round.gain}});
   return {{"bytes_per_s", link.bytes_per_s}, {"step_s", link.step_s}, {"ways", std::move(ways)}};
+}
+
+json names_of(const Question& question, const topology::Edges& edges) {
+  json list = json::array();
+  for (const auto& [from, to] : edges)
+    list.push_back({{"from", question.sites[from].name}, {"to", question.sites[to].name}});
+  return list;
+}
+
+// Nothing if no node is hidden.
+void put_hidden(json& object, const Question& question, const topology::Detours& detours) {
+  json hidden = json::array();
+  for (const topology::Site& site : question.sites)
+    if (site.is_hidden) hidden.push_back(site.name);
+  if (hidden.empty()) return;
+  object["hidden"] = std::move(hidden);
+  object["replaced"] = names_of(question, detours.replaced);
+  object["detours"] = names_of(question, detours.added);
 }
 
 json to_json(const topology::Plan& plan, const Question& question) {
@@ -170,7 +210,8 @@ std::string to_lines(const std::vector<RoundTime>& rounds) {
   return text;
 }
 
-std::string to_lines(const topology::Plan& plan, const Question& question) {
+std::string to_lines(const topology::Plan& plan, const Question& question,
+                     const topology::Detours& detours) {
   const auto or_never = [](const auto& value, std::string_view unit) {
     return value ? fmt::format("{}{}", *value, unit) : "never: not connected";
   };
@@ -180,6 +221,9 @@ std::string to_lines(const topology::Plan& plan, const Question& question) {
   };
   line("topology", fmt::format("{}, {} nodes, {} {}edges", plan.kind, plan.n, plan.edges,
                                plan.directed ? "directed " : ""));
+  if (const auto hidden = std::ranges::count_if(question.sites, &topology::Site::is_hidden))
+    line("not dialled", fmt::format("{} nodes; {} edges of two of them give way to {} others",
+                                    hidden, detours.replaced.size(), detours.added.size()));
   line("degree", degree_text(plan.degree));
   line("diameter", or_never(plan.diameter, plan.diameter == 1 ? " hop" : " hops"));
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
@@ -206,6 +250,8 @@ constexpr auto kPlanOptions = join(
      {"topology.probability", "P", "of an edge, for erdos-renyi and small-world"},
      {"topology.seed", "S", "for the kinds that are drawn"},
      {"topology.file", "FILE", "for kind file: two node names a line"},
+     {"hidden", "N|NAMES",
+      "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
      {"model-bytes", "B",
       "size of the model as it is sent: 4 bytes a parameter, or 8 in double precision"},
      {"bandwidth", "RATE",
@@ -224,15 +270,18 @@ Result<std::string> plan_text(const CommandLine& line) {
   if (line.has("dot")) return topology::dot(graph, question.sites);
   const topology::Kind kind = topology::resolve(question.topology.kind, question.sites.size());
   const topology::Plan plan = topology::plan(graph, std::string(topology::to_string(kind)));
-  if (line.has("json")) return to_text(to_json(plan, question)) + "\n";
-  return to_lines(plan, question);
+  const topology::Detours detours = topology::detours(question.topology, question.sites, graph);
+  if (!line.has("json")) return to_lines(plan, question, detours);
+  json object = to_json(plan, question);
+  put_hidden(object, question, detours);
+  return to_text(object) + "\n";
 }
 
 constinit const ProgramCommand kPlan = {
     .name = "plan",
     .summary = "what a topology costs and how fast it agrees",
-    .usage = R"(starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--model-bytes B]
-                     [--json | --dot]
+    .usage = R"(starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--hidden N|NAMES]
+                     [--model-bytes B] [--json | --dot]
        starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...)",
     .description = R"(Computes, before anything is deployed: degree, diameter, spectral gap, the
 rounds until the nodes agree up to a millionth of their initial disagreement, and the bytes a round
@@ -243,6 +292,10 @@ computing, and how many steps a second dpsgd-pipelined, adpsgd or more local ste
 
   starling plan -n 64 --topology.kind=torus
   starling plan -n 64 --topology.kind=random --topology.degree=4
+
+And if 48 of them are behind NATs?
+
+  starling plan -n 64 --topology.kind=random --topology.degree=4 --hidden 48
 
 What does a link of 100 Mbit/s cost?
 

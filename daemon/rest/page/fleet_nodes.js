@@ -38,9 +38,9 @@ export function lost(members) {
            silent: all.filter((member) => member.state === 'suspect').length };
 }
 
-// [{name, member, edge, isSelf, round, behind, fading}], in the natural order of their names. Rounds
-// and losses are those of the list of members, which is of one moment. For one that is paused nobody
-// waits.
+// [{name, member, edge, isSelf, isHidden, round, behind, fading}], in the natural order of their
+// names. Rounds and losses are those of the list of members, which is of one moment. For one that is
+// paused nobody waits.
 export function fleetNodes({ status, members, neighbors, topology }) {
   const known = new Map();
   for (const { name } of topology?.nodes ?? []) known.set(name, { name });
@@ -51,6 +51,7 @@ export function fleetNodes({ status, members, neighbors, topology }) {
   const nodes = [...known.values()].sort(byName);
   for (const node of nodes) {
     node.isSelf = node.name === status?.node.name;
+    node.isHidden = node.member?.hidden === true;
     node.fading = fading(node.member);
     node.round = node.member?.round;
   }

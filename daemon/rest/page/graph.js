@@ -100,7 +100,8 @@ export class Graph {
       ? [element('span', { class: 'key' }, measure.format(this.scale.low),
                  element('span', { class: 'ramp' }), measure.format(this.scale.high))] : [];
     byId('legend').replaceChildren(...ramp, part('unknown', 'not known'), part('self', 'this node'),
-      part('suspect', 'does not answer'), part('paused', 'paused'), part('dead', 'dead or left, fades for ten minutes'),
+      part('suspect', 'does not answer'), part('hidden', 'cannot be dialled'),
+      part('detour', 'stands for an edge of two that cannot be dialled'), part('paused', 'paused'), part('dead', 'dead or left, fades for ten minutes'),
       part('edge', 'wider: more bytes a second'));
   }
 
@@ -161,7 +162,9 @@ export class Graph {
     context.strokeStyle = this.colors.edge;
     const isThere = ({ name }) => this.nodes.get(name)?.fading === undefined;
     const isOpen = ({ source, target }) => isThere(source) && isThere(target);
-    this.lines(context, this.layout.links.filter(isOpen));
+    this.lines(context, this.layout.links.filter((link) => isOpen(link) && !link.detour));
+    context.setLineDash([10, 4]);
+    this.lines(context, this.layout.links.filter((link) => isOpen(link) && link.detour));
     context.setLineDash([2, 5]);
     this.lines(context, this.layout.links.filter((link) => !isOpen(link)));
     context.setLineDash([]);
@@ -228,6 +231,7 @@ export class Graph {
     if (node.member?.state === 'suspect') context.setLineDash([3, 3]);
     context.stroke();
     context.setLineDash([]);
+    if (node.isHidden) this.hollow(context, () => circle(0.4 * radius));
     if (node.fading !== undefined) this.cross(context, x, y, 0.6 * radius);
     if (isPaused(node)) this.bars(context, x, y, 0.5 * radius);
     if (node.isSelf) this.ring(context, () => circle(radius + 4), this.colors.own);
@@ -240,6 +244,13 @@ export class Graph {
     context.lineWidth = 2.5;
     context.strokeStyle = color;
     circle();
+    context.stroke();
+  }
+
+  hollow(context, circle) {
+    circle();
+    context.fillStyle = this.colors.page;
+    context.fill();
     context.stroke();
   }
 

@@ -52,7 +52,7 @@ function normalized(places, other) {
 export class Layout {
   constructor() {
     this.nodes = [];  // {name, x, y}
-    this.links = [];  // {source, target}: nodes
+    this.links = [];  // {source, target, detour}: nodes
     this.key = '';
     this.simulation = d3.forceSimulation([]).stop();
     this.still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -64,14 +64,15 @@ export class Layout {
 
   // `names` and `edges` [{from, to}] of the graph.
   update(names, edges) {
-    const key = JSON.stringify([names, edges.map(({ from, to }) => [from, to])]);
+    const key = JSON.stringify([names, edges.map(({ from, to, detour }) => [from, to, detour])]);
     if (key === this.key) return;
     this.key = key;
     const before = new Map(this.nodes.map((node) => [node.name, node]));
     this.nodes = names.map((name) => before.get(name) ?? { name });
     const places = new Map(names.map((name, k) => [name, k]));
     this.links = edges.filter(({ from, to }) => places.has(from) && places.has(to))
-      .map(({ from, to }) => ({ source: places.get(from), target: places.get(to) }));
+      .map(({ from, to, detour }) =>
+        ({ source: places.get(from), target: places.get(to), detour }));
     const isFresh = this.isFresh(names.filter((name) => !before.has(name)).length);
     if (isFresh) firstPlaces(this.nodes, this.links);
     else this.placeNewcomers();
