@@ -274,18 +274,19 @@ def every_state(program, document, first, nodes):
 
 
 def has_keys(document, program, folder, nodes):
-    """A node with keys that nobody can dial, and a member of it."""
+    """A node with keys, and two that nobody can dial."""
     def keygen(*arguments):
         subprocess.run([program, "keygen", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
     keygen("cluster")
     keyed = []
-    for name in ("keyed", "hidden"):
+    for name in ("keyed", "hidden", "hidden-2"):
         keygen("node", "--name", name, "--group", "lab", "--out", name)
         seed = [f"--join={keyed[0].addresses['control']}", "--listen.advertise=none"] if keyed else []
         keyed.append(Node(program, name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed))
         nodes.append(keyed[-1])
-    eventually(lambda: len(json.loads(keyed[0].ask("get", "/v1/members")[2])["members"]) == 2, "two members")
+    eventually(lambda: all("replaced" in json.loads(node.ask("get", "/v1/topology")[2]) for node in keyed),
+               "two hidden members that would be neighbours")
     for path in ("/v1/status", "/v1/members", "/v1/topology"):
         for node in keyed:
             document.check(node, "get", path, node.ask("get", path))
