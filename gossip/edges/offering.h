@@ -40,14 +40,18 @@ struct Offering {
     return own;
   }
   // The vector was sent to the neighbour: a new span begins.
-  void sent(Neighbor& neighbor) { neighbor.offered_path = partner_path = path; }
+  void sent(Neighbor& neighbor) {
+    neighbor.offered_path = partner_path = path;
+    partner_span = neighbor.span;
+  }
   // With one partner a round, a pair's flow applies to all steps until this node's next pair with
-  // any peer. If the schedule answers between rounds, the time between pairs varies, and the result
-  // of a pair acts on all steps until the next one. A recent longer span counts instead of a
-  // shorter one, so that a long wait after a short one does not overshoot.
+  // any peer. There, and if the schedule answers between rounds, the time between pairs varies, and
+  // the result of a pair acts on all steps until the next one. A recent longer span counts instead
+  // of a shorter one, so that a long wait after a short one does not overshoot: on a star of
+  // sixteen, exact diffusion by partners would diverge.
   double span_to(const Neighbor& neighbor, const Scheduler::Rules& rules) const {
     constexpr double kFade = 0.95;
-    if (rules.by_partner) return path - partner_path;
+    if (rules.by_partner) return std::max(path - partner_path, kFade * partner_span);
     const double span = path - neighbor.offered_path;
     return rules.answers ? std::max(span, kFade * neighbor.span) : span;
   }
@@ -59,6 +63,7 @@ struct Offering {
   // up to the last vector sent to any neighbour. They continue those of an earlier life, so that
   // their differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
+  double partner_span = 0;  // of the last vector sent to any neighbour
   bool is_resting = false;  // this node offers no more vectors for now
 };
 
