@@ -1,5 +1,6 @@
 #include "gossip/members/dissemination.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -16,6 +17,19 @@ constexpr int kFirstExchangeShare = 16;
 // A rumor is sent kTellings * log2(members + 1) times. Larger: a member is less likely to miss a
 // rumor. Smaller: less traffic when many nodes join at once.
 constexpr std::size_t kTellings = 4;
+// Members that nobody can dial tell each other nothing: those that can be dialled tell them in
+// their place, at most so many times as much as else. Larger: a single such node sends more at
+// once. Smaller: among many the news reach some only by the exchange of tables.
+constexpr std::size_t kBurdenLimit = 16;
+
+// Of one of the members that can be dialled, if this node is.
+std::size_t burden_of(const Roster& roster) {
+  if (is_hidden(roster.own())) return 1;
+  const auto& others = roster.present_others();
+  const auto hidden = static_cast<std::size_t>(
+      std::ranges::count_if(others, [](const Member* member) { return is_hidden(*member); }));
+  return std::min(1 + hidden / (others.size() + 1 - hidden), kBurdenLimit);
+}
 
 }  // namespace
 
@@ -67,7 +81,7 @@ std::vector<Rumor> Dissemination::take() {
     if (item->rumor.member.id != roster_.self()) rumors.push_back(item->rumor);
     ++item->told;
   }
-  const std::size_t most = kTellings * static_cast<std::size_t>(std::bit_width(members));
+  const std::size_t most = kTellings * burden_ * static_cast<std::size_t>(std::bit_width(members));
   std::erase_if(items_, [&](const auto& entry) { return entry.second.told >= most; });
   return rumors;
 }
@@ -92,7 +106,8 @@ void Dissemination::exchange_tables(Time now, Outbox& out) {
 
 void Dissemination::tell(Time now, Outbox& out) {
   last_news_ = now;
-  const std::vector<NodeId> listeners = fanout_.choose(roster_.within_reach(), prng_);
+  burden_ = burden_of(roster_);
+  const std::vector<NodeId> listeners = fanout_.choose(roster_.within_reach(), prng_, burden_);
   for (NodeId listener : listeners)
     if (auto rumors = rumors_for(listener); !rumors.empty())
       out.send(listener, Gossip{std::move(rumors)});

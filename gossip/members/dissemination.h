@@ -53,6 +53,7 @@ class Dissemination {
   Prng& prng_;
   std::map<NodeId, Item> items_;  // by the member that the rumor is of
   FanoutView fanout_;
+  std::size_t burden_ = 1;  // see FanoutView::choose()
   Time next_news_ = kNever;
   Time last_news_;
   Duration table_pause_;  // from next_table_ to the table after it

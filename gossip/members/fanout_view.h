@@ -17,10 +17,12 @@ class FanoutView {
   // however late it came (reservoir sampling): a member in no node's view would get no news.
   void meet(NodeId newcomer, std::size_t others, Prng& prng);
   // The members to send to now; empty if there are no others. `others`: the other members present.
-  std::vector<NodeId> choose(std::span<const Member* const> others, Prng& prng);
+  // `burden`: how many times as many members as usual hear from this node alone.
+  std::vector<NodeId> choose(std::span<const Member* const> others, Prng& prng,
+                             std::size_t burden = 1);
 
  private:
-  void widen(std::span<const Member* const> others, Prng& prng);
+  void widen(std::span<const Member* const> others, std::size_t size, Prng& prng);
 
   std::vector<NodeId> members_;  // the oldest first
 };
