@@ -105,7 +105,7 @@ void Membership::hear(Time now, const Envelope& from, const Table& table, Outbox
     out.send(rumor.member.id, Gossip{{rumor}});
   }
   if (!names_another) identity_.accepted();
-  heard_from(now, from.sender, from.incarnation);
+  heard_from(now, from.sender, from.incarnation, out);
   if (is_newcomer) dissemination_.restart();
   revocations_.compare(from.sender, table.revocations, out);
   if (table.asks && roster_.entry(from.sender)) out.send(from.sender, dissemination_.table(false));

@@ -50,8 +50,8 @@ class Membership {
   // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name) { search_.resolved(now, name); }
   // A message of any kind came from the member, so the member lives.
-  void heard_from(Time now, NodeId id, std::uint64_t incarnation) {
-    law_.heard_from(now, id, incarnation);
+  void heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out) {
+    law_.heard_from(now, id, incarnation, out);
   }
   // The member is late in a round: this node probes it at once.
   void doubt(Time now, NodeId id) { law_.doubt(now, id); }

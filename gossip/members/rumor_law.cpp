@@ -264,12 +264,18 @@ void RumorLaw::list(const Entry& entry) {
 
 // ---------------------------------------------------------------- this node's findings
 
-void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation) {
+// A member that nobody can dial is not asked whether it lives after all: it learns from the answer
+// to what it sends that it must say so.
+void RumorLaw::heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out) {
   Entry* entry = roster_.entry(id);
   if (!entry || entry->member.incarnation != incarnation) return;
   connected_ = true;
   entry->has_spoken = true;
   if (entry->is_present()) entry->last_heard = now;
+  if (entry->liveness != Liveness::dead || !is_hidden(entry->member) || now < entry->next_ask)
+    return;
+  entry->next_ask = now + timing_.retry;
+  out.send(id, Gossip{{roster_.rumor_of(*entry)}});
 }
 
 // Null: the member is not present, or at another address by now.

@@ -27,7 +27,7 @@ class RumorLaw {
   // REQUIRES a rumor of another node whose incarnation can be exceeded.
   void hear(Time now, const Rumor& rumor, Outbox& out);
   // A message of any kind came from the member, so the member lives.
-  void heard_from(Time now, NodeId id, std::uint64_t incarnation);
+  void heard_from(Time now, NodeId id, std::uint64_t incarnation, Outbox& out);
   // No process listens at that address of the member.
   void refused(Time now, NodeId id, const Endpoint& at, Outbox& out);
   // The host at that address of the member answers no connection attempt.

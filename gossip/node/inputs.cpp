@@ -92,7 +92,7 @@ void Handling::operator()(Received& received) const {
   const auto incarnation_of = [this](NodeId id) { return node.members.incarnation_of(id); };
   std::optional<Message> message = node.gate.admit(now, received, incarnation_of);
   if (const auto part = node.gate.take_part()) {
-    node.membership.heard_from(now, part->sender, part->incarnation);
+    node.membership.heard_from(now, part->sender, part->incarnation, node.outbox);
     node.exchange.sessions().hear_part(now, part->sender, part->transfer, part->bytes);
   }
   if (const auto sender = node.gate.take_oversized(); sender && sender == node.startup.donor())
@@ -110,7 +110,7 @@ void Handling::hear(Message& message) const {
   const bool is_misdirected = std::holds_alternative<Misdirected>(message.body);
   if (!is_misdirected && from.sender == node.members.self())
     return node.membership.receive(now, from, message.body, node.outbox);
-  if (!is_misdirected) node.membership.heard_from(now, from.sender, from.incarnation);
+  if (!is_misdirected) node.membership.heard_from(now, from.sender, from.incarnation, node.outbox);
   std::visit(Hearing{node, now, from, message.payload}, message.body);
 }
 

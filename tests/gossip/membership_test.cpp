@@ -326,7 +326,7 @@ TEST_CASE("A node without room for another member warns of it") {
   for (std::size_t k = 0; k + 1 < kMembersLimit; ++k) {
     const Member member = invented(static_cast<int>(k));
     party.membership.receive(Time{}, {}, Gossip{{{member}}}, party.outbox);
-    party.membership.heard_from(Time{}, member.id, member.incarnation);
+    party.membership.heard_from(Time{}, member.id, member.incarnation, party.outbox);
   }
   CHECK(party.membership.warnings(Time{}).empty());
   party.membership.receive(Time{}, {}, Gossip{{{invented(10'000)}}}, party.outbox);
@@ -341,7 +341,7 @@ TEST_CASE("A member that speaks and whose address refuses connections is named")
   Party party(party_options(0));
   const Member member = invented(1);
   party.membership.receive(Time(1s), {.sender = member.id}, Join{member}, party.outbox);
-  party.membership.heard_from(Time(1s), member.id, member.incarnation);
+  party.membership.heard_from(Time(1s), member.id, member.incarnation, party.outbox);
   CHECK(party.membership.warnings(Time(1s)).empty());
   party.membership.refused(Time(1s), {member.id, member.control}, party.outbox);
   REQUIRE(party.membership.warnings(Time(2s)).size() == 1);

@@ -105,7 +105,7 @@ struct Party {
         !std::holds_alternative<gossip::Join>(message.body) &&
         !std::holds_alternative<gossip::Probe>(message.body))
       return;
-    membership.heard_from(now, message.envelope.sender, message.envelope.incarnation);
+    membership.heard_from(now, message.envelope.sender, message.envelope.incarnation, outbox);
     membership.receive(now, message.envelope, message.body, outbox);
     if (const auto* hello = std::get_if<gossip::Hello>(&message.body))
       links.receive(now, message.envelope, *hello, membership.roster(), outbox);
