@@ -58,6 +58,10 @@ void Director::begin_fault(const Fault& fault) {
       return world_->tell(node, gossip::PauseCommand{});
     case FaultKind::join:
       return start(node);
+    case FaultKind::nat_reboot:
+    case FaultKind::away:
+      for (const std::size_t lost : cut_off(fault)) world_->connections().forget(lost);
+      return set_weather();
     default:
       return set_weather();
   }
@@ -105,13 +109,20 @@ void Director::set_weather() {
     if (fault->kind == FaultKind::slow) raise(slowness[fault->nodes.front()], fault->amount);
     if (fault->kind == FaultKind::cut)
       world_->network().cut(fault->nodes.front(), fault->nodes.back());
-    if (fault->kind == FaultKind::part)
-      world_->network().partition(fault->nodes, world_->options().nodes);
+    if (const auto group = cut_off(*fault); !group.empty())
+      world_->network().partition(group, world_->options().nodes);
   }
   world_->network().options() = options;
   world_->network().damage().options() = damage;
   for (std::size_t node = 0; node < world_->options().nodes; ++node)
     world_->machine(node).slowness = slowness[node];
+}
+
+// From all others, as long as the fault lasts.
+std::vector<std::size_t> Director::cut_off(const Fault& fault) const {
+  if (fault.kind == FaultKind::part || fault.kind == FaultKind::away) return fault.nodes;
+  if (fault.kind != FaultKind::nat_reboot) return {};
+  return behind_nat_of(scenario_->hiding, scenario_->nodes, fault.nodes.front());
 }
 
 void Director::limit(const Fault& fault) {

@@ -30,6 +30,7 @@ class Director {
   void heal();
   void set_weather();
   void limit(const Fault& fault);
+  std::vector<std::size_t> cut_off(const Fault& fault) const;
   void start(std::size_t node);
 
   World* world_;

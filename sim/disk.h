@@ -1,10 +1,13 @@
 // Disk: what a node keeps from one life to the next, and the ways in which that goes wrong.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -31,6 +34,7 @@ class Disk {
   }
   void lose() {
     saved_.reset();
+    ++losses_;
     state_ = DiskState::lost;
   }
   // What was saved before the last time comes back.
@@ -39,6 +43,8 @@ class Disk {
     state_ = DiskState::old;
   }
   DiskState state() const { return state_; }
+  // By which others know a node again that they cannot dial; another one once all was lost.
+  std::string mark() const { return fmt::format("-{}", losses_); }
 
   // ---- checkpoints
   // How long it takes to write one. What is being written when the node ends is lost.
@@ -55,6 +61,7 @@ class Disk {
  private:
   std::optional<std::uint64_t> saved_, before_;
   DiskState state_ = DiskState::whole;
+  std::uint64_t losses_ = 0;
 };
 
 }  // namespace starling::sim

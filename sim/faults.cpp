@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kManyNodes = 10'000;
 constexpr double kSecondsLimit = 1e6;
 
-constexpr std::array<FaultRule, 19> kRules = {{
+constexpr std::array<FaultRule, 21> kRules = {{
     {FaultKind::lose, "lose", 0, 0, 0, 1, true},
     {FaultKind::duplicate, "duplicate", 0, 0, 0, 1, true},
     {FaultKind::reorder, "reorder", 0, 0, 0, 1, true},
@@ -34,6 +34,8 @@ constexpr std::array<FaultRule, 19> kRules = {{
     {FaultKind::corrupt, "corrupt", 0, 0, 0, 1, true},
     {FaultKind::forge, "forge", 0, 0, 0, 1, true, {}, 0.1},
     {FaultKind::halt, "halt", 1, 1, 0, 0, true},
+    {FaultKind::nat_reboot, "nat-reboot", 1, 1, 0, 0, true, {}, 0.4, true},
+    {FaultKind::away, "away", 1, 1, 0, 0, true, {}, 0.4, true},
 }};
 
 constexpr std::pair<std::string_view, std::uint64_t FaultCounts::*> kCounts[] = {
@@ -48,6 +50,8 @@ constexpr std::pair<std::string_view, std::uint64_t FaultCounts::*> kCounts[] = 
     {"limited", &FaultCounts::limited},
     {"corrupted", &FaultCounts::corrupted},
     {"forged", &FaultCounts::forged},
+    {"vanished", &FaultCounts::vanished},
+    {"forgotten by a NAT", &FaultCounts::forgotten},
     {"crashed", &FaultCounts::crashed},
     {"restarted", &FaultCounts::restarted},
     {"left", &FaultCounts::left},

@@ -15,25 +15,27 @@
 namespace starling::sim {
 
 enum class FaultKind {
-  lose,       // this share of all frames never arrives
-  duplicate,  // this share arrives twice
-  reorder,    // this share comes up to kStraggle later, and is overtaken
-  spike,      // this share comes up to kSpike later, and holds up what is behind it
-  drop,       // TCP loses this share of all packets and sends them again later
-  limit,      // the link between the two nodes carries no more than so many Mbit/s, each way
-  clog,       // the connection from the first node to the second holds everything, then delivers
-  cut,        // nothing gets from the first node to the second
-  part,       // nothing gets between these nodes and all others, either way
-  pause,      // the node handles nothing; what comes in waits
-  slow,       // its jobs take this many times as long
-  crash,      // it ends without a word and starts again at the end of the fault
-  wipe,       // the same, and what it had saved is lost
-  rewind,     // the same, and what it had saved before that comes back
-  leave,      // it says goodbye and starts again at the end of the fault
-  join,       // it was not there from the beginning and starts now
-  corrupt,    // one byte of this share of all frames is flipped
-  forge,      // one field of this share of all frames is changed, and their checksum is right
-  halt,       // its user pauses its training, and resumes it at the end of the fault
+  lose,        // this share of all frames never arrives
+  duplicate,   // this share arrives twice
+  reorder,     // this share comes up to kStraggle later, and is overtaken
+  spike,       // this share comes up to kSpike later, and holds up what is behind it
+  drop,        // TCP loses this share of all packets and sends them again later
+  limit,       // the link between the two nodes carries no more than so many Mbit/s, each way
+  clog,        // the connection from the first node to the second holds everything, then delivers
+  cut,         // nothing gets from the first node to the second
+  part,        // nothing gets between these nodes and all others, either way
+  pause,       // the node handles nothing; what comes in waits
+  slow,        // its jobs take this many times as long
+  crash,       // it ends without a word and starts again at the end of the fault
+  wipe,        // the same, and what it had saved is lost
+  rewind,      // the same, and what it had saved before that comes back
+  leave,       // it says goodbye and starts again at the end of the fault
+  join,        // it was not there from the beginning and starts now
+  corrupt,     // one byte of this share of all frames is flipped
+  forge,       // one field of this share of all frames is changed, and their checksum is right
+  halt,        // its user pauses its training, and resumes it at the end of the fault
+  nat_reboot,  // the NAT before this node forgets all connections, and passes nothing meanwhile
+  away,        // the hidden node is cut off, and its NAT forgets its connections
 };
 inline constexpr Duration kSpike = std::chrono::seconds(2);
 inline constexpr Duration kStraggle = std::chrono::seconds(1);
@@ -57,6 +59,7 @@ struct FaultRule {
   bool has_end;
   std::string_view unit = {};  // of the amount
   double share = 0.4;          // of the seeds of chaos that switch it on
+  bool of_hidden = false;      // it meets a hidden node
 };
 const FaultRule& rule_of(FaultKind kind);
 std::span<const FaultRule> fault_rules();
@@ -72,6 +75,8 @@ struct FaultCounts {
   std::uint64_t lost = 0, duplicated = 0, reordered = 0, delayed = 0, clogged = 0;
   std::uint64_t cut_one_way = 0, cut_both_ways = 0;
   std::uint64_t retransmitted = 0, limited = 0, corrupted = 0, forged = 0;
+  std::uint64_t vanished = 0;   // messages that no connection carried
+  std::uint64_t forgotten = 0;  // connections, by a NAT
   // nodes
   std::uint64_t crashed = 0, restarted = 0, left = 0, joined = 0, halted = 0;
   std::uint64_t paused = 0;                   // pauses that made an input wait

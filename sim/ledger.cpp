@@ -17,8 +17,8 @@ constexpr double kFloatTolerance = 1e-4;  // of floats on the wire
 // Whether a frame did not arrive, or not once and in its turn, or a node is not what it was.
 bool has_astray(const FaultCounts& counts) {
   return counts.lost + counts.duplicated + counts.reordered + counts.cut_one_way +
-             counts.cut_both_ways + counts.corrupted + counts.forged + counts.crashed +
-             counts.left >
+             counts.cut_both_ways + counts.corrupted + counts.forged + counts.vanished +
+             counts.crashed + counts.left >
          0;
 }
 

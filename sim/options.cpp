@@ -6,6 +6,7 @@
 
 #include "base/bindings.h"
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/prng.h"
 #include "base/utc.h"
 
@@ -40,6 +41,12 @@ void bind_run(Bindings<Options>& all) {
       .bind("sim.straggler", &Options::straggler, Real{1, 1000}, own,
             "factor by which the steps of the last node take longer; larger makes those wait "
             "longer who wait for all")
+      .bind("sim.hidden", at(&Options::hiding, &Hiding::nodes),
+            Whole{0, static_cast<std::int64_t>(kMembersLimit) - 1}, own,
+            "number of nodes, the last ones, that nobody can dial, as behind a NAT; fewer than all")
+      .bind("sim.nats", at(&Options::hiding, &Hiding::nats),
+            Whole{0, static_cast<std::int64_t>(kMembersLimit)}, own,
+            "number of NATs in front of them; 0: one each; fewer cut off more nodes at once")
       .bind("sim.seconds", &Options::limit, Real{0, 1e9}, own,
             "virtual time after which the simulation stops, s")
       .bind("sim.chaos", of(&Phases::chaos), Real{0, 1e6}, own,
@@ -78,6 +85,19 @@ KeyPair key_pair_of(std::uint64_t seed, std::size_t number) {
 
 }  // namespace
 
+bool is_hidden(const Hiding& hiding, std::size_t nodes, std::size_t index) {
+  return index + hiding.nodes >= nodes;
+}
+
+std::vector<std::size_t> behind_nat_of(const Hiding& hiding, std::size_t nodes, std::size_t index) {
+  ENSURE(is_hidden(hiding, nodes, index), "a node behind a NAT is hidden");
+  const auto nat = [&](std::size_t node) { return hiding.nats > 0 ? node % hiding.nats : node; };
+  std::vector<std::size_t> together;
+  for (std::size_t node = nodes - hiding.nodes; node < nodes; ++node)
+    if (nat(node) == nat(index)) together.push_back(node);
+  return together;
+}
+
 std::string host_of(std::size_t index) {
   const std::size_t number = index + 1;
   return fmt::format("10.{}.{}.{}", number >> 16, number >> 8 & 255, number & 255);
@@ -106,6 +126,10 @@ gossip::Options node_options(const Options& options, std::size_t index) {
   node.control = control_of(index);
   node.bulk = {host_of(index), 7601};
   node.http = {host_of(index), 7680};
+  if (is_hidden(options.hiding, options.nodes, index)) {
+    node.control = node.bulk = {"hidden-" + node.name, 0};
+    node.http.port = 0;
+  }
   node.seed = options.seed;
   if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "base/time.h"
@@ -23,8 +24,21 @@ struct Phases {
   double distance_limit = 0.05;                      // from the mean, at the end
 };
 
+// The last nodes of a world, which nobody can dial, and the NATs before them: node k is behind NAT
+// k modulo their number. 0 NATs: each node has its own.
+struct Hiding {
+  std::size_t nodes = 0, nats = 0;
+
+  bool operator==(const Hiding&) const = default;
+};
+// Whether it is so of node-<index> of `nodes`.
+bool is_hidden(const Hiding& hiding, std::size_t nodes, std::size_t index);
+// The hidden nodes behind the NAT of node-<index>, itself among them. REQUIRES that it is hidden.
+std::vector<std::size_t> behind_nat_of(const Hiding& hiding, std::size_t nodes, std::size_t index);
+
 struct Options {
   std::size_t nodes = 8;
+  Hiding hiding = {};
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step

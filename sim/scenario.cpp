@@ -38,7 +38,9 @@ double draw_logarithmic(Prng& prng, double least, double most) {
   return std::exp(prng.uniform(std::log(least), std::log(most)));
 }
 
-std::vector<std::size_t> draw_nodes(Prng& prng, const FaultRule& rule, std::size_t nodes) {
+std::vector<std::size_t> draw_nodes(Prng& prng, const FaultRule& rule, const Scenario& scenario) {
+  const std::size_t nodes = scenario.nodes, hidden = scenario.hiding.nodes;
+  if (rule.of_hidden) return {nodes - 1 - prng.below(hidden)};
   std::vector<std::size_t> all(nodes);
   std::iota(all.begin(), all.end(), std::size_t{0});
   prng.shuffle(std::span(all));
@@ -69,7 +71,7 @@ void draw_kind(Prng prng, const FaultRule& rule, Scenario& scenario) {
     Fault fault;
     fault.at = in_milliseconds(at);
     fault.kind = rule.kind;
-    fault.nodes = draw_nodes(prng, rule, scenario.nodes);
+    fault.nodes = draw_nodes(prng, rule, scenario);
     fault.amount = draw_amount(prng, rule);
     if (rule.has_end)
       fault.duration =
@@ -124,6 +126,12 @@ Result<void> read_line(std::string_view line, Scenario& scenario) {
     TRY(const auto nodes, read_whole("nodes", rest_of("nodes "), 1, kMembersLimit));
     scenario.nodes = static_cast<std::size_t>(nodes);
     if (!scenario.faults.empty()) return fail("nodes: expected before the first fault");
+  } else if (line.starts_with("hidden ")) {
+    TRY(const auto hidden, read_whole("hidden", rest_of("hidden "), 0, kMembersLimit));
+    scenario.hiding.nodes = static_cast<std::size_t>(hidden);
+  } else if (line.starts_with("nats ")) {
+    TRY(const auto nats, read_whole("nats", rest_of("nats "), 0, kMembersLimit));
+    scenario.hiding.nats = static_cast<std::size_t>(nats);
   } else if (line.starts_with("chaos ")) {
     TRY(scenario.chaos, read_chaos(rest_of("chaos ")));
   } else {
@@ -145,14 +153,27 @@ Result<void> check_ends(Scenario& scenario) {
   return {};
 }
 
+Result<void> check_hiding(const Scenario& scenario) {
+  const auto& [hidden, nats] = scenario.hiding;
+  if (hidden >= scenario.nodes)
+    return fail("hidden = {}: expected fewer than nodes, {}", hidden, scenario.nodes);
+  for (const Fault& fault : scenario.faults)
+    if (rule_of(fault.kind).of_hidden &&
+        !is_hidden(scenario.hiding, scenario.nodes, fault.nodes.front()))
+      return fail("\"{}\": expected one of the hidden nodes, the last {}", to_text(fault), hidden);
+  return {};
+}
+
 }  // namespace
 
-Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos) {
-  ENSURE(nodes > 0, "a scenario has nodes");
-  Scenario scenario{.seed = seed, .nodes = nodes, .chaos = chaos};
+Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
+                       const Hiding& hiding) {
+  ENSURE(nodes > hiding.nodes, "a scenario has nodes that can be dialled");
+  Scenario scenario{.seed = seed, .nodes = nodes, .hiding = hiding, .chaos = chaos};
   Prng prng = Prng::derive(seed, stable_hash("scenario"));
   for (const FaultRule& rule : fault_rules()) {
-    const bool is_on = prng.chance(rule.share) && rule.nodes_least <= nodes;
+    const bool is_on = prng.chance(rule.share) && rule.nodes_least <= nodes &&
+                       (!rule.of_hidden || hiding.nodes > 0);
     const Prng own = Prng::derive(prng.next(), stable_hash(rule.verb));
     if (!is_on) continue;
     if (rule.kind == FaultKind::join)
@@ -165,8 +186,10 @@ Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos) {
 }
 
 std::string to_text(const Scenario& scenario) {
-  std::string text = fmt::format("seed {}\nnodes {}\nchaos {} s\n", scenario.seed, scenario.nodes,
-                                 seconds(scenario.chaos));
+  std::string text = fmt::format("seed {}\nnodes {}\n", scenario.seed, scenario.nodes);
+  if (scenario.hiding.nodes > 0) text += fmt::format("hidden {}\n", scenario.hiding.nodes);
+  if (scenario.hiding.nats > 0) text += fmt::format("nats {}\n", scenario.hiding.nats);
+  text += fmt::format("chaos {} s\n", seconds(scenario.chaos));
   for (const Fault& fault : scenario.faults) text += to_text(fault) + "\n";
   return text;
 }
@@ -181,6 +204,7 @@ Result<Scenario> parse_scenario(std::string_view text) {
       return fail("line {}: {}", number, read.error().text);
   }
   TRY_DO(check_ends(scenario));
+  TRY_DO(check_hiding(scenario));
   sort(scenario);
   return scenario;
 }

@@ -3,6 +3,8 @@
 //   # the first nodes part from the rest while one of them restarts
 //   seed 7
 //   nodes 16
+//   hidden 12
+//   nats 3
 //   chaos 60 s
 //   at 12.5 s: part node-0 node-1 for 20 s
 //   at 14 s: crash node-1 for 3 s
@@ -17,12 +19,14 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "sim/faults.h"
+#include "sim/options.h"
 
 namespace starling::sim {
 
 struct Scenario {
   std::uint64_t seed = 1;
   std::size_t nodes = 16;
+  Hiding hiding = {};
   Duration chaos{};                // every fault has ended by then
   std::vector<Fault> faults = {};  // by time
 
@@ -30,8 +34,10 @@ struct Scenario {
 };
 
 // Each kind of fault is switched on or off and given a rate of its own by the seed, so that seeds
-// differ in kind: some know nothing but crashes, some nothing but a bad network. REQUIRES nodes.
-Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos);
+// differ in kind: some know nothing but crashes, some nothing but a bad network. REQUIRES nodes,
+// and one that is not hidden.
+Scenario draw_scenario(std::uint64_t seed, std::size_t nodes, Duration chaos,
+                       const Hiding& hiding = {});
 
 std::string to_text(const Scenario& scenario);
 // What to_text writes; lines may be empty or begin with #, and faults come in any order. Without

@@ -59,7 +59,7 @@ SoakReport soak(const SoakOptions& options, const TrainerFactory& make_trainer) 
   const Options& world = options.world;
   const auto work = [&] {
     while (const auto seed = desk.take()) {
-      const Scenario scenario = draw_scenario(*seed, world.nodes, world.phases.chaos);
+      const Scenario scenario = draw_scenario(*seed, world.nodes, world.phases.chaos, world.hiding);
       desk.put(*seed, try_scenario(world, make_trainer, scenario));
     }
   };

@@ -28,11 +28,13 @@ std::string whom(const Fault& fault) {
 
 Options options_for(Options options, const Scenario& scenario) {
   options.nodes = scenario.nodes;
+  options.hiding = scenario.hiding;
   options.seed = scenario.seed;
   options.base.expect = founders(scenario);
   options.base.goal = {};
   options.base.seeds.clear();
-  for (std::size_t node = 0; node < std::min(kSeeds, scenario.nodes); ++node)
+  const std::size_t dialled = scenario.nodes - scenario.hiding.nodes;
+  for (std::size_t node = 0; node < std::min(kSeeds, dialled); ++node)
     options.base.seeds.push_back(control_of(node));
   return options;
 }

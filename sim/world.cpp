@@ -69,9 +69,9 @@ World::World(Options options, TrainerFactory make_trainer)
     : options_(std::move(options)),
       make_trainer_(std::move(make_trainer)),
       network_(options_.network, options_.seed),
+      connections_(network_, options_.nodes),
       nodes_(options_.nodes) {
   ENSURE(nodes_.size() <= kMembersLimit, "a world is one cluster");
-  for (std::size_t k = 0; k < nodes_.size(); ++k) by_host_[host_of(k)] = k;
   if (!nodes_.empty()) nodes_.back().slowness = options_.straggler;
 }
 
@@ -84,6 +84,8 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   counts_.disk_old += self.disk.state() == DiskState::old;
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
   born.clock = in_milliseconds(now());
+  if (born.control.port == 0) born.control.host += self.disk.mark();
+  connections_.begin(node, born.control);
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(born.clock);
   self.disk.save(born.incarnation);
   const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;
@@ -95,7 +97,6 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   self.core = std::make_unique<gossip::Node>(born, now(), before);
   self.trainer = make_trainer_(node);
   self.cutter = {};
-  self.contacts.clear();
   self.busy_until = now();
   self.wake = kNever;
   step(node, gossip::Tick{});
@@ -104,6 +105,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
 void World::crash(std::size_t node) {
   counts_.crashed += runs(node);
   nodes_.at(node).end(now());
+  connections_.end(node);
 }
 
 void World::tell(std::size_t node, gossip::Input command) {
@@ -193,12 +195,11 @@ void World::happen(JobDone& job) {
 // Where no node runs the system refuses, and for one that is paused it accepts. Where the way there
 // or back is cut nothing is heard, and the look ends as unanswered.
 void World::happen(Look& look) {
-  const auto to = by_host_.find(look.at.host);
-  if (to == by_host_.end() || !runs(look.node) || nodes_[look.node].life != look.life) return;
-  const bool is_cut =
-      network_.is_cut(look.node, to->second) || network_.is_cut(to->second, look.node);
+  const auto to = connections_.find(look.at);
+  if (!to || look.at.port == 0 || !runs(look.node) || nodes_[look.node].life != look.life) return;
+  const bool is_cut = network_.is_cut(look.node, *to) || network_.is_cut(*to, look.node);
   if (!look.is_refused && !is_cut) {
-    if (runs(to->second)) return;
+    if (runs(*to)) return;
     look.is_refused = true;
     queue_.push(now() + 2 * network_.options().delay, std::move(look));
   } else if (!look.is_refused && now() < look.until) {
@@ -253,15 +254,17 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
   for (gossip::Output& output : outputs) {
     for (const Observer& observer : observers_) observer(node, output);
     if (const auto* reach = std::get_if<gossip::Reach>(&output))
-      nodes_[node].contacts[reach->node] = reach->contact;
+      connections_.reach(node, *reach);
     else if (auto* send = std::get_if<gossip::Send>(&output))
-      carry(node, control_of(node, send->to), std::move(send->message), send->from);
+      carry(node, connections_.control_of(node, send->to), std::move(send->message), send->from);
     else if (auto* introduce = std::get_if<gossip::Introduce>(&output))
       carry(node, introduce->to, std::move(introduce->message), 0);
+    else if (const auto* hangup = std::get_if<gossip::Hangup>(&output))
+      connections_.hang_up(now(), node, *hangup);
     else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))
-      queue_.push(
-          now(), Look{node, nodes_[node].life, probe->of,
-                      probe->of ? control_of(node, *probe->of) : probe->at, now() + kLookPatience});
+      queue_.push(now(), Look{node, nodes_[node].life, probe->of,
+                              probe->of ? connections_.control_of(node, *probe->of) : probe->at,
+                              now() + kLookPatience});
     else if (const auto* training = std::get_if<gossip::Train>(&output))
       train(node, training->job);
     else if (auto* save = std::get_if<gossip::Save>(&output))
@@ -269,29 +272,28 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
                   Written{node, nodes_[node].life,
                           std::make_shared<const gossip::Checkpoint>(std::move(save->checkpoint))});
     else if (std::holds_alternative<gossip::Stopped>(output))
-      nodes_[node].end(now());  // it has said all it had to say
+      connections_.end(node), nodes_[node].end(now());  // it has said all it had to say
   }
 }
 
-Endpoint World::control_of(std::size_t node, NodeId peer) const {
-  const auto found = nodes_[node].contacts.find(peer);
-  return found == nodes_[node].contacts.end() ? Endpoint() : found->second.control;
-}
-
 void World::carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from) {
-  const auto to = by_host_.find(at.host);
-  if (to == by_host_.end()) return;
-  const Hop hop{node, to->second, gossip::kind_of(message.body).plane};
-  const std::uint64_t meaning = meaning_of(node, message.body);
-  for (gossip::Frame& frame : nodes_[node].cutter.cut(std::move(message), from).all()) {
-    const Arrivals arrivals = network_.send(now(), hop, frame.header.size() + frame.body.size());
-    if (!arrivals.first) continue;
-    const Damage::Done damage = network_.damage().meet(frame);
-    if (damage == Damage::Done::forged) network_.damage().note_forged(hop.from, hop.to);
-    const auto carried =
-        std::make_shared<Carried>(Carried{nodes_[node].id, std::move(frame), meaning, damage});
-    for (const auto& time : {arrivals.first, arrivals.second})
-      if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
+  const auto to = connections_.find(at);
+  if (!to) return;
+  const Hop asked{node, *to, gossip::kind_of(message.body).plane};
+  for (Parcel& parcel : connections_.post(now(), {asked, std::move(message), from})) {
+    const Hop hop = parcel.hop;
+    const std::uint64_t meaning = meaning_of(hop.from, parcel.message.body);
+    Participant& sender = nodes_[hop.from];
+    for (gossip::Frame& frame : sender.cutter.cut(std::move(parcel.message), parcel.from).all()) {
+      const Arrivals arrivals = network_.send(now(), hop, frame.header.size() + frame.body.size());
+      if (!arrivals.first) continue;
+      const Damage::Done damage = network_.damage().meet(frame);
+      if (damage == Damage::Done::forged) network_.damage().note_forged(hop.from, hop.to);
+      const auto carried =
+          std::make_shared<Carried>(Carried{sender.id, std::move(frame), meaning, damage});
+      for (const auto& time : {arrivals.first, arrivals.second})
+        if (time) queue_.push(*time, Delivery{hop.to, hop.plane, carried});
+    }
   }
 }
 
@@ -321,6 +323,7 @@ std::vector<std::size_t> World::running() const {
 FaultCounts World::fault_counts() const {
   FaultCounts counts = counts_;
   counts += network_.counts();
+  counts += connections_.counts();
   return counts;
 }
 

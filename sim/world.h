@@ -9,13 +9,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "gossip/node/node.h"
 #include "gossip/wire/transfer.h"
+#include "sim/connections.h"
 #include "sim/disk.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -71,6 +71,7 @@ class World {
   // What it runs on, and what came of it in this life.
   Machine& machine(std::size_t node) { return nodes_.at(node); }
   Network& network() { return network_; }
+  Connections& connections() { return connections_; }
   // ---- later
   void at(Time time, std::function<void()> action);
 
@@ -101,7 +102,6 @@ class World {
     NodeId id;
     std::unique_ptr<optim::Trainer> trainer;
     gossip::Cutter cutter;
-    std::map<NodeId, gossip::Contact> contacts;  // as of gossip::Reach
     Time paused_until{};
     bool has_waiting = false;  // inputs, for the end of the pause
     Time busy_until{};         // the trainer
@@ -167,16 +167,14 @@ class World {
   void wake_in_time(std::size_t node);
   void perform(std::size_t node, gossip::Outputs& outputs);
   void carry(std::size_t node, const Endpoint& at, gossip::Message message, std::size_t from);
-  // Empty: the node does not know.
-  Endpoint control_of(std::size_t node, NodeId peer) const;
   void train(std::size_t node, const optim::Job& job);
 
   Options options_;
   TrainerFactory make_trainer_;
   Network network_;
+  Connections connections_;
   Queue<Event> queue_;
   std::vector<Participant> nodes_;
-  std::unordered_map<std::string, std::size_t> by_host_;
   std::vector<Observer> observers_;
   FaultCounts counts_;  // of nodes
   History history_;

@@ -12,13 +12,19 @@ using namespace std::chrono_literals;
 
 TEST_CASE("All laws hold for many seeds and every class of fault hits") {
   const std::uint64_t seeds = full_or(30U, 2U);
-  const sim::SoakOptions options{
+  sim::SoakOptions options{
       .world = quick_trial(), .first_seed = 1, .last_seed = seeds, .threads = 2};
-  const sim::SoakReport report = sim::soak(options, quick_trainers());
-  for (const sim::Verdict& failure : report.failures) FAIL_CHECK(sim::to_text(failure));
-  CHECK(report.seeds == seeds);
+  sim::FaultCounts counts;
+  for (const sim::Hiding& hiding : {sim::Hiding{}, sim::Hiding{5, 2}}) {
+    options.world.hiding = hiding;
+    if (hiding.nodes > 0) options.world.phases.healed = 100s;  // fewer edges mix more slowly
+    const sim::SoakReport report = sim::soak(options, quick_trainers());
+    for (const sim::Verdict& failure : report.failures) FAIL_CHECK(sim::to_text(failure));
+    CHECK(report.seeds == seeds);
+    counts += report.counts;
+  }
   if (!tries_full()) return;  // too few for every class
-  for (const sim::NamedCount& count : sim::list(report.counts)) {
+  for (const sim::NamedCount& count : sim::list(counts)) {
     if (count.name == "forged") continue;  // not drawn
     CAPTURE(std::string(count.name));
     CHECK(count.value > 0);

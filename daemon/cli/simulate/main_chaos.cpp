@@ -133,8 +133,9 @@ int simulate_chaos(const CommandLine& line, const sim::Options& options,
   const ChaosSetup setup{options, make_trainer};
   if (scenario) return play_one(line, setup, *scenario);
   if (seeds.first < seeds.last) return play_many(line, setup, seeds);
-  return play_one(line, setup,
-                  sim::draw_scenario(seeds.first, options.nodes, options.phases.chaos));
+  return play_one(
+      line, setup,
+      sim::draw_scenario(seeds.first, options.nodes, options.phases.chaos, options.hiding));
 }
 
 Result<Tally> tally_chaos(const CommandLine& line, const sim::Options& options,

@@ -109,6 +109,9 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   TRY_DO(reader.verdict());
   setup.options.nodes = static_cast<std::size_t>(nodes);
   setup.options.seed = static_cast<std::uint64_t>(seed);
+  if (setup.options.hiding.nodes >= setup.options.nodes)
+    return fail("sim.hidden = {}: expected fewer than the nodes, {}", setup.options.hiding.nodes,
+                nodes);
   setup.options.base = config.node;
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
