@@ -78,7 +78,7 @@ void Checker::see(std::size_t node, const gossip::Output& output) {
     see(node, train->job);
     ledger_.see(node, *train);
   } else if (const auto* event = std::get_if<gossip::Event>(&output)) {
-    // It may begin alone where nobody is left to ask, whoever comes back after that.
+    // It may begin alone where nobody is left to ask, even if some come back after that.
     if (event->kind == gossip::Event::Kind::started && !knows_donor(node))
       seen_of(node).asked.reset();
   } else if (const auto* progress = std::get_if<gossip::Progress>(&output)) {

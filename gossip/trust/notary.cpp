@@ -28,14 +28,6 @@ bool is_signed_by(const PublicKey& key, const std::string& said, const std::stri
   return verify(key, bytes_of(said), signature);
 }
 
-// Null: the message has none.
-std::vector<Rumor>* rumors_in(Body& body) {
-  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
-  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
-  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
-  return nullptr;
-}
-
 }  // namespace
 
 Notary::Notary(std::shared_ptr<Credentials> credentials, std::uint64_t cluster, NodeId self)

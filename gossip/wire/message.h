@@ -232,6 +232,14 @@ struct Round {
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
                           Table, Probe, Misdirected, Terms, Estimate, Revoked>;
 
+// The rumors that a message carries; null: its kind carries none.
+inline std::vector<Rumor>* rumors_in(Body& body) {
+  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
+  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
+  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
+  return nullptr;
+}
+
 inline const MessageKind& kind_of(const Body& body) {
   return std::visit([](const auto& x) -> const MessageKind& { return x.kKind; }, body);
 }

@@ -145,14 +145,6 @@ class Slander {
   std::uint64_t flaps_ = 0;
 };
 
-// All rumors of a message; null: it has none.
-std::vector<Rumor>* rumors_of(Body& body) {
-  if (auto* gossip = std::get_if<Gossip>(&body)) return &gossip->rumors;
-  if (auto* table = std::get_if<Table>(&body)) return &table->rumors;
-  if (auto* probe = std::get_if<Probe>(&body)) return &probe->rumors;
-  return nullptr;
-}
-
 }  // namespace
 
 TEST_CASE("A neighbour that says it is rounds ahead does not hold the others up") {
@@ -239,7 +231,7 @@ TEST_CASE("A member with a valid key that lies about others by every rumor kills
   Notary notary(keyed_options(kSize - 1).credentials, stable_hash(Options{}.cluster), slander.id());
   bool lies = true;
   fleet.nodes.lie([&](const std::string& from, Body& body) {
-    std::vector<Rumor>* rumors = rumors_of(body);
+    std::vector<Rumor>* rumors = rumors_in(body);
     if (!lies || from != fleet.liar || !rumors) return;
     for (const MemberStatus& member : fleet.status(fleet.liar).members)
       if (!member.self) rumors->push_back({member.member});

@@ -60,7 +60,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("A node without a place for checkpoints saves none whoever asks") {
+TEST_CASE("A node without a place for checkpoints saves none whichever node asks") {
   Desk desk({.rounds = 1, .every = 1ms});
   desk.saver.want();
   desk.saver.agree(desk.now, 5);

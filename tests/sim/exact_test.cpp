@@ -198,7 +198,7 @@ TEST_CASE("ADMM is exact whatever is late or comes twice and however unequal the
   expect_exact_at_all_speeds(optim::algorithm_named("admm"), gossip::schedule_named("async"), 1, 3);
 }
 
-TEST_CASE("Gradient tracking is exact whatever is late and whoever is left behind") {
+TEST_CASE("Gradient tracking is exact whatever is late and whichever node is left behind") {
   expect_exact_at_all_speeds(optim::algorithm_named("gt"), gossip::schedule_named("async"), 1, 1);
   expect_exact_at_all_speeds(optim::algorithm_named("gt"), gossip::schedule_named("rounds"), 0.5,
                              1);
@@ -212,18 +212,18 @@ TEST_CASE("Gradient tracking forgets who crashed and takes in who comes back") {
   expect_exact_under_churn({optim::algorithm_named("gt")});
 }
 
-TEST_CASE("Exact diffusion with five local steps is exact whatever is lost and whoever comes") {
+TEST_CASE("Exact diffusion with five local steps is exact whatever is lost and any node comes") {
   expect_exact_throughout(kLed, tries_full());
 }
 
-TEST_CASE("Gradient tracking with five local steps is exact whatever is lost and whoever comes") {
+TEST_CASE("Gradient tracking with five local steps is exact whatever is lost and any node comes") {
   expect_exact_throughout(kKgt, tries_full());
 }
 
-TEST_CASE("By partners exact diffusion is exact whatever is lost and whoever comes") {
+TEST_CASE("By partners exact diffusion is exact whatever is lost and any node comes") {
   expect_exact_throughout(by_partners(kLed), true);
 }
 
-TEST_CASE("By partners gradient tracking is exact whatever is lost and whoever comes") {
+TEST_CASE("By partners gradient tracking is exact whatever is lost and any node comes") {
   expect_exact_throughout(by_partners(kKgt), tries_full());
 }

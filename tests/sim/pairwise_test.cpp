@@ -36,7 +36,8 @@ double error_after(const Case& one) {
 
 }  // namespace
 
-TEST_CASE("Pairwise exact diffusion ends in the optimum whoever is slow and whatever is lost") {
+TEST_CASE(
+    "Pairwise exact diffusion ends in the optimum whichever node is slow and whatever is lost") {
   using topology::Kind;
   for (const Case& one : all_or_first<Case>(1, {{Kind::path, 3, 1, .3, 60},
                                                 {Kind::ring, 2, 1, .3, 60},
