@@ -268,7 +268,7 @@ Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
   for (const Key& key : busy_) {
     const Line& line = lines_.at(key);
     if (line.via)
-      next = std::min(next, now + std::chrono::milliseconds(1));
+      next = std::min(next, now + kRetry);
     else if (can_dial(line) && !conversations_.dialled_to(line.to.at))
       next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
   }

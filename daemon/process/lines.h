@@ -81,6 +81,8 @@ class Lines {
     std::chrono::milliseconds pause = kRedialLeast;
   };
   static constexpr std::chrono::milliseconds kRedialLeast{100}, kRedialMost{3000};
+  // ZeroMQ tells of room in a full queue once, and a look at something else may take the news.
+  static constexpr std::chrono::milliseconds kRetry{20};
 
   Line& line_of(const Key& key) { return lines_.try_emplace(key, plane_).first->second; }
   void push(const Key& key, gossip::Frames frames);

@@ -279,7 +279,7 @@ bool Wire::is_readable() const {
   return false;
 }
 
-std::array<int, 4> Wire::descriptors() const {
+std::array<int, Wire::kDescriptors> Wire::descriptors() const {
   return {descriptor_of(accepted_), descriptor_of(dialled_), descriptor_of(accepted_events_),
           descriptor_of(dialled_events_)};
 }

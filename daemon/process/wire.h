@@ -84,7 +84,8 @@ class Wire {
   // Whether a frame or an event can be read.
   bool is_readable() const;
   // To wait for; edges, not levels.
-  std::array<int, 4> descriptors() const;
+  static constexpr std::ptrdiff_t kDescriptors = 4;
+  std::array<int, kDescriptors> descriptors() const;
   // Names and values of the options that the rules fix, read back, for the test of the rules.
   std::map<std::string, int> read_back_options() const;
 
