@@ -90,14 +90,17 @@ std::optional<Conversations::Route> Conversations::with(NodeId peer) const {
   return newest ? std::optional(newest->first) : std::nullopt;
 }
 
-bool Conversations::has_greeted(const Route& route) const {
-  const auto found = all_.find(route);
-  return found != all_.end() && found->second.peer && is_open(found->second);
-}
-
 bool Conversations::is_silent(const Route& route) const {
   const auto found = all_.find(route);
   return found == all_.end() || is_cut(found->second, std::chrono::seconds(1), 2);
+}
+
+bool Conversations::is_idle(const Route& route) const {
+  const auto found = all_.find(route);
+  if (found == all_.end() || found->second.descriptor < 0 || found->second.ended) return false;
+  const tcp_info info = state_of(found->second.descriptor);
+  return std::chrono::milliseconds(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv)) >=
+         kCutPatience;
 }
 
 void Conversations::lost(const Route& route) {
@@ -300,7 +303,10 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
 
 bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
   if (connection.closes_at && now >= *connection.closes_at) return true;
-  if (is_cut(connection, kCutPatience, kCutSendings)) return true;
+  if (is_cut(connection, kCutPatience, kCutSendings)) {
+    if (connection.peer) cut_.push_back(*connection.peer);
+    return true;
+  }
   if (connection.peer || now - connection.since <= kGreetingPatience) return false;
   if (guard_.key() && connection.descriptor >= 0) guard_.note("no-greeting", connection.address);
   return true;

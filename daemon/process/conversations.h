@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -64,11 +65,14 @@ class Conversations {
   Conversation* find(const Route& route);
   // The newest open connection on which the node has greeted.
   std::optional<Route> with(NodeId peer) const;
-  bool has_greeted(const Route& route) const;
   // Nothing that was sent lately over it has been acknowledged.
   bool is_silent(const Route& route) const;
   // Sending found that the connection is gone; the event comes later.
   void lost(const Route& route);
+  // Neither data nor acknowledgements came over it for as long as a cut takes to be found.
+  bool is_idle(const Route& route) const;
+  // The peers whose connection was closed since the last call because it was cut.
+  std::vector<NodeId> take_cut() { return std::exchange(cut_, {}); }
   // A connection that was dialled to the address, open or not.
   std::optional<Route> dialled_to(const Endpoint& at) const;
   // Whether all has been read that came over a connection that was dialled to the address and
@@ -128,10 +132,11 @@ class Conversations {
     std::string who;  // its address
   };
   std::map<int, Stranger> strangers_;  // accepted, and nothing came; by descriptor
-  std::map<std::string, int> ended_;   // handshakes in a row that the other end has ended
-  std::string failure_;                // why the next accepted connection that breaks does so
-  std::uint64_t revocations_ = 0;      // the number of the list by which connections were closed
-  bool closed_one_ = false;            // whose memory is not given back yet
+  std::vector<NodeId> cut_;
+  std::map<std::string, int> ended_;  // handshakes in a row that the other end has ended
+  std::string failure_;               // why the next accepted connection that breaks does so
+  std::uint64_t revocations_ = 0;     // the number of the list by which connections were closed
+  bool closed_one_ = false;           // whose memory is not given back yet
   std::uint64_t uses_ = 0;
 };
 

@@ -56,6 +56,15 @@ void Lines::introduce(const Address& to, gossip::Frames frames) {
   push(key_of(to.at), std::move(frames));
 }
 
+void Lines::renew(NodeId peer, Clock::time_point now) {
+  const auto found = lines_.find(peer);
+  if (found == lines_.end() || !found->second.is_reached) return;
+  const std::optional<Route> via = found->second.via;
+  if (via && !conversations_.is_idle(*via)) return;
+  if (via) conversations_.close(*via, closed());
+  if (!found->second.via) dial(found->second, now);
+}
+
 bool Lines::answer(NodeId to, gossip::Frames frames) {
   const auto route = conversations_.with(to);
   if (!route) return false;
@@ -222,10 +231,11 @@ void Lines::attend(const Key& key, Clock::time_point now) {
 }
 
 // An open connection that serves the line.
-std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) const {
+std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) {
   if (const NodeId* node = std::get_if<NodeId>(&key)) return conversations_.with(*node);
   const auto dialled = conversations_.dialled_to(line.to.at);
-  return dialled && conversations_.has_greeted(*dialled) ? dialled : std::nullopt;
+  const Conversation* conversation = dialled ? conversations_.find(*dialled) : nullptr;
+  return conversation && conversation->peer ? dialled : std::nullopt;
 }
 
 bool Lines::can_dial(const Line& line) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <variant>
+#include <vector>
 
 #include "base/endpoint.h"
 #include "base/ids.h"
@@ -61,6 +62,12 @@ class Lines {
   // See Conversations::look().
   std::size_t look(Clock::time_point now) { return conversations_.look(now, closed()); }
 
+  // See Conversations::take_cut().
+  std::vector<NodeId> take_cut() { return conversations_.take_cut(); }
+  // The connection of the other plane was cut: an idle one is closed, and dialled again, since the
+  // peer may be unable to.
+  void renew(NodeId peer, Clock::time_point now);
+
   bool has_queued() const { return !busy_.empty(); }
   // When to call follow() next, though nothing has come.
   Clock::time_point deadline(Clock::time_point now) const;
@@ -87,7 +94,7 @@ class Lines {
   Line& line_of(const Key& key) { return lines_.try_emplace(key, plane_).first->second; }
   void push(const Key& key, gossip::Frames frames);
   void attend(const Key& key, Clock::time_point now);
-  std::optional<Route> route_of(const Key& key, const Line& line) const;
+  std::optional<Route> route_of(const Key& key, const Line& line);
   void dial(Line& line, Clock::time_point now);
   void drain(Line& line, Clock::time_point now);
   void change(Line& line, const Route& to, Clock::time_point now);

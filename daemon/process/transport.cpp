@@ -169,6 +169,8 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
   if (std::chrono::steady_clock::now() < next_watch_) return;
   next_watch_ = std::chrono::steady_clock::now() + kWatchEvery;
   for (Plane* plane : {control_.get(), bulk_.get()}) plane->look(handler);
+  for (const NodeId peer : control_->lines.take_cut())
+    bulk_->lines.renew(peer, std::chrono::steady_clock::now());
 }
 
 bool Transport::has_queued() const {

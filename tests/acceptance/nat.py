@@ -9,6 +9,8 @@ several share a LAN behind a NAT, which masquerades by nftables and lets no conn
   most     12 of 16 nodes behind four NATs
   one      15 of 16 behind three NATs; the one that can be dialled is killed, and starts again
   reboot   12 of 16; a NAT forgets all connections, and drops what belongs to none without a word
+  all      the same of all three NATs of 15 of 16 at once
+  hidden   12 of 16; a hidden node is killed, and starts again
   idle     12 of 16 at preset wan; NATs forget a connection that is silent for 30 s, and training
            pauses for 80 s
 
@@ -268,22 +270,50 @@ def check_one():
         arrive("one, after that", fleet)
 
 
-def check_reboot():
-    with Nats(4, 4, 3) as network, Fleet(network) as fleet:
-        begin("reboot", fleet)
-        network.reboot(0)
+def reboot(name, shape, nats):
+    with Nats(*shape) as network, Fleet(network) as fleet:
+        begin(name, fleet)
+        for nat in nats:
+            network.reboot(nat)
         before = time.monotonic()
         trains = fleet.advance(100)
         heal = wait(lambda: fleet.know_all() and trains(), 60)
-        report("reboot of a NAT: all know all and train after", elapsed(heal),
+        report(f"{name}: NATs start again, all know all and train after", elapsed(heal),
                heal is not None and heal <= HEAL_S)
         linked = wait(lambda: all(a == b for a, b in fleet.links()), 60)
         linked = None if linked is None else time.monotonic() - before
-        report("reboot of a NAT: all edges are open after", elapsed(linked),
+        report(f"{name}: all edges are open after", elapsed(linked),
                linked is not None and linked <= HEAL_S)
         deaths = fleet.deaths()
-        report("reboot of a NAT: deaths told", f"{len(deaths)} {deaths[:3]}", True)
-        arrive("reboot, after that", fleet)
+        report(f"{name}: deaths told", f"{len(deaths)} {deaths[:3]}", not deaths)
+        arrive(f"{name}, after that", fleet)
+
+
+def check_reboot():
+    reboot("reboot", (4, 4, 3), [0])
+
+
+def check_all():
+    reboot("all", (1, 3, 5), range(3))
+
+
+def check_hidden():
+    with Nats(4, 4, 3) as network, Fleet(network) as fleet:
+        begin("hidden", fleet)
+        victim = NODES - 1
+        others = range(victim)
+        fleet.kill(victim)
+        dead = wait(lambda: not any(m["name"] == f"node-{victim}" and m["state"] != "dead"
+                                    for d in fleet.documents("/v1/members", others)
+                                    for m in d.get("members", [])), 60)
+        report("hidden: kill -9 of a hidden node is known to all after", elapsed(dead),
+               dead is not None and dead <= HEAL_S)
+        fleet.start(victim)
+        trains = fleet.advance(10, others)
+        heal = wait(lambda: fleet.know_all() and min(fleet.rounds([victim])) > 0 and trains(), 60)
+        report("hidden: started again, all know all and train after", elapsed(heal),
+               heal is not None and heal <= HEAL_S)
+        arrive("hidden, after that", fleet)
 
 
 def check_idle():
@@ -301,7 +331,8 @@ def check_idle():
         arrive("idle, after that", fleet)
 
 
-CHECKS = {"most": check_most, "one": check_one, "reboot": check_reboot, "idle": check_idle}
+CHECKS = {"most": check_most, "one": check_one, "reboot": check_reboot, "all": check_all,
+          "hidden": check_hidden, "idle": check_idle}
 
 
 def main():
