@@ -166,7 +166,10 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
     if (is_told || plane->is_due()) plane->take(handler);
     first = last;
   }
-  if (std::chrono::steady_clock::now() < next_watch_) return;
+  if (std::chrono::steady_clock::now() >= next_watch_) watch(handler);
+}
+
+void Transport::watch(const FrameHandler& handler) {
   next_watch_ = std::chrono::steady_clock::now() + kWatchEvery;
   for (Plane* plane : {control_.get(), bulk_.get()}) plane->look(handler);
   for (const NodeId peer : control_->lines.take_cut())

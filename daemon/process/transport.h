@@ -100,6 +100,7 @@ class Transport {
   explicit Transport(std::unique_ptr<Guard> guard);
   Result<void> open_door(const Options& options);
   Plane& of(gossip::Plane plane) const;
+  void watch(const FrameHandler& handler);
 
   std::unique_ptr<Guard> guard_;
   std::shared_ptr<zmq::context_t> context_;
