@@ -23,7 +23,7 @@ struct Contact {
 // Whether both are reached alike.
 inline bool have_same_contact(const Member& a, const Member& b) {
   return a.name == b.name && a.control == b.control && a.bulk == b.bulk &&
-         a.certificate == b.certificate;
+         a.is_unreachable == b.is_unreachable && a.certificate == b.certificate;
 }
 
 // "the node at 10.0.0.2:7600", "the node that nobody can dial".
@@ -33,6 +33,7 @@ inline std::string located(std::string what, const Endpoint& at) {
 
 inline Contact contact_of(const Member& member) {
   Contact contact{member.name, member.control, member.bulk};
+  if (is_hidden(member)) contact.control.port = contact.bulk.port = 0;
   if (member.certificate.empty()) return contact;
   const auto certificate = decode_certificate(std::as_bytes(std::span(member.certificate)));
   if (certificate) contact.key = certificate->key;

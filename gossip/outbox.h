@@ -34,6 +34,11 @@ class Outbox {
   void introduce(const Endpoint& to, Body body) {
     if (seal(body)) put(Introduce{to, Message{envelope_, std::move(body), {}}});
   }
+  // The same to a member's address, over a connection that is dialled for it if there is none.
+  void call(const Endpoint& at, const std::optional<PublicKey>& key, Body body) {
+    if (seal(body))
+      put(Introduce{.to = at, .message = {envelope_, std::move(body), {}}, .key = key});
+  }
   // An answer to a stranger; see Introduce.
   void answer(NodeId asker, const Endpoint& at, Body body, Plane over = Plane::control) {
     if (seal(body)) put(Introduce{at, Message{envelope_, std::move(body), {}}, asker, over});

@@ -25,8 +25,8 @@ Connections::Connections(const Network& network, std::size_t nodes)
   for (std::size_t k = 0; k < nodes; ++k) by_host_[host_of(k)] = k;
 }
 
-void Connections::begin(std::size_t node, const Endpoint& control) {
-  machines_[node] = {.runs = true, .is_hidden = control.port == 0};
+void Connections::begin(std::size_t node, const Endpoint& control, bool is_hidden) {
+  machines_[node] = {.runs = true, .is_hidden = is_hidden};
   if (control.port == 0) by_host_[control.host] = node;
 }
 
@@ -68,6 +68,11 @@ Endpoint Connections::control_of(std::size_t node, NodeId peer) const {
 std::optional<std::size_t> Connections::find(const Endpoint& at) const {
   const auto found = by_host_.find(at.host);
   return found == by_host_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Endpoint Connections::target_of(const gossip::Introduce& introduce) const {
+  const auto to = find(introduce.to);
+  return to && is_hidden(*to) && !introduce.asker ? Endpoint() : introduce.to;
 }
 
 std::vector<Parcel> Connections::post(Time now, Parcel parcel) {

@@ -41,8 +41,8 @@ class Connections {
   // REQUIRES that `network` outlives it.
   Connections(const Network& network, std::size_t nodes);
 
-  // A process of the node begins, and listens at the address; at port 0 nobody can dial it.
-  void begin(std::size_t node, const Endpoint& control);
+  // A process of the node begins, and gives others the address.
+  void begin(std::size_t node, const Endpoint& control, bool is_hidden);
   void end(std::size_t node);
   // A NAT forgets the connections of the hidden node.
   void forget(std::size_t node);
@@ -52,8 +52,11 @@ class Connections {
   void hang_up(Time now, std::size_t node, const gossip::Hangup& hangup);
   // Where the node would dial the peer; empty: it does not know.
   Endpoint control_of(std::size_t node, NodeId peer) const;
-  // The node that listens, or listened last, at the address of the host.
+  // The node that gives, or gave last, the address.
   std::optional<std::size_t> find(const Endpoint& at) const;
+  // Where the message goes; empty: nowhere, because a hidden node is dialled in vain.
+  Endpoint target_of(const gossip::Introduce& introduce) const;
+  bool is_hidden(std::size_t node) const { return machines_[node].is_hidden; }
   // What leaves now because of the message: itself, unless it waits or is swallowed, and what has
   // waited for a connection that it opens.
   std::vector<Parcel> post(Time now, Parcel parcel);

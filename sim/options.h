@@ -25,7 +25,8 @@ struct Phases {
 };
 
 // The last nodes of a world, which nobody can dial, and the NATs before them: node k is behind NAT
-// k modulo their number. 0 NATs: each node has its own.
+// k modulo their number. 0 NATs: each node has its own. Those of even index were told so; the
+// others give an address, and find out.
 struct Hiding {
   std::size_t nodes = 0, nats = 0;
 

@@ -85,7 +85,7 @@ void World::start(std::size_t node, std::optional<gossip::Options> options) {
   gossip::Options born = options ? *std::move(options) : node_options(options_, node);
   born.clock = in_milliseconds(now());
   if (born.control.port == 0) born.control.host += self.disk.mark();
-  connections_.begin(node, born.control);
+  connections_.begin(node, born.control, is_hidden(options_.hiding, nodes_.size(), node));
   born.incarnation = PLANTED(incarnation_forgotten) ? 1 : self.disk.next_incarnation(born.clock);
   self.disk.save(born.incarnation);
   const auto before = born.checkpoint.is_kept ? self.disk.newest() : nullptr;
@@ -193,11 +193,12 @@ void World::happen(JobDone& job) {
 }
 
 // Where no node runs the system refuses, and for one that is paused it accepts. Where the way there
-// or back is cut nothing is heard, and the look ends as unanswered.
+// or back is cut, or a NAT is before the node, nothing is heard, and the look ends as unanswered.
 void World::happen(Look& look) {
   const auto to = connections_.find(look.at);
   if (!to || look.at.port == 0 || !runs(look.node) || nodes_[look.node].life != look.life) return;
-  const bool is_cut = network_.is_cut(look.node, *to) || network_.is_cut(*to, look.node);
+  const bool is_cut = network_.is_cut(look.node, *to) || network_.is_cut(*to, look.node) ||
+                      connections_.is_hidden(*to);
   if (!look.is_refused && !is_cut) {
     if (runs(*to)) return;
     look.is_refused = true;
@@ -258,7 +259,7 @@ void World::perform(std::size_t node, gossip::Outputs& outputs) {
     else if (auto* send = std::get_if<gossip::Send>(&output))
       carry(node, connections_.control_of(node, send->to), std::move(send->message), send->from);
     else if (auto* introduce = std::get_if<gossip::Introduce>(&output))
-      carry(node, introduce->to, std::move(introduce->message), 0);
+      carry(node, connections_.target_of(*introduce), std::move(introduce->message), 0);
     else if (const auto* hangup = std::get_if<gossip::Hangup>(&output))
       connections_.hang_up(now(), node, *hangup);
     else if (const auto* probe = std::get_if<gossip::ConnectProbe>(&output))

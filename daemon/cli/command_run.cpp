@@ -223,6 +223,7 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
   }
   TRY(const std::string host, advertised_host(control, config));
   config.node.control = {host, control.port};
+  config.node.tests_addresses = !is_loopback(config.node.control);
   const bool has_own = config.advertise.empty() && !is_wildcard(bulk);
   config.node.bulk = {has_own ? bulk.host : host, bulk.port};
   if (is_wildcard(config.node.http)) config.node.http.host = host;

@@ -88,7 +88,8 @@ void Peers::act(gossip::Introduce& introduce) {
     return;
   const Plane plane = gossip::kind_of(introduce.message.body).plane;
   if (introduce.to.port == 0) return;
-  const gossip::Contact stranger{.name = {}, .control = introduce.to, .bulk = introduce.to};
+  const gossip::Contact stranger{
+      .name = {}, .control = introduce.to, .bulk = introduce.to, .key = introduce.key};
   if (const auto to = address_of(stranger, plane))
     transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
 }

@@ -266,9 +266,10 @@ json members_json(const Snapshot& snapshot) {
                    {"incarnation", member.incarnation},
                    {"round", member.round},
                    {"last_heard_s", seconds(silence)}};
-    if (member.control.port != 0) object["control"] = to_string(member.control);
-    if (member.bulk.port != 0) object["bulk"] = to_string(member.bulk);
-    if (is_hidden(member)) object["hidden"] = true;
+    if (is_hidden(member))
+      object["hidden"] = true;
+    else
+      object["control"] = to_string(member.control), object["bulk"] = to_string(member.bulk);
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0) object["http"] = to_string(http);
     if (member.round > 0) put(object, "loss", member.loss);

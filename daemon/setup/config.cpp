@@ -112,7 +112,7 @@ void bind_addresses(Bindings<Config>& all) {
             "they look up; default: that of listen.control, and where that is 0.0.0.0 or [::] the "
             "machine's own address, if it has one, or else the one that leads to a seed of "
             "cluster.join. none: nobody can dial this node, as behind a NAT; it dials the "
-            "others"},
+            "others, without first finding out that they cannot dial it"},
            read_advertise)
       .bind("http.token-file", &Config::token_file, Text{}, own,
             "file of mode 0600 with the bearer token that changing requests must carry")

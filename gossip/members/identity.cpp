@@ -180,6 +180,11 @@ Identity::News Identity::update(const Report& report) {
   return is_other_state ? News::state : News::waits;
 }
 
+void Identity::set_unreachable(bool is_unreachable) {
+  self_.is_unreachable = is_unreachable;
+  ++self_.version;
+}
+
 void Identity::leave() {
   self_.phase = Phase::left;
   ++self_.version;

@@ -58,6 +58,8 @@ class Identity {
   // ceased to.
   enum class News { none, waits, state };
   News update(const Report& report);
+  // Others cannot dial this node's addresses, or can again. It is news.
+  void set_unreachable(bool is_unreachable);
   void leave();
 
   // This node is not accepted yet and a namesake may live: the node only announces itself.

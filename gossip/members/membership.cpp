@@ -42,8 +42,8 @@ Membership::Membership(const Options& options, Notary& notary, Time now)
       law_(options.timing, roster_, dissemination_, prober_),
       search_(options, roster_, prng_, now),
       revocations_(roster_, law_, prng_),
-      strangers_left_(kStrangersAtOnce),
-      counted_strangers_(now),
+      reachability_(options, roster_, prng_, now),
+      strangers_(kStrangersAtOnce, kStrangersPerSecond, now),
       expected_(now) {}
 
 // Members are not blamed for answers missed while this node did not run: their time is extended.
@@ -65,24 +65,19 @@ void Membership::receive(Time now, const Envelope& from, const Body& body, Outbo
   if (const auto* table = std::get_if<Table>(&body)) hear(now, from, *table, out);
   if (const auto* probe = std::get_if<Probe>(&body)) hear(now, from, *probe, out);
   if (const auto* news = std::get_if<Revoked>(&body)) revocations_.receive(now, *news, out);
+  if (const auto* dial = std::get_if<DialBack>(&body))
+    reachability_.receive(now, from.sender, *dial, out);
 }
 
 // A Join of a known member from its known address is always answered; strangers are limited.
-bool Membership::welcomes(Time now, const Member& joining) {
-  const Roster::Entry* known = roster_.entry(joining.id);
-  if (known && known->member.control == joining.control) return true;
-  strangers_left_ += kStrangersPerSecond * seconds(now - std::exchange(counted_strangers_, now));
-  strangers_left_ = std::min(strangers_left_, kStrangersAtOnce);
-  if (strangers_left_ < 1) return false;
-  strangers_left_ -= 1;
-  return true;
-}
-
 void Membership::hear(Time now, const Envelope& from, const Join& join, Outbox& out) {
-  if (join.self.id != from.sender || !welcomes(now, join.self)) return;
+  const auto is_known = [&] {
+    const Roster::Entry* entry = roster_.entry(join.self.id);
+    return entry && entry->member.control == join.self.control;
+  };
+  if (join.self.id != from.sender || !(is_known() || strangers_.take(now))) return;
   merge(now, {join.self}, out);
-  const Roster::Entry* known = roster_.entry(join.self.id);
-  if (known && known->member.control == join.self.control)
+  if (is_known())
     out.send(join.self.id, dissemination_.table(false));
   else
     out.answer(from.sender, join.self.control, dissemination_.table(false));
@@ -173,11 +168,13 @@ void Membership::self_changed(Time now) {
 void Membership::refused(Time now, const Refused& refused, Outbox& out) {
   if (identity_.refused(refused.at, out)) self_changed(now);
   search_.seeds().refused(refused.at);
+  reachability_.failed(refused.at, out);
   if (refused.of) law_.refused(now, *refused.of, refused.at, out);
 }
 
-void Membership::unanswered(Time now, const Unanswered& unanswered) {
+void Membership::unanswered(Time now, const Unanswered& unanswered, Outbox& out) {
   search_.seeds().unanswered(unanswered.at);
+  reachability_.failed(unanswered.at, out);
   if (unanswered.of) law_.unanswered(now, *unanswered.of, unanswered.at);
 }
 
@@ -193,6 +190,8 @@ void Membership::tick(Time now, Outbox& out) {
            prober_.tick(now, view_of(roster_, dissemination_, extremes_), out))
         law_.is_silent(now, silence, out);
     law_.tick(now, out);
+    if (const auto is_hidden = reachability_.tick(now, out))
+      tell_reachability(now, *is_hidden, out);
   }
   search_.tick(now, is_contested, out);
   if (!is_contested) dissemination_.tick(now, out);
@@ -202,7 +201,8 @@ void Membership::tick(Time now, Outbox& out) {
 Time Membership::deadline() const {
   const Time least = std::min(identity_.deadline(), search_.deadline());
   if (identity_.is_contested()) return least;
-  return std::min({least, prober_.deadline(), law_.deadline(), dissemination_.deadline()});
+  return std::min({least, prober_.deadline(), law_.deadline(), dissemination_.deadline(),
+                   reachability_.deadline()});
 }
 
 // ---------------------------------------------------------------- messages to members
@@ -212,6 +212,16 @@ void Membership::leave(Outbox& out) {
   const Gossip goodbye{{{roster_.own(), Liveness::left, roster_.self()}}};
   for (const auto& [id, entry] : roster_.others())
     if (entry.is_present() && can_meet(roster_.own(), entry.member)) out.send(id, goodbye);
+}
+
+// A hidden node opens the connections by which the others reach it.
+void Membership::tell_reachability(Time now, bool is_hidden, Outbox& out) {
+  identity_.set_unreachable(is_hidden);
+  self_changed(now);
+  if (!is_hidden) return;
+  prober_.forgive();
+  for (const Member* member : roster_.within_reach())
+    out.send(member->id, Gossip{{{roster_.own()}}});
 }
 
 void Membership::set_self(const Identity::Report& report) {
@@ -232,6 +242,7 @@ std::string Membership::health() const {
 std::vector<std::string> Membership::warnings(Time now) const {
   std::vector<std::string> warnings = search_.seeds().reasons(now, connected());
   std::ranges::move(law_.warnings(now), std::back_inserter(warnings));
+  std::ranges::move(reachability_.warnings(), std::back_inserter(warnings));
   return warnings;
 }
 

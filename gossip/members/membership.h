@@ -18,11 +18,13 @@
 
 #include "base/prng.h"
 #include "base/time.h"
+#include "gossip/members/allowance.h"
 #include "gossip/members/dissemination.h"
 #include "gossip/members/evidence.h"
 #include "gossip/members/extremes.h"
 #include "gossip/members/identity.h"
 #include "gossip/members/prober.h"
+#include "gossip/members/reachability.h"
 #include "gossip/members/revocation_news.h"
 #include "gossip/members/roster.h"
 #include "gossip/members/rumor_law.h"
@@ -41,12 +43,12 @@ class Membership {
 
   // Call this first in every step: it finds out whether the node was suspended.
   void awake(Time now);
-  // Handles Join, Gossip, Table, Probe and Revoked, and Join and Table also from a node with this
-  // node's name. Ignores all other messages.
+  // Handles Join, Gossip, Table, Probe, DialBack and Revoked, and Join and Table also from a node
+  // with this node's name. Ignores all other messages.
   void receive(Time now, const Envelope& from, const Body& body, Outbox& out);
   // The findings of a ConnectProbe.
   void refused(Time now, const Refused& refused, Outbox& out);
-  void unanswered(Time now, const Unanswered& unanswered);
+  void unanswered(Time now, const Unanswered& unanswered, Outbox& out);
   // The lookup of a host name ended.
   void resolved(Time now, const Resolved& name) { search_.resolved(now, name); }
   // A message of any kind came from the member, so the member lives.
@@ -83,7 +85,7 @@ class Membership {
   void hear_namesake(Time now, const Body& body, Outbox& out);
   bool merge(Time now, const Rumor& rumor, Outbox& out);
   void self_changed(Time now);
-  bool welcomes(Time now, const Member& joining);
+  void tell_reachability(Time now, bool is_hidden, Outbox& out);
 
   const Duration period_;
   Identity identity_;
@@ -96,9 +98,9 @@ class Membership {
   RumorLaw law_;
   Search search_;
   RevocationNews revocations_;
-  double strangers_left_;  // joins that may be answered now
-  Time counted_strangers_;
-  Time expected_;  // the deadline at the end of the last step
+  Reachability reachability_;
+  Allowance strangers_;  // whose joins are answered
+  Time expected_;        // the deadline at the end of the last step
 };
 
 }  // namespace starling::gossip

@@ -105,9 +105,11 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   const bool was_present = entry.is_present();
-  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
+  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member) ||
+                          !have_same_contact(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
+  if (is_hidden(heard) && !is_hidden(entry.member)) prober_.forgive();
   become(entry, heard, Liveness::alive, out);
   if (is_restarted) entry.is_reached = false, entry.refused = entry.missed = std::nullopt;
   if (!was_present) list(entry);
@@ -362,7 +364,9 @@ std::vector<std::string> RumorLaw::warnings(Time now) const {
   for (const auto& [id, entry] : roster_.others()) {
     const bool is_heard =
         entry.is_present() && entry.has_spoken && now - entry.last_heard < kLately;
-    if (!is_heard || entry.is_reached || !(entry.refused || entry.missed)) continue;
+    if (!is_heard || entry.is_reached || is_hidden(entry.member) ||
+        !(entry.refused || entry.missed))
+      continue;
     const std::string at = to_string(entry.member.control);
     warnings.push_back(fmt::format(
         "messages come from {}, and {} {}, the address it gives: look at its listen.advertise",

@@ -8,7 +8,7 @@ namespace {
 
 template <class B>
 concept OfMembers = std::same_as<B, Join> || std::same_as<B, Gossip> || std::same_as<B, Table> ||
-    std::same_as<B, Probe> || std::same_as<B, Revoked>;
+    std::same_as<B, Probe> || std::same_as<B, DialBack> || std::same_as<B, Revoked>;
 
 // How long a leaving node waits at most until its pairs are settled. Smaller: the mean of the fleet
 // may change.
@@ -70,7 +70,7 @@ struct Handling {
     if (refused.of) node.exchange.refused(*refused.of);
   }
   void operator()(const Unanswered& unanswered) const {
-    node.membership.unanswered(now, unanswered);
+    node.membership.unanswered(now, unanswered, node.outbox);
   }
   void operator()(const Resolved& name) const { node.membership.resolved(now, name); }
   void operator()(const JoinCommand& command) const {

@@ -60,6 +60,7 @@ void fields(auto& a, Like<Member> auto& x) {
   a.number(x.agreement, kAnyNumber);
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
+  a.flag(x.is_unreachable);
   a.bytes(x.certificate, kCertificateBytesLimit);
   a.bytes(x.signature, kSignatureBytes);
 }
@@ -87,6 +88,14 @@ void fields(auto& a, Like<Table> auto& x) {
 
 void fields(auto& a, Like<Revoked> auto& x) {
   a.bytes(x.list, kRevocationsBytesLimit);
+}
+
+void fields(auto& a, Like<DialBack> auto& x) {
+  a.choice(x.kind, DialBack::Kind::answer);
+  a.number(x.number, kAnyNumber);
+  a.endpoint(x.control);
+  a.endpoint(x.bulk);
+  a.choice(x.closed, DialBack::Closed::bulk);
 }
 
 void fields(auto& a, Like<Ranges> auto& x) {

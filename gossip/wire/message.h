@@ -53,6 +53,8 @@ struct Member {
   std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
+  // Others have found that they cannot dial the addresses above; see members/reachability.h.
+  bool is_unreachable = false;
   // With keys: the encoded certificate of the node, and its signature of all of this; see
   // trust/notary.h. Without: empty.
   std::string certificate = {}, signature = {};
@@ -60,7 +62,7 @@ struct Member {
 
 // Whether nobody can dial the member, as behind a NAT; it dials the others.
 inline bool is_hidden(const Member& member) {
-  return member.control.port == 0;
+  return member.control.port == 0 || member.is_unreachable;
 }
 // Whether one of the two can dial the other.
 inline bool can_meet(const Member& a, const Member& b) {
@@ -171,6 +173,19 @@ struct Terms {
   std::vector<Term> terms = {};
 };
 
+// Whether others can dial the sender. request: dial me there; call: over the connection that was
+// dialled for it; answer: what came of it.
+struct DialBack {
+  static constexpr MessageKind kKind{14, "dial back", Plane::control};
+  enum class Kind : std::uint8_t { request, call, answer };
+  // In an answer: the first port that could not be dialled.
+  enum class Closed : std::uint8_t { none, control, bulk };
+  Kind kind = Kind::request;
+  std::uint64_t number = 0;          // chosen by the asker; the others repeat it
+  Endpoint control = {}, bulk = {};  // of the asker
+  Closed closed = Closed::none;
+};
+
 // The list of revocations, encoded (trust/revocations.h), for a member that may not know it.
 struct Revoked {
   static constexpr MessageKind kKind{13, "revocations", Plane::control};
@@ -230,7 +245,7 @@ struct Round {
 };
 
 using Body = std::variant<Join, Gossip, Hello, Bye, Surveys, SnapshotRequest, Snapshot, Round,
-                          Table, Probe, Misdirected, Terms, Estimate, Revoked>;
+                          Table, Probe, Misdirected, Terms, Estimate, Revoked, DialBack>;
 
 // The rumors that a message carries; null: its kind carries none.
 inline std::vector<Rumor>* rumors_in(Body& body) {

@@ -3,8 +3,9 @@
 
     tests/acceptance/nat.py [CASE ...]
 
-Each node lies in a network namespace, and has a ticket. Hidden nodes have listen.advertise = none;
-several share a LAN behind a NAT, which masquerades by nftables and lets no connection in. Cases:
+Each node lies in a network namespace, and has a ticket. Several hidden nodes share a LAN behind a
+NAT, which masquerades by nftables and lets no connection in. Those of even number were told by
+listen.advertise = none; the others find out that nobody can dial them. Cases:
 
   most     12 of 16 nodes behind four NATs
   one      15 of 16 behind three NATs; the one that can be dialled is killed, and starts again
@@ -158,9 +159,11 @@ class Fleet:
         networks.run(PROGRAM, *words)
 
     def start(self, k):
-        is_open = k < self.network.open_nodes
-        place = [f"--listen.control={self.network.address(k)}:7600"] if is_open else \
-            ["--listen.control=127.0.0.1:7600", "--listen.advertise=none"]
+        place = []
+        if k < self.network.open_nodes:
+            place = [f"--listen.control={self.network.address(k)}:7600"]
+        elif k % 2 == 0:
+            place = ["--listen.control=127.0.0.1:7600", "--listen.advertise=none"]
         with open(self.path(f"{k}.log"), "ab") as log:
             self.processes[k] = subprocess.Popen(
                 ["nsenter", f"--net={self.network.place(k)}", PROGRAM, "run",
@@ -201,6 +204,12 @@ class Fleet:
         statuses = self.documents("/v1/status", nodes)
         return all(d.get("members", {}).get("alive") == NODES for d in statuses)
 
+    def know_hidden(self):
+        """Whether each node knows of all others whether somebody can dial them."""
+        names = {f"node-{k}" for k in range(self.network.open_nodes, NODES)}
+        return all({m["name"] for m in d.get("members", []) if m.get("hidden")} == names
+                   for d in self.documents("/v1/members"))
+
     def deaths(self):
         """Events of this kind since the last call."""
         found = []
@@ -237,6 +246,8 @@ def begin(name, fleet):
             raise SystemExit(f"node-{ended[0]} ended: {log.read()}")
     met = wait(fleet.know_all, MEET_S)
     report(f"{name}: all know all {NODES}", elapsed(met), met is not None)
+    found = wait(fleet.know_hidden, MEET_S)
+    report(f"{name}: all know who is hidden", elapsed(found), found is not None)
     trains = wait(lambda: min(fleet.rounds()) > 10, REACH_S)
     report(f"{name}: all train", elapsed(trains), trains is not None)
     arrive(name, fleet)

@@ -38,7 +38,8 @@ struct Cluster {
   void tell_unanswered() {
     std::erase_if(unanswered, [&](const Unanswered& probe) {
       if (now < probe.at) return false;
-      if (Party* party = parties[probe.by].get()) party->membership.unanswered(now, probe.what);
+      if (Party* party = parties[probe.by].get())
+        party->membership.unanswered(now, probe.what, party->outbox);
       return true;
     });
   }
@@ -54,25 +55,35 @@ struct Cluster {
         for (const Said& send : parties[k]->said()) {
           said = true;
           for (std::size_t to = 0; to < parties.size(); ++to)
-            if (parties[to] && parties[to]->options.control == send.at &&
-                !(cut == k || cut == to) && stopped != to && passes(k, to))
+            if (parties[to] && is_of(to, send.at) && !(cut == k || cut == to) && stopped != to &&
+                passes(k, to, send.is_dialled))
               parties[to]->hear(now, send.message);
         }
       }
     }
   }
+  // A member that is known to be hidden is reached at its host, without a port.
+  bool is_of(std::size_t party, const Endpoint& at) const {
+    const Endpoint& own = parties[party]->options.control;
+    return own.host == at.host && (own.port == at.port || at.port == 0);
+  }
+  bool is_hidden(std::size_t party) const {
+    return parties[party]->options.control.port == 0 || behind_nat.contains(party);
+  }
   // Whether there is a connection, or one can be dialled.
-  bool passes(std::size_t from, std::size_t to) {
-    const auto hidden = [&](std::size_t k) { return parties[k]->options.control.port == 0; };
-    if (!hidden(to)) return dialled.insert({from, to}), true;
-    const bool is_open = dialled.contains({to, from});
+  bool passes(std::size_t from, std::size_t to, bool is_dialled) {
+    if (!is_hidden(to)) return dialled.insert({from, to}), true;
+    const bool is_open = !is_dialled && dialled.contains({to, from});
     lost_to_hidden += !is_open;
     return is_open;
   }
   void answer(std::size_t by, const std::vector<gossip::ConnectProbe>& asked) {
     for (const gossip::ConnectProbe& probe : asked) {
-      const bool listens = std::ranges::any_of(
-          parties, [&](const auto& party) { return party && party->options.control == probe.at; });
+      bool listens = false;
+      for (std::size_t k = 0; k < parties.size(); ++k)
+        listens |=
+            parties[k] && !behind_nat.contains(k) &&
+            (parties[k]->options.control == probe.at || parties[k]->options.bulk == probe.at);
       Party& party = *parties[by];
       if (silences && !listens) unanswered.push_back({now + 1500ms, by, {probe.of, probe.at}});
       if (refuses && !listens) party.membership.refused(now, {probe.of, probe.at}, party.outbox);
@@ -83,6 +94,7 @@ struct Cluster {
   }
 
   Time now{};
+  Prng prng{1};
   std::vector<std::unique_ptr<Party>> parties;
   std::optional<std::size_t> cut;      // nothing to or from this one arrives
   std::optional<std::size_t> stopped;  // this one does nothing at all
@@ -96,6 +108,7 @@ struct Cluster {
   bool refuses = false;   // probes are answered where nobody lives
   std::size_t probes = 0;
   std::set<std::pair<std::size_t, std::size_t>> dialled;  // who has dialled whom
+  std::set<std::size_t> behind_nat;                       // give an address that leads to nobody
   std::size_t vain_probes = 0;                            // of nodes that cannot be dialled
   std::size_t lost_to_hidden = 0;                         // messages without a connection
 };

@@ -29,6 +29,9 @@ struct Alterations {
   void choice(E& x, E last) {
     changes.push_back([&x, last] { x = x == last ? E{} : last; });
   }
+  void flag(bool& x) {
+    changes.push_back([&x] { x = !x; });
+  }
   void real(double& x) {
     changes.push_back([&x] { x += 1; });
   }

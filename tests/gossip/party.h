@@ -53,6 +53,7 @@ struct Said {
   Endpoint at;  // the control address
   gossip::Message message;
   std::size_t from = 0;
+  bool is_dialled = false;  // not over a connection of the other end
 };
 
 // Membership and Links of one node.
@@ -83,7 +84,7 @@ struct Party {
       if (auto* send = std::get_if<gossip::Send>(&output))
         all.push_back({controls.at(send->to), std::move(send->message), send->from});
       if (auto* introduce = std::get_if<gossip::Introduce>(&output))
-        all.push_back({introduce->to, std::move(introduce->message)});
+        all.push_back({introduce->to, std::move(introduce->message), 0, !introduce->asker});
     }
     return all;
   }

@@ -263,8 +263,8 @@ TEST_CASE("The scenario with hidden nodes passes") {
 TEST_CASE("Without a connection that a hidden node opened nothing reaches it") {
   sim::Network network({}, 1);
   sim::Connections connections(network, 3);
-  connections.begin(0, sim::control_of(0));
-  for (const std::size_t hidden : {1, 2}) connections.begin(hidden, {"hidden", 0});
+  connections.begin(0, sim::control_of(0), false);
+  for (const std::size_t hidden : {1, 2}) connections.begin(hidden, {"hidden", 0}, true);
   const auto sent = [&](Time now, std::size_t from, std::size_t to) {
     return connections.post(now, {{from, to}, {{}, gossip::Gossip{}, {}}, 0}).size();
   };
@@ -278,7 +278,7 @@ TEST_CASE("Without a connection that a hidden node opened nothing reaches it") {
   CHECK(sent(Time(sim::Connections::kPatience), 1, 0) == 1);
   CHECK(sent(Time(sim::Connections::kPatience), 0, 1) == 1);
   connections.end(0);
-  connections.begin(0, sim::control_of(0));
+  connections.begin(0, sim::control_of(0), false);
   CHECK(sent(Time(20s), 0, 1) == 0);
 }
 

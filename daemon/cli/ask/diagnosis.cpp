@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <string_view>
 
+#include "daemon/cli/ask/remedies.h"
 #include "daemon/cli/terminal/table.h"
 #include "daemon/rest/document.h"
 
@@ -119,17 +119,6 @@ std::optional<Finding> look_at_token(const SeenNode& seen) {
 
 // ---- what the node says of itself
 
-struct Remedy {
-  std::string_view part, text;
-};
-
-// The text of the first row whose part the message contains.
-std::optional<std::string> remedy_of(std::span<const Remedy> rows, const std::string& message) {
-  for (const Remedy& row : rows)
-    if (message.find(row.part) != std::string::npos) return std::string(row.text);
-  return std::nullopt;
-}
-
 // Peers that it refuses are among its warnings.
 void look_at_keys(const SeenNode& seen, Findings& findings) {
   const json& certificate = part(part(seen.status.document, "security"), "certificate");
@@ -138,41 +127,8 @@ void look_at_keys(const SeenNode& seen, Findings& findings) {
   findings.push_back({Severity::ok, "keys", "encrypted; certificate valid until " + until, ""});
 }
 
-// What to do about a warning of a node that keeps it from training with others.
-std::optional<std::string> remedy(const std::string& warning) {
-  static constexpr Remedy kRemedies[] = {
-      {"cannot train with these nodes",
-       "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
-      {" is a bulk port", "name the control port in cluster.join"},
-      {"trainer", "see the trainer's output; trainer.command starts it again, or attach it again"},
-      {" is of cluster ", "give both the same cluster.id, or take the seed away"},
-      {"of the protocol", "run the same version of the program on every node"},
-      {"under this name", "give this node another node.name, or stop the other one"},
-      {"under this node's name", "give this node another node.name, or stop the other one"},
-      {"does not fit", "give both the same configuration, and data of the same columns"},
-      {"no edge to ", "give both the same value; starling config shows the agreed keys"},
-      {"cluster.join", "correct cluster.join, or start that node; starling doctor HOST:PORT looks"},
-      {"expected members", "start the missing nodes, or correct cluster.expect"},
-      {"nobody listens at",
-       "correct listen.control or listen.advertise of the node that it names"}};
-  return remedy_of(kRemedies, warning);
-}
-
-// The rest of the reasons, and of the warnings that are advice.
 Finding doubt(const std::string& text) {
-  static constexpr Remedy kHints[] = {
-      {" holds up the others",
-       "look at that node's machine: its load, a limit of its processor, a process that is stopped "
-       "now and then"},
-      {"waits for the network",
-       "a link is thin: optim.local-steps=auto on all nodes exchanges less often"},
-      {"fetching the model", "wait; if it lasts, see ports"},
-      {"going on without", "ask starling doctor on the machine of that node"},
-      {" is paused", "ask starling doctor on the machine of that node"}};
-  return {Severity::warn, "cause", text,
-          remedy_of(kHints, text)
-              .value_or("nothing, if it passes or is meant; docs/troubleshooting.md has a table of "
-                        "causes")};
+  return {Severity::warn, "cause", text, hint_of(text)};
 }
 
 std::string state_advice(const SeenNode& seen, const std::string& state) {
@@ -196,7 +152,7 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
     // look_at_run() and look_at_folder() report these.
     if (warning == problem || (seen.folder && warning.find(kDiskFull) != std::string::npos))
       continue;
-    const auto remedied = remedy(warning);
+    const auto remedied = remedy_of(warning);
     findings.push_back(remedied ? Finding{Severity::fail, "cause", warning, *remedied}
                                 : doubt(warning));
   }
@@ -208,9 +164,9 @@ void look_at_state(const SeenNode& seen, Findings& findings) {
 void look_at_run(const SeenNode& seen, Findings& findings) {
   const json& run = part(seen.status.document, "run");
   if (const std::string problem = words_of(run, "problem"); !problem.empty())
-    findings.push_back(
-        {Severity::fail, "training", problem,
-         remedy(problem).value_or("see data and optim.learning-rate; a smaller rate often helps")});
+    findings.push_back({Severity::fail, "training", problem,
+                        remedy_of(problem).value_or(
+                            "see data and optim.learning-rate; a smaller rate often helps")});
   if (const std::string shortfall = words_of(run, "shortfall"); !shortfall.empty())
     findings.push_back({Severity::warn, "training", shortfall, "see what ended the run: stop.*"});
 }
@@ -220,7 +176,7 @@ void look_at_trainer(const SeenNode& seen, Findings& findings) {
   const std::string state = words_of(trainer, "state"), reason = words_of(trainer, "reason");
   if (state != "stalled" && state != "lost") return;
   findings.push_back(
-      {Severity::fail, "trainer", fmt::format("{}: {}", state, reason), *remedy("trainer")});
+      {Severity::fail, "trainer", fmt::format("{}: {}", state, reason), *remedy_of("trainer")});
 }
 
 // The activity that took most of the time between the looks.

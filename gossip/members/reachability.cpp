@@ -1,0 +1,161 @@
+#include "gossip/members/reachability.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace starling::gossip {
+namespace {
+
+using Closed = DialBack::Closed;
+
+// Between two tests. Longer: a port that was opened is noticed later. Shorter: more connections.
+constexpr Duration kTestEvery = std::chrono::minutes(1);
+// After this a call counts as successful, as far as the caller can see. Longer than a driver takes
+// to find that no host answers (daemon/process/connect_prober.h).
+constexpr Duration kCallPatience = std::chrono::milliseconds(2500);
+// A member that has not answered by then has no opinion.
+constexpr Duration kAnswersPatience = std::chrono::seconds(4);
+constexpr std::size_t kAskedAtOnce = 3;
+// Members for which this node dials at once. Larger: members can make it dial more addresses.
+constexpr std::size_t kCallsLimit = 16;
+
+}  // namespace
+
+Reachability::Reachability(const Options& options, const Roster& roster, Prng& prng, Time now)
+    : roster_(roster),
+      prng_(prng),
+      control_(options.control),
+      bulk_(options.bulk),
+      period_(options.timing.period),
+      next_test_(options.tests_addresses && options.control.port != 0 ? now : kNever) {}
+
+void Reachability::receive(Time now, NodeId from, const DialBack& message, Outbox& out) {
+  if (message.kind == DialBack::Kind::request) return call(now, from, message, out);
+  const auto question = std::ranges::find_if(asked_, [&](const Question& asked) {
+    return asked.to == from && asked.number == message.number;
+  });
+  if (question == asked_.end()) return;
+  // A call that found somebody else at the address found nobody.
+  if (message.kind == DialBack::Kind::call)
+    question->is_called = true;
+  else if (message.closed == Closed::none && !question->is_called)
+    question->closed = Closed::control;
+  else
+    question->closed = message.closed;
+}
+
+// ---------------------------------------------------------------- for others
+
+// The addresses are the asker's claim, as those in its record are.
+void Reachability::call(Time now, NodeId from, const DialBack& request, Outbox& out) {
+  const Member* asker = roster_.find(from);
+  const bool is_busy =
+      calls_.size() >= kCallsLimit || std::ranges::find(calls_, from, &Call::asker) != calls_.end();
+  if (!asker || is_busy || request.control.port == 0 || request.bulk.port == 0) return;
+  calls_.push_back({from, request.number, request.control, request.bulk, now + kCallPatience});
+  out.call(request.control, contact_of(*asker).key,
+           DialBack{.kind = DialBack::Kind::call,
+                    .number = request.number,
+                    .control = request.control,
+                    .bulk = request.bulk});
+  out.put(ConnectProbe{{}, request.control});
+  out.put(ConnectProbe{{}, request.bulk});
+}
+
+void Reachability::answer(const Call& call, Closed closed, Outbox& out) const {
+  out.send(call.asker, DialBack{.kind = DialBack::Kind::answer,
+                                .number = call.number,
+                                .control = call.control,
+                                .bulk = call.bulk,
+                                .closed = closed});
+  out.put(Abandon{call.control});
+}
+
+void Reachability::failed(const Endpoint& at, Outbox& out) {
+  std::erase_if(calls_, [&](const Call& call) {
+    if (call.control != at && call.bulk != at) return false;
+    answer(call, call.control == at ? Closed::control : Closed::bulk, out);
+    return true;
+  });
+}
+
+// ---------------------------------------------------------------- for this node
+
+// A member that this node has not heard from may be one that neither can dial.
+std::vector<const Member*> Reachability::askable() const {
+  std::vector<const Member*> members;
+  for (const Member* member : roster_.present_others())
+    if (!is_hidden(*member) && roster_.entry(member->id)->has_spoken) members.push_back(member);
+  return members;
+}
+
+void Reachability::ask(Time now, Outbox& out) {
+  std::vector<const Member*> members = askable();
+  next_test_ = now + period_;
+  if (members.empty()) return;
+  prng_.shuffle(std::span(members));
+  members.resize(std::min(members.size(), kAskedAtOnce));
+  for (const Member* member : members) {
+    asked_.push_back({.to = member->id, .name = member->name, .number = prng_.next()});
+    out.send(member->id,
+             DialBack{.number = asked_.back().number, .control = control_, .bulk = bulk_});
+  }
+  until_ = now + kAnswersPatience;
+}
+
+// Those who have not answered can no longer change the result, or have had their time.
+bool Reachability::is_decided(Time now) const {
+  const auto count = [&](bool is_open) {
+    return 2 * std::ranges::count_if(asked_, [&](const Question& asked) {
+             return asked.closed && (*asked.closed == Closed::none) == is_open;
+           });
+  };
+  const auto all = std::ssize(asked_);
+  return now >= until_ || count(true) > all || count(false) >= all;
+}
+
+std::optional<bool> Reachability::conclude(Time now) {
+  const bool was_hidden = !against_.empty();
+  std::vector<Question> asked = std::exchange(asked_, {});
+  std::erase_if(asked, [](const Question& question) { return !question.closed; });
+  next_test_ = now + (asked.empty() ? period_ : kTestEvery);
+  if (asked.empty()) return std::nullopt;
+  against_.clear();
+  for (const Question& question : asked)
+    if (*question.closed != Closed::none) {
+      const bool is_bulk = *question.closed == Closed::bulk;
+      against_.push_back(fmt::format(
+          "{} cannot reach this node's {} port at {}: others wait for this node to dial",
+          question.name, is_bulk ? "bulk" : "control", to_string(is_bulk ? bulk_ : control_)));
+    }
+  if (2 * against_.size() < asked.size()) against_.clear();
+  const bool is_hidden = !against_.empty();
+  return is_hidden == was_hidden ? std::nullopt : std::optional(is_hidden);
+}
+
+std::optional<bool> Reachability::tick(Time now, Outbox& out) {
+  std::erase_if(calls_, [&](const Call& call) {
+    if (now < call.until) return false;
+    answer(call, Closed::none, out);
+    return true;
+  });
+  if (!asked_.empty()) return is_decided(now) ? conclude(now) : std::nullopt;
+  if (now >= next_test_) ask(now, out);
+  return std::nullopt;
+}
+
+Time Reachability::deadline() const {
+  Time least = asked_.empty() ? next_test_ : until_;
+  for (const Call& call : calls_) least = std::min(least, call.until);
+  return least;
+}
+
+std::vector<std::string> Reachability::warnings() const {
+  if (against_.empty()) return {};
+  return {against_.front()};
+}
+
+}  // namespace starling::gossip
