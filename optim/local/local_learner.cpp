@@ -129,14 +129,15 @@ void LocalLearner<S>::add_terms(std::span<const S> x, const LocalSteps<S>& steps
 
 template <class S>
 bool LocalLearner<S>::minimize(const LocalSteps<S>& steps, std::span<S> x) {
-  const S own_mu = static_cast<S>(steps.mu);
-  const double mu = static_cast<double>(own_mu) + options_.weight_decay;
+  const S mu = static_cast<S>(steps.mu);
   c_.assign(x.size(), S{0});
   if (!steps.linear.empty()) std::ranges::copy(steps.linear, c_.begin());
-  if (!steps.anchor.empty()) axpy(-own_mu, steps.anchor, std::span(c_));
-  if (objective_->samples() > 0) return objective_->minimize(c_, mu, x);
+  if (!steps.anchor.empty()) axpy(-mu, steps.anchor, std::span(c_));
+  if (objective_->samples() > 0)
+    return objective_->minimize(c_, static_cast<double>(mu) + options_.weight_decay, x);
   if (!(mu > 0)) return false;
-  std::ranges::transform(c_, x.begin(), [&](S c) { return static_cast<S>(-c / mu); });
+  // Without samples the weight decay, a part of F, is zero too.
+  std::ranges::transform(c_, x.begin(), [&](S c) { return -c / mu; });
   return true;
 }
 

@@ -364,6 +364,19 @@ TEST_CASE("A node without samples moves by terms and corrections alone") {
   CHECK(end == Vector(3, -0.5));
 }
 
+TEST_CASE("Weight decay does not move a node without samples") {
+  Options options = options_for(*algorithm_named("admm"));
+  options.weight_decay = 4;
+  LocalLearner<double> empty = learner({1, 1}, options, 0);
+  const Vector x(3, 1.0), c(3, 2.0);
+  Vector end(3);
+  for (const bool is_exact : {false, true}) {
+    empty.advance(x, {.learning_rate = 0.25, .linear = c, .mu = 4, .is_exact = is_exact},
+                  {.end = end});
+    CHECK(end == Vector(3, -0.5));
+  }
+}
+
 TEST_CASE("The direction of several steps is the mean of what they were taken for") {
   const Options options = options_for(*algorithm_named("gt"));
   LocalLearner<double> local = learner({1, 1}, options);
