@@ -5,6 +5,7 @@
 
 #include "base/ids.h"
 #include "models/factory.h"
+#include "optim/relay.h"
 
 namespace starling::models {
 namespace {
@@ -54,6 +55,13 @@ Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& optio
   if (options.model.precision == Precision::f64)
     return make_typed<double>(options, std::move(data), name, std::move(clock));
   return make_typed<float>(options, std::move(data), name, std::move(clock));
+}
+
+std::unique_ptr<optim::Trainer> make_relay(const LearnerOptions& options,
+                                           std::function<Time()> clock) {
+  if (options.model.precision == Precision::f64)
+    return optim::make_relay<double>(options.optim, std::move(clock));
+  return optim::make_relay<float>(options.optim, std::move(clock));
 }
 
 }  // namespace starling::models

@@ -33,4 +33,8 @@ Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& optio
                                                      std::string_view name,
                                                      std::function<Time()> clock);
 
+// The trainer of a relay, which has no data.
+std::unique_ptr<optim::Trainer> make_relay(const LearnerOptions& options,
+                                           std::function<Time()> clock);
+
 }  // namespace starling::models

@@ -61,8 +61,8 @@ struct MixTerm {
 
 // Which part of the data is this node's: its place among the members that share one data set.
 struct Shard {
-  std::vector<NodeId> members;  // in topology order, all of them, this node too
-  std::size_t place = 0;        // of this node in `members`
+  std::vector<NodeId> members;  // in topology order, all that have data
+  std::size_t place = 0;        // of this node in `members`; of a relay their number: it holds none
 
   bool operator==(const Shard&) const = default;
 };
@@ -131,7 +131,9 @@ struct Stats {
   std::uint64_t samples = 0;  // samples seen by them
   double loss = 0;            // training loss before the (last) local step
   double gradient_norm = 0;
-  double learning_rate = 0;                   // of each of them
+  double learning_rate = 0;  // of each of them
+  // Sum of the learning rates of the steps of this job, also where only corrections were added.
+  double path = 0;
   double norm = 0;                            // ||x||
   std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
   std::vector<NeighborDistance> distances;    // of this job's mix terms

@@ -283,6 +283,7 @@ class TypedTrainer final : public Trainer {
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
     done.stats.steps = report.is_idle ? 0 : steps;
+    done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate);
     done.stats.samples = report.batch_samples * steps;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;

@@ -22,7 +22,7 @@ struct Offering {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
     edge_payloads = {done.edge_offers.begin(), done.edge_offers.end()};
     path_before = path;
-    path += done.stats.learning_rate * static_cast<double>(done.stats.steps);
+    path += done.stats.path;
   }
   // Takes the answer to a neighbour that waits between rounds.
   void answer(Payload payload, std::uint64_t probe) {

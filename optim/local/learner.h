@@ -55,7 +55,7 @@ struct Report {
   std::size_t batch_samples = 0;
   // Not empty: why a step was refused, the last time.
   std::string refusal = {};
-  bool is_idle = false;          // no step was taken, because no process takes them
+  bool is_idle = false;          // no step was taken: no process takes them, or the node is a relay
   bool is_cured_by_rate = true;  // of a refusal: a smaller learning rate may help
   // Of each step, if not the requested one.
   std::optional<double> learning_rate = {};
