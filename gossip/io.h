@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -138,7 +139,8 @@ struct KeepRevocations {
 struct Progress {
   std::uint64_t round = 0;
   double time_s = 0;
-  double loss = 0;  // of the local step that follows; NaN before the first
+  // Of the local step that follows; NaN before the first, and of a relay.
+  double loss = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> accuracy, rmse, evaluation_loss;
   std::optional<double> distance;             // consensus distance, estimated
   std::optional<double> distance_to_optimum;  // ||x_i - x*||

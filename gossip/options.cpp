@@ -56,8 +56,8 @@ const Bindings<Options>& bindings() {
              })
         .among(kPresets)
         .bind("cluster.expect", &Options::expect, Whole{0, kMembersLimit}, own,
-              "members to wait for before the first round; 0 starts at once; who does not come "
-              "within ten seconds of the one before is not waited for")
+              "members with data to wait for before the first round; 0 starts at once; who does "
+              "not come within ten seconds of the one before is not waited for")
         .bind("exchange.schedule", &Options::schedule, OneRow<ScheduleRow>{schedules()}, agreed,
               help_of("when neighbours exchange", schedules()))
         .bind("exchange.quorum", &Options::quorum, Real{1e-9, 1}, agreed,

@@ -16,6 +16,7 @@
 #include "gossip/checkpoint.h"
 #include "gossip/schedule.h"
 #include "gossip/trust/credentials.h"
+#include "gossip/wire/message.h"
 #include "optim/job.h"
 #include "topology/options.h"
 
@@ -67,12 +68,13 @@ struct Options {
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()
   std::string cluster = "starling";
   std::shared_ptr<Credentials> credentials = {};  // null: nodes prove nothing to each other
-  std::uint64_t seed = 1;  // of the node's random numbers
+  std::uint64_t seed = 1;                         // of the node's random numbers
+  Role role = Role::trainer;
   // membership
   std::vector<SeedName> seeds;
   std::vector<Endpoint> peers;  // known from an earlier run; their silence is not reported
   Timing timing = timing_of("lan");
-  std::size_t expect = 0;  // members to wait for before the first round
+  std::size_t expect = 0;  // members with data to wait for before the first round
   Duration expect_patience = std::chrono::seconds(10);
   // training
   topology::Options topology;
@@ -88,6 +90,11 @@ struct Options {
   CheckpointPlan checkpoint = {};
   optim::StepCount local_steps = {};
 };
+
+// Whether the node has no data.
+inline bool is_relay(const Options& options) {
+  return options.role == Role::relay;
+}
 
 void describe(Schema& schema);
 // The agreed keys exchange.* that this layer reads, with their values.

@@ -47,6 +47,9 @@ void bind_run(Bindings<Options>& all) {
       .bind("sim.nats", at(&Options::hiding, &Hiding::nats),
             Whole{0, static_cast<std::int64_t>(kMembersLimit)}, own,
             "number of NATs in front of them; 0: one each; fewer cut off more nodes at once")
+      .bind("sim.relays", &Options::relays, Whole{0, static_cast<std::int64_t>(kMembersLimit) - 1},
+            own,
+            "number of nodes, the first ones, that have no data and only average; fewer than all")
       .bind("sim.seconds", &Options::limit, Real{0, 1e9}, own,
             "virtual time after which the simulation stops, s")
       .bind("sim.chaos", of(&Phases::chaos), Real{0, 1e6}, own,
@@ -132,6 +135,7 @@ gossip::Options node_options(const Options& options, std::size_t index) {
     node.http.port = 0;
   }
   node.seed = options.seed;
+  node.role = index < options.relays ? gossip::Role::relay : gossip::Role::trainer;
   if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};
   return node;

@@ -40,6 +40,7 @@ std::vector<std::size_t> behind_nat_of(const Hiding& hiding, std::size_t nodes, 
 struct Options {
   std::size_t nodes = 8;
   Hiding hiding = {};
+  std::size_t relays = 0;  // the first nodes, which have no data
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step
@@ -53,8 +54,8 @@ struct Options {
   gossip::Options base;
 };
 
-// Makes the trainer of node-<index>, whenever that starts. Its clock should stand still: the
-// simulator decides how long a job takes.
+// Makes the trainer of node-<index>, whenever that starts; of a relay, by optim::make_relay(). Its
+// clock should stand still: the simulator decides how long a job takes.
 using TrainerFactory = std::function<std::unique_ptr<optim::Trainer>(std::size_t index)>;
 
 // Of the machine of node-<index>, and where that node listens for control messages.

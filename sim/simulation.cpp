@@ -66,7 +66,7 @@ std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {
 }
 
 gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Listener& told) {
-  options.base.expect = options.nodes;
+  options.base.expect = options.nodes - options.relays;
   World world(options, std::move(make_trainer));
   Checker checker(world);
   gossip::Series series;

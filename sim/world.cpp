@@ -304,7 +304,7 @@ void World::train(std::size_t node, const optim::Job& job) {
   history_.note_behavior(now(), 7, node, meaning_of(job));
   auto done = std::make_shared<optim::Done>(self.trainer->run(job));
   ++self.jobs_in_flight;
-  if (done->stats.steps > 0) self.learning_rate = done->stats.learning_rate;
+  if (done->stats.path > 0) self.learning_rate = done->stats.learning_rate;
   counts_.slowed += self.slowness > 1;
   const double steps = static_cast<double>(done->stats.steps) * self.slowness;
   done->stats.compute = from_seconds(seconds(options_.compute) * steps);

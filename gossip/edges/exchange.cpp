@@ -114,6 +114,23 @@ Time Exchange::deadline(const Links& links) const {
 
 // Splits the wait: the time in which the last vector was under way counts as waiting for the
 // network, the rest as waiting for its sender.
+bool Exchange::is_led(const Links& links, const Roster& members) const {
+  std::vector<StreamView> leaders = neighbors_.views(links, sessions_);
+  const auto has_data = [&](const StreamView& view) {
+    const Member* member = members.find(view.peer);
+    return member && !is_relay(*member);
+  };
+  const auto has_come = [&](const StreamView& view) { return view.round >= rounds_.round(); };
+  const bool are_trainers = std::ranges::any_of(leaders, has_data);
+  std::erase_if(leaders, [&](const StreamView& view) {
+    return !view.in || view.is_late || view.rests || (are_trainers && !has_data(view));
+  });
+  if (leaders.empty()) return false;
+  if (are_trainers && std::ranges::any_of(leaders, has_come)) return true;
+  return std::ranges::all_of(
+      leaders, [&](const StreamView& view) { return view.has_news || has_come(view); });
+}
+
 std::vector<optim::MixTerm> Exchange::finish_round(Time now, const Links& links, Outbox& out) {
   const Wait wait = this->wait(links);
   const std::optional<NodeId> given_up = neighbors_.end_round(now, wait, links);

@@ -63,6 +63,10 @@ class Exchange {
   RoundCounter& rounds() { return rounds_; }
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
+  // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has
+  // come to this round, or all of these have sent a vector since the round before; without such
+  // neighbours, whether all have. Late and resting neighbours do not count.
+  bool is_led(const Links& links, const Roster& members) const;
   // When complete() may become true by time alone.
   Time deadline(const Links& links) const;
   // Ends the round and returns what to average with. The next round is the current one + 1, or that

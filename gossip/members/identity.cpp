@@ -33,7 +33,8 @@ Identity::Identity(const Options& options, Time now)
             .bulk = options.bulk,
             .http = options.http,
             .incarnation = options.incarnation,
-            .agreement = agreement_of(agreed(options))},
+            .agreement = agreement_of(agreed(options)),
+            .role = options.role},
       is_accepted_(options.seeds.empty()) {}
 
 bool Identity::is_credible(Time now, const Member& member) const {

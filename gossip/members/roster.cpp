@@ -58,6 +58,11 @@ std::size_t Roster::ready_count() const {
       std::ranges::count_if(present_, [](auto* m) { return m->phase != Phase::joining; }));
 }
 
+std::size_t Roster::relay_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(present_, [](auto* member) { return is_relay(*member); }));
+}
+
 std::vector<MemberStatus> Roster::status(Time now) const {
   std::vector<MemberStatus> members{{self_, Liveness::alive, now, true}};
   for (const auto& [id, entry] : others_)

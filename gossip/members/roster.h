@@ -79,6 +79,7 @@ class Roster {
   // Live and suspect members that have a model, self included, in natural order of names.
   std::vector<const Member*> ready() const;
   std::size_t ready_count() const;
+  std::size_t relay_count() const;
   // Live and suspect members, self included, in the same order. Valid until the version grows.
   const std::vector<const Member*>& present() const { return present_; }
   // All known members, dead and left ones included, in the same order.

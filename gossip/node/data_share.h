@@ -15,7 +15,7 @@ class DataShare {
  public:
   explicit DataShare(NodeId self) : self_(self) {}
 
-  // Deals the data among members in topology order. REQUIRES that this node is one of them.
+  // Deals the data among members in topology order. This node is one of them, unless it is a relay.
   std::shared_ptr<const optim::Shard> deal(std::vector<NodeId> members) {
     members_ = std::move(members);
     const auto place = std::ranges::find(members_, self_) - members_.begin();

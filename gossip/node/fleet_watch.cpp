@@ -33,8 +33,9 @@ Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_
   const Counters& first = counters_.front();
   const double elapsed = seconds(now - first.at);
   if (elapsed <= 0) return sample;
-  set(Quantity::sample_rate, static_cast<double>(run.samples - first.samples) / elapsed);
   set(Quantity::byte_rate, static_cast<double>(sent_bytes - first.bytes) / elapsed);
+  if (!has_data_) return sample;
+  set(Quantity::sample_rate, static_cast<double>(run.samples - first.samples) / elapsed);
   set(Quantity::compute_share, seconds(course.compute() - first.compute) / elapsed);
   return sample;
 }

@@ -17,8 +17,11 @@ namespace starling::gossip {
 class FleetWatch {
  public:
   // `means` and `extremes` outlive this.
-  FleetWatch(Duration period, FleetMeans& means, Extremes& extremes)
-      : period_(period), means_(&means), extremes_(&extremes) {}
+  FleetWatch(const Options& options, FleetMeans& means, Extremes& extremes)
+      : period_(options.timing.period),
+        has_data_(!is_relay(options)),
+        means_(&means),
+        extremes_(&extremes) {}
 
   bool is_due(Time now) const { return now >= next_; }
   // REQUIRES is_due(now).
@@ -39,6 +42,7 @@ class FleetWatch {
   Sample sample_of(Time now, const Course& course, std::uint64_t sent_bytes);
 
   Duration period_;
+  bool has_data_;
   FleetMeans* means_;
   Extremes* extremes_;
   Time next_{};

@@ -46,6 +46,12 @@ std::vector<const Member*> fellows(const Roster& members) {
   return fellows;
 }
 
+std::vector<const Member*> founders(const Roster& members) {
+  std::vector<const Member*> founders = fellows(members);
+  std::erase_if(founders, [](const Member* member) { return is_relay(*member); });
+  return founders;
+}
+
 std::vector<const Member*> donors(const Roster& members, std::uint64_t own) {
   std::vector<const Member*> donors = members.ready();
   std::erase_if(donors, [&](const Member* member) {

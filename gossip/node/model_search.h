@@ -17,9 +17,10 @@
 
 namespace starling::gossip {
 
-// Members, self included, with this node's values of the agreed keys: they share the data and found
-// the model together.
+// Members, self included, with this node's values of the agreed keys.
 std::vector<const Member*> fellows(const Roster& members);
+// Of these, those with data: they share the data and found the model together.
+std::vector<const Member*> founders(const Roster& members);
 // The members whose model a newcomer may adopt: those that have trained at least one round. If the
 // node has a model of round `own`, only members that train beyond that round. Members that differ
 // in an agreed key count only if no other member can give a model, so that settings can be changed

@@ -14,7 +14,8 @@ constexpr Duration kWorthSaying = std::chrono::seconds(2);  // before a missing 
 
 void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
   if (std::exchange(version_, members.version()) != members.version()) {
-    known_ = members.present().size();
+    relays_ = members.relay_count();
+    known_ = members.present().size() - relays_;
     ready_ = members.ready_count();
     if (known_ > most_known_) known_at_ = counted_at_ = now;
     if (ready_ > most_ready_) counted_at_ = now;
@@ -22,7 +23,7 @@ void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
     is_short_ = is_short_ && known_ < expect_;
     most_ready_ = std::max(most_ready_, ready_);
   }
-  const std::size_t awaited = is_short_ ? std::min(expect_, known_) : expect_;
+  const std::size_t awaited = relays_ + (is_short_ ? std::min(expect_, known_) : expect_);
   const bool is_enough = joins || ready_ >= awaited || now - counted_at_ >= patience_;
   if (is_ready && !complete_since_ && is_enough) complete_since_ = now;
 }

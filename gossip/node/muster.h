@@ -1,5 +1,6 @@
-// Muster: counts the members that a node expects before it begins, and the ready ones among them. A
-// node waits as long as members keep coming or becoming ready, and begins without the rest.
+// Muster: counts the members with data that a node expects before it begins, and the ready ones
+// among them. A node waits as long as members keep coming or becoming ready, and begins without the
+// rest. Relays are not expected, but those that are there are awaited until they are ready.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +28,8 @@ class Muster {
   void close() { is_short_ = known_ < expect_; }
   bool is_short() const { return is_short_; }
   // Whether all expected members are known, or the last one came too long ago.
-  bool is_known(Time now, std::size_t known) const {
-    return known >= expect_ || now - known_at_ >= patience_;
-  }
+  bool is_known(Time now) const { return known_ >= expect_ || now - known_at_ >= patience_; }
+  std::size_t known() const { return known_; }
   // When the wait for ready members ended; nothing: it goes on.
   std::optional<Time> complete_since() const { return complete_since_; }
   // Warns of missing expected members. `gathers`: the node still waits for them.
@@ -43,7 +43,8 @@ class Muster {
   Time known_at_;                                // when the last expected member came
   Time counted_at_;                              // when the last member came or became ready
   std::size_t most_known_ = 0, most_ready_ = 0;  // highest so far
-  std::size_t known_ = 1, ready_ = 0;            // now
+  std::size_t known_ = 1, ready_ = 0;            // now; of the ready ones relays too
+  std::size_t relays_ = 0;                       // now
   bool is_short_ = false;                        // goes on without some expected members
   std::uint64_t version_ = 0;                    // Roster::version() at the last count
   std::optional<Time> complete_since_;

@@ -10,13 +10,35 @@
 namespace starling::gossip {
 namespace {
 
-constexpr std::uint64_t kHiddenBit = 1ULL << 63;  // in the hash of the members
+// In the hash of the members.
+constexpr std::uint64_t kHiddenBit = 1ULL << 63, kRelayBit = 1ULL << 62;
 
-std::vector<topology::Site> sites_of(const Roster& members) {
+std::vector<const Member*> placed_of(const Roster& members) {
+  std::vector<const Member*> placed = members.ready();
+  std::erase_if(placed, [&](const Member* member) { return !members.agrees(*member); });
+  return placed;
+}
+
+std::vector<topology::Site> sites_of(const std::vector<const Member*>& placed) {
   std::vector<topology::Site> sites;
-  for (const Member* member : members.ready())
-    if (members.agrees(*member)) sites.push_back({member->id, member->name, is_hidden(*member)});
+  for (const Member* member : placed)
+    sites.push_back({member->id, member->name, is_hidden(*member)});
   return sites;
+}
+
+std::vector<NodeId> sharing_of(const std::vector<const Member*>& placed) {
+  std::vector<NodeId> sharing;
+  for (const Member* member : placed)
+    if (!is_relay(*member)) sharing.push_back(member->id);
+  return sharing;
+}
+
+std::uint64_t view_of(const std::vector<const Member*>& placed) {
+  std::uint64_t view = 0;
+  for (const Member* member : placed)
+    view = mix64(view ^ member->id.value ^ (is_hidden(*member) ? kHiddenBit : 0) ^
+                 (is_relay(*member) ? kRelayBit : 0));
+  return view;
 }
 
 // Vectors in both directions share one edge.
@@ -55,11 +77,14 @@ bool Neighborhood::follow(Time now, const Roster& members) {
   version_ = members.version();
   departures_ = members.departures();
   next_ = now + kFollowEvery;
-  std::vector<topology::Site> sites = sites_of(members);
+  const std::vector<const Member*> placed = placed_of(members);
+  std::vector<topology::Site> sites = sites_of(placed);
+  std::vector<NodeId> sharing = sharing_of(placed);
   const auto is_same = [](const auto& a, const auto& b) {
     return a.id == b.id && a.is_hidden == b.is_hidden;
   };
-  if (status_.sites && std::ranges::equal(sites, *status_.sites, is_same)) return true;
+  if (status_.sites && std::ranges::equal(sites, *status_.sites, is_same) && sharing == sharing_)
+    return true;
   topology::Neighbors near;
   const auto self = std::ranges::find(sites, members.self(), &topology::Site::id);
   if (self != sites.end()) {
@@ -76,19 +101,11 @@ bool Neighborhood::follow(Time now, const Roster& members) {
   if (has_partners_ && self != sites.end())
     partners_ =
         partners_among(sites, *status_.options, static_cast<std::size_t>(self - sites.begin()));
-  view_ = 0;
-  for (const topology::Site& site : sites)
-    view_ = mix64(view_ ^ site.id.value ^ (site.is_hidden ? kHiddenBit : 0));
+  view_ = view_of(placed);
+  sharing_ = std::move(sharing);
   status_.sites = std::make_shared<const std::vector<topology::Site>>(std::move(sites));
   ++status_.epoch;
   return true;
-}
-
-std::vector<NodeId> Neighborhood::members() const {
-  std::vector<NodeId> members;
-  if (!status_.sites) return members;
-  for (const topology::Site& site : *status_.sites) members.push_back(site.id);
-  return members;
 }
 
 std::vector<std::string> Neighborhood::warnings() const {

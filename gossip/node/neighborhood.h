@@ -37,8 +37,9 @@ class Neighborhood {
   const std::vector<WantedEdge>& wanted() const { return wanted_; }
   // Null unless the schedule has partners, and before this node is ready.
   const std::shared_ptr<const Partners>& partners() const { return partners_; }
-  // From which the topology is computed, in its order; empty before it is.
-  std::vector<NodeId> members() const;
+  // Of the members from which the topology is computed those with data, in its order; empty before
+  // it is.
+  const std::vector<NodeId>& sharing() const { return sharing_; }
   // Hash of the members from which the topology is computed.
   std::uint64_t view() const { return view_; }
   const TopologyStatus& status() const { return status_; }
@@ -54,6 +55,7 @@ class Neighborhood {
   std::uint64_t departures_ = 0;  // Roster::departures() at that time
   Time next_{};
   std::uint64_t view_ = 0;
+  std::vector<NodeId> sharing_;
   std::vector<WantedEdge> wanted_;
   TopologyStatus status_;
   bool has_partners_;

@@ -19,6 +19,9 @@ namespace {
 // prepared.
 constexpr std::size_t kUnknownModelBytesLimit = 64 << 20;
 
+// The same for a relay, which learns the size of the model from the model.
+constexpr std::size_t kRelayedModelBytesLimit = std::size_t{16} << 30;
+
 // How long a leaving node, its pairs settled, waits for its last checkpoint. Larger: process
 // managers kill before. Smaller: a large model on a slow disk loses the training since the last
 // one.
@@ -40,9 +43,9 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       strays(given),
       saver(given.checkpoint, now),
       training(options, {life, exchange, links, donor, saver, pace}),
-      fleet(given.timing.period, exchange.means(), membership.extremes()),
+      fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
-  gate.set_payload_limit(kUnknownModelBytesLimit);
+  gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
   if (pace.chooses()) membership.extremes().wish(std::nullopt);
   if (!resumed) return;
   before = *resumed;
@@ -141,6 +144,7 @@ void NodeParts::settle(Time now) {
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
   startup.want_snapshot(donor, outbox);
   saver.tick(now, outbox);
+  if (is_relay(options) && trains()) training.follow(members);
   training.advance(now, outbox);
   for (NodeId slow : doubted) {
     membership.doubt(now, slow);
@@ -177,7 +181,7 @@ void NodeParts::start_training(Time now) {
                round > 0 ? fmt::format("training from round {}", round) : "training");
   links.forget(now, false);
   // Members may have come or gone since the startup dealt the data.
-  if (neighborhood.view() != 0 && !share.is_among(neighborhood.members())) reassign_data();
+  if (neighborhood.view() != 0 && !share.is_among(neighborhood.sharing())) reassign_data();
   training.start(now, round, outbox, before ? &*before : nullptr);
   before.reset();
 }
@@ -206,7 +210,7 @@ void NodeParts::sample(Time now) {
 
 void NodeParts::follow_members(Time now) {
   saver.hear(now, members, training.course().run().round);
-  saver.set_fleet(startup.workload().foundation, members.present().size());
+  saver.set_fleet(startup.workload().foundation, members.present().size() - members.relay_count());
   if (!neighborhood.follow(now, members)) gate.count("topology", "members");
   // Otherwise the peers learn only by gossip that this node is ready, and answer no hello until
   // then.
@@ -222,7 +226,7 @@ void NodeParts::follow_members(Time now) {
 }
 
 void NodeParts::reassign_data() {
-  training.reassign(share.deal(neighborhood.members()));
+  training.reassign(share.deal(neighborhood.sharing()));
   dealt_view = neighborhood.view();
 }
 
@@ -252,6 +256,10 @@ std::vector<std::string> Node::warnings(Time now) const {
   const auto add = [&warnings](std::vector<std::string> more) {
     std::ranges::move(more, std::back_inserter(warnings));
   };
+  if (is_relay(parts.options) && founders(parts.members).empty())
+    warnings.emplace_back(
+        "no member has data: all are relays (node.role), which learn nothing; start a node with "
+        "data");
   add(parts.startup.warnings(now));
   add(parts.membership.warnings(now));
   add(parts.neighborhood.warnings());
@@ -278,6 +286,7 @@ Status Node::status(Time now) const {
   };
   status.warnings = warnings(now);
   for (const std::string& warning : status.warnings) add(warning);
+  add(parts.training.rest_reason());
   add(parts.agreement.remainder());
   add(parts.membership.health());
   status.hold_up = hold_up_among(parts.members.present());

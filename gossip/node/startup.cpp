@@ -95,8 +95,9 @@ bool Startup::gathered(Time now, const Membership& membership) const {
   const Roster& members = membership.roster();
   const Search& search = membership.search();
   if (membership.identity().is_contested()) return false;
+  if (is_relay(options_) && founders(members).empty()) return false;
   if (before_ && !donors(members, round_of(before_)).empty()) return true;
-  if (options_.expect > 1) return muster_.is_known(now, members.present().size());
+  if (options_.expect > 1) return muster_.is_known(now);
   if (search.seeds().empty() || now - life_->since() >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.
   return membership.connected() &&
@@ -106,7 +107,7 @@ bool Startup::gathered(Time now, const Membership& membership) const {
 void Startup::assign(Time now, const Roster& members, Outbox& out) {
   muster_.close();
   std::vector<NodeId> sharing;
-  for (const Member* member : fellows(members)) sharing.push_back(member->id);
+  for (const Member* member : founders(members)) sharing.push_back(member->id);
   optim::Job job;
   job.shard = share_->deal(std::move(sharing));
   out.train(std::move(job));
@@ -136,22 +137,22 @@ std::string Startup::trained(Time now, const optim::Done& done, Outbox& out) {
 
 void Startup::receive(const Surveys& message, const Envelope& from, const Roster& members,
                       Outbox& out) {
-  surveys_.receive(message, from.sender, fellows(members), life_->has_come_to<Founding>(), out);
+  surveys_.receive(message, from.sender, founders(members), life_->has_come_to<Founding>(), out);
 }
 
 void Startup::survey(Time now, const Roster& members, Outbox& out) {
   if (!donors(members, round_of(before_)).empty()) return enter(now, Fetching());
   if (!workload_.survey.empty()) surveys_.set_own(workload_.survey);
-  const std::vector<const Member*> founders = fellows(members);
+  const std::vector<const Member*> founders = gossip::founders(members);
   const bool is_whole = surveys_.has_all(founders) && life_->in<Surveying>()->refusal.empty();
   if (now >= next_look_ || is_whole) {
     next_look_ = now + options_.timing.retry;
-    std::vector<const Member*> near = founders;
-    std::erase_if(near, [&](auto* founder) { return !can_meet(members.own(), *founder); });
+    // Founders that cannot dial each other also hear of each other by relays.
     const auto hidden = [](const Member* founder) { return is_hidden(*founder); };
-    const bool relays =
-        now - life_->since() >= kRelayAfter || std::ranges::any_of(founders, hidden);
-    surveys_.tell(near, relays, out);
+    const bool has_hidden = std::ranges::any_of(founders, hidden);
+    std::vector<const Member*> near = has_hidden ? fellows(members) : founders;
+    std::erase_if(near, [&](auto* founder) { return !can_meet(members.own(), *founder); });
+    surveys_.tell(near, has_hidden || now - life_->since() >= kRelayAfter, out);
   }
   if (!is_whole && now - life_->since() < kSurveyPatience) return;
   optim::Job job;
@@ -195,7 +196,7 @@ void Startup::fetch(Time now, const Roster& members, Outbox& out) {
 // a member that has it; if none comes, the remaining founders agree anew. Where neither the donors
 // nor this node can be dialled, it waits until a member that can be dialled has their model.
 void Startup::do_without(Time now, const Roster& members, Outbox& out) {
-  const bool is_patient = now - life_->since() < kSurveyPatience && fellows(members).size() > 1;
+  const bool is_patient = now - life_->since() < kSurveyPatience && founders(members).size() > 1;
   const bool awaits_founder =
       !before_ && workload_.needs_model && !search_.is_exhausted() && is_patient;
   if (awaits_founder || ModelSearch::is_out_of_reach(members, round_of(before_))) {
@@ -204,6 +205,10 @@ void Startup::do_without(Time now, const Roster& members, Outbox& out) {
   }
   search_.end();
   if (before_) return resume(now, out);
+  if (is_relay(options_)) {
+    next_look_ = now + kLook;  // until a member with data has founded the model
+    return;
+  }
   if (workload_.needs_model) surveys_.forget_others();
   if (workload_.survey.empty() && !workload_.needs_model)
     enter(now, Ready());
@@ -274,6 +279,8 @@ std::vector<std::string> Startup::warnings(Time now) const {
 }
 
 std::string Startup::reason() const {
+  if (life_->is_in<Gathering>() && is_relay(options_) && muster_.known() == 0)
+    return "waiting for a node with data: this one is a relay (node.role)";
   if (life_->is_in<Gathering>())
     return options_.expect > 1 ? "waiting for members: " + muster_.tally()
                                : "waiting for an answer from cluster.join";

@@ -17,7 +17,9 @@ constexpr std::size_t kToldAtOnce = 2;
 }  // namespace
 
 SurveyExchange::SurveyExchange(const Options& options)
-    : self_(node_id(options.name)), prng_(Prng::derive(options.seed, self_.value ^ 2)) {}
+    : self_(node_id(options.name)),
+      is_relay_(is_relay(options)),
+      prng_(Prng::derive(options.seed, self_.value ^ 2)) {}
 
 void SurveyExchange::forget_others() {
   std::erase_if(surveys_, [&](const auto& survey) { return survey.first != self_; });
@@ -133,10 +135,10 @@ void SurveyExchange::receive(const Surveys& message, NodeId from, const Founders
   held = message.held;
   std::ranges::sort(held);
   const auto sender = std::ranges::find(founders, from, &Member::id);
-  const bool is_crowd = founders.size() > kFoundersTold + 1;
-  if (sender == founders.end() || (!is_crowd && !is_past)) return;
+  const bool passes_on = is_relay_ || founders.size() > kFoundersTold + 1;
+  if (sender == founders.end() || (!passes_on && !is_past)) return;
   renew_own(out);
-  Surveys answer = lacked_by(from, is_crowd);
+  Surveys answer = lacked_by(from, passes_on);
   if (!answer.surveys.empty()) send(from, std::move(answer), out);
 }
 

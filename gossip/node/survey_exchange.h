@@ -44,9 +44,9 @@ class SurveyExchange {
   // One turn: sends the other `founders` the surveys that they seem to lack. `relays`: also the
   // surveys of others, if all founders get messages directly.
   void tell(const Founders& founders, bool relays, Outbox& out);
-  // Takes surveys. Only the founder itself can replace its survey. In a crowd, replies with
-  // what the sender lacks. With `is_past`, this node founds already, and sends a founder that is
-  // late its own survey.
+  // Takes surveys. Only the founder itself can replace its survey. In a crowd, and as a relay,
+  // replies with what the sender lacks. With `is_past`, this node founds already, and sends a
+  // founder that is late its own survey.
   void receive(const Surveys& message, NodeId from, const Founders& founders, bool is_past,
                Outbox& out);
 
@@ -63,6 +63,7 @@ class SurveyExchange {
   void tell_some(const Founders& founders, Outbox& out);
 
   NodeId self_;
+  bool is_relay_;
   Prng prng_;
   std::map<NodeId, Survey> surveys_;
   std::size_t bytes_ = 0;                       // of the surveys of others

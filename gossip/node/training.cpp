@@ -33,10 +33,11 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   const std::uint64_t completed = job.round - 1;
   Computing round;
   if (is_pause_wanted_) round.then = Computing::Then::pauses;
-  if (course_.is_over(now, completed)) round.then = Computing::Then::finishes;
+  if (is_over(now, completed)) round.then = Computing::Then::finishes;
   const bool goes_on = round.then == Computing::Then::waits;
   const std::uint64_t due = evaluated_round_.value_or(0) + (goes_on ? options_.evaluate_every : 1);
-  job.evaluate = round.then == Computing::Then::finishes || !evaluated_round_ || completed >= due;
+  const bool is_due = round.then == Computing::Then::finishes || !evaluated_round_;
+  job.evaluate = !is_relay(options_) && (is_due || completed >= due);
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
   job.local = goes_on && !options_.needs.overlaps;
@@ -53,6 +54,22 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
     round.jobs = 2;
   }
   around_.life.enter(now, round);
+}
+
+bool Training::is_over(Time now, std::uint64_t round) const {
+  const bool ends = company_ == Company::ended && options_.goal.is_set();
+  return ends || course_.is_over(now, round);
+}
+
+std::string Training::rest_reason() const {
+  return company_ == Company::rests ? "no node with data trains: this relay rests until one does"
+                                    : std::string();
+}
+
+// Until it is led on, a relay keeps its round open.
+bool Training::is_round_complete(Time now) const {
+  if (is_led_) return around_.exchange.complete(now, around_.links);
+  return company_ != Company::trains && (is_pause_wanted_ || is_over(now, course_.run().round));
 }
 
 // A round that a pause cut in two is not measured.
@@ -111,7 +128,7 @@ void Training::advance(Time now, Outbox& out) {
     if (!is_pause_wanted_) go_on(now, out);
   } else if (around_.exchange.is_asked(around_.links)) {
     begin_answer(out);
-  } else if (around_.exchange.complete(now, around_.links)) {
+  } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
   }
 }
@@ -193,7 +210,7 @@ void Training::save_last(Time now, Outbox& out) {
 
 Time Training::deadline() const {
   const Life& life = around_.life;
-  const bool waits = life.is_in<Waiting>() && life.is_free();
+  const bool waits = life.is_in<Waiting>() && life.is_free() && is_led_;
   return waits ? around_.exchange.deadline(around_.links) : kNever;
 }
 

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/links.h"
 #include "gossip/edges/step_pace.h"
+#include "gossip/node/company.h"
 #include "gossip/node/course.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/life.h"
@@ -34,7 +36,7 @@ class Training {
     StepPace& pace;  // measures the rounds and says how many local steps they have
   };
   Training(const Options& options, const Around& around)
-      : options_(options), around_(around), course_(options.goal) {}
+      : options_(options), around_(around), course_(is_relay(options) ? Goal() : options.goal) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
   // its counts; null: no earlier life. REQUIRES phase ready.
@@ -52,6 +54,14 @@ class Training {
   // Ends with the round under way, and begins no more until resume(). Both may be repeated.
   void pause() { is_pause_wanted_ = true; }
   void resume() { is_pause_wanted_ = false; }
+  // Looks at the training of the others, for a relay: it ends a round only if they lead it there,
+  // and if it has a goal, it ends with them.
+  void follow(const Roster& members) {
+    company_ = company_among(members);
+    is_led_ = company_ == Company::trains && around_.exchange.is_led(around_.links, members);
+  }
+  // Why a relay rests; empty: it does not.
+  std::string rest_reason() const;
   // The data assignment to use from the next job on.
   void reassign(std::shared_ptr<const optim::Shard> shard) { shard_ = std::move(shard); }
 
@@ -59,6 +69,8 @@ class Training {
   const Course& course() const { return course_; }
 
  private:
+  bool is_over(Time now, std::uint64_t round) const;
+  bool is_round_complete(Time now) const;
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
   void begin_answer(Outbox& out);
   void begin_copy(Time now, Outbox& out);
@@ -75,6 +87,8 @@ class Training {
   Around around_;
   Course course_;
   bool is_pause_wanted_ = false;
+  Company company_ = Company::trains;
+  bool is_led_ = true;
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;
   struct {

@@ -24,14 +24,15 @@ std::string whole(std::size_t all, std::string_view one, std::string_view many) 
                   : fmt::format("all {} nodes {}", all, many);
 }
 
-// "16 nodes train", "14 of 16 nodes train, 2 have finished"
+// "16 nodes train", "14 of 16 nodes train, 2 have finished", "3 nodes train, 1 relay"
 std::string who(const Status& status) {
-  const std::size_t all = count_present(status.members),
-                    train = count_in(status.members, Phase::training),
-                    paused = count_in(status.members, Phase::paused),
-                    finished = count_in(status.members, Phase::finished),
-                    join = count_in(status.members, Phase::joining) +
-                           count_in(status.members, Phase::resumed);
+  std::vector<MemberStatus> members = status.members;
+  std::erase_if(members, [](const MemberStatus& one) { return is_relay(one.member); });
+  const std::size_t all = count_present(members), train = count_in(members, Phase::training),
+                    paused = count_in(members, Phase::paused),
+                    finished = count_in(members, Phase::finished),
+                    join = count_in(members, Phase::joining) + count_in(members, Phase::resumed),
+                    relays = count_present(status.members) - all;
   if (finished == all && all > 0) return whole(all, "has finished", "have finished");
   if (paused == all && all > 0) return whole(all, "is paused", "are paused");
   std::string text = train == all
@@ -41,6 +42,7 @@ std::string who(const Status& status) {
   if (finished > 0)
     text += fmt::format(", {} {} finished", finished, finished == 1 ? "has" : "have");
   if (join > 0) text += fmt::format(", {} join{}", join, join == 1 ? "s" : "");
+  if (relays > 0) text += ", " + counted(relays, "relay");
   return text;
 }
 

@@ -61,6 +61,7 @@ void fields(auto& a, Like<Member> auto& x) {
   a.id(x.held.by);
   a.number(x.held.percent, kPercentLimit);
   a.flag(x.is_unreachable);
+  a.choice(x.role, Role::relay);
   a.bytes(x.certificate, kCertificateBytesLimit);
   a.bytes(x.signature, kSignatureBytes);
 }

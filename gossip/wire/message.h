@@ -30,6 +30,9 @@ struct MessageKind {
 // resumed: the node has a model of an earlier life, and waits to begin with it.
 enum class Phase : std::uint8_t { joining, training, paused, finished, left, resumed };
 
+// relay: a node without data; it averages with its neighbours as others do, and takes no steps.
+enum class Role : std::uint8_t { trainer, relay };
+
 // Which neighbour a node's rounds lately waited for; see edges/hold_ups.h.
 struct Held {
   NodeId by = {};             // the neighbour that caused most waiting
@@ -55,6 +58,7 @@ struct Member {
   Held held = {};
   // Others have found that they cannot dial the addresses above; see members/reachability.h.
   bool is_unreachable = false;
+  Role role = Role::trainer;
   // With keys: the encoded certificate of the node, and its signature of all of this; see
   // trust/notary.h. Without: empty.
   std::string certificate = {}, signature = {};
@@ -63,6 +67,9 @@ struct Member {
 // Whether nobody can dial the member, as behind a NAT; it dials the others.
 inline bool is_hidden(const Member& member) {
   return member.control.port == 0 || member.is_unreachable;
+}
+inline bool is_relay(const Member& member) {
+  return member.role == Role::relay;
 }
 // Whether one of the two can dial the other.
 inline bool can_meet(const Member& a, const Member& b) {

@@ -62,6 +62,12 @@ TEST_CASE("A fleet that trains is one sentence") {
         "done in about 4 min");
 }
 
+TEST_CASE("Relays are not among those who train") {
+  Status status = fleet_of(3);
+  status.members.front().member.role = Role::relay;
+  CHECK(said(status) == "2 nodes train, 1 relay");
+}
+
 TEST_CASE("Reasons come first") {
   Status status = fleet_of(2);
   status.reasons = {"going on without node-7: last heard 3.2 s ago, patience 8.0 s"};

@@ -6,7 +6,7 @@
 namespace starling::test {
 
 Cluster::Cluster(const sim::Options& options, const optim::Options& training)
-    : Cluster(options, reference_trainers(training)) {}
+    : Cluster(options, reference_trainers(training, {}, options.relays)) {}
 
 Cluster::Cluster(const sim::Options& options, const sim::TrainerFactory& trainers)
     : world(options, trainers), checker(world), progress(world.options().nodes) {

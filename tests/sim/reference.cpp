@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "optim/relay.h"
 
 namespace starling::test {
 namespace {
@@ -188,8 +189,10 @@ optim::Options reference_training(double learning_rate) {
   return options;
 }
 
-sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape) {
+sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape,
+                                       std::size_t relays) {
   return [=](std::size_t index) {
+    if (index < relays) return optim::make_relay<double>(options, [] { return Time{}; });
     return optim::make_trainer<double>(options, reference_objective(shape, index), index,
                                        [] { return Time{}; });
   };

@@ -39,7 +39,9 @@ std::vector<double> reference_optimum(const ReferenceShape& shape,
 // Full gradients in double, as the table of the reference problem has them.
 optim::Options reference_training(double learning_rate);
 
-sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape = {});
+// The first `relays` nodes have no data.
+sim::TrainerFactory reference_trainers(const optim::Options& options, ReferenceShape shape = {},
+                                       std::size_t relays = 0);
 
 // `nodes` nodes of one algorithm on one topology, on a fast network.
 sim::Options reference_world(std::size_t nodes, topology::Kind kind,

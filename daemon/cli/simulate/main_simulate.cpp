@@ -59,17 +59,21 @@ Result<std::int64_t> whole_number(std::string_view name, const std::string& text
 }
 
 // A trainer for every node on the one data set, with a fixed part if sites own their data, and with
-// random numbers of the given seed.
-Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t nodes) {
+// random numbers of the given seed. The first nodes are relays.
+Result<sim::SeededTrainers> seeded_trainers(const Config& config, std::size_t nodes,
+                                            std::size_t relays) {
   TRY(auto loaded, models::load(config.learner.data));
   TRY_DO(validate_goal(config, loaded));
   auto data = std::make_shared<const models::Data>(std::move(loaded));
-  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data, nodes](
-                        std::uint64_t seed, std::size_t index) {
+  const auto make = [learner = config.learner, parts = deals_fixed_parts(config), data, nodes,
+                     relays](std::uint64_t seed,
+                             std::size_t index) -> Result<std::unique_ptr<optim::Trainer>> {
     models::LearnerOptions own = learner;
     own.optim.seed = seed;
-    if (parts) own.data.shard = {models::ShardChoice::Kind::part, index, nodes};
-    return models::make_trainer(own, data, fmt::format("node-{}", index), [] { return Time{}; });
+    const auto clock = [] { return Time{}; };
+    if (index < relays) return models::make_relay(own, clock);
+    if (parts) own.data.shard = {models::ShardChoice::Kind::part, index - relays, nodes - relays};
+    return models::make_trainer(own, data, fmt::format("node-{}", index), clock);
   };
   TRY_DO(make(config.learner.optim.seed, nodes - 1));
   return [make](std::uint64_t seed) -> sim::TrainerFactory {
@@ -85,7 +89,8 @@ std::string set_default_goal(Settings& settings) {
 }
 
 Result<void> add_trainers(Setup& setup, const Config& config, bool are_seeded) {
-  TRY(const sim::SeededTrainers seeded, seeded_trainers(config, setup.options.nodes));
+  TRY(const sim::SeededTrainers seeded,
+      seeded_trainers(config, setup.options.nodes, setup.options.relays));
   setup.chaos_trainers = seeded(config.learner.optim.seed);
   setup.trainers = seeded;
   if (!are_seeded) setup.trainers = [same = setup.chaos_trainers](std::uint64_t) { return same; };
@@ -112,6 +117,8 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   if (setup.options.hiding.nodes >= setup.options.nodes)
     return fail("sim.hidden = {}: expected fewer than the nodes, {}", setup.options.hiding.nodes,
                 nodes);
+  if (setup.options.relays >= setup.options.nodes)
+    return fail("sim.relays = {}: expected fewer than the nodes, {}", setup.options.relays, nodes);
   setup.options.base = config.node;
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
