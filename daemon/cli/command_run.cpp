@@ -186,8 +186,9 @@ Result<void> remember(Daemon& daemon, Config& config) {
   return find_checkpoint(daemon, config);
 }
 
+// Whether a trainer of the user's own learns at this node.
 bool is_external(const Config& config) {
-  return config.learner.model.kind == models::ModelKind::external;
+  return !is_relay(config.node) && config.learner.model.kind == models::ModelKind::external;
 }
 
 // If no host is named: the one at which the node listens, or one by which it can be reached.
@@ -322,6 +323,16 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   return {};
 }
 
+// A relay takes the shape of the others' model, whatever that is.
+void make_relay(Daemon& daemon, const Config& config) {
+  daemon.board.set_describer([](const std::string&) -> Result<models::ModelCard> {
+    return fail(
+        "node.role = relay: a relay does not know what the parameters mean; ask a node with data");
+  });
+  daemon.training = std::make_unique<TrainingThread>(models::make_relay(config.learner, now));
+  log::info("a relay: it has no data, and averages with its neighbours");
+}
+
 // Writes where the node can be reached, for the process that started it.
 void announce(const Identity& identity, const gossip::Credentials* credentials,
               const std::optional<std::string>& path) {
@@ -434,9 +445,10 @@ Outcome<int> run_node(const CommandLine& given) {
   const GivenKeys keys{ticket ? &*ticket : nullptr, line.has("cluster-key") ? &line : nullptr};
   TRY_DO(open(daemon, config, keys, config_json(settings)));
   daemon.service.prepares(is_external(config) ? "waits for its trainer" : "reads its data");
-  if (!is_external(config)) {
+  if (is_relay(config.node))
+    make_relay(daemon, config);
+  else if (!is_external(config))
     TRY_DO(load_trainer(daemon, config));
-  }
   for (const std::string& text : warnings_for(config)()) log::warning("{}", text);
   announce(daemon.identity, config.node.credentials.get(), line.value("ready-file"));
   if (daemon.external)

@@ -57,8 +57,10 @@ void ServiceNotice::stops() {
 
 std::string service_line(const gossip::Status& status) {
   const std::size_t members = count_in(status.members, gossip::Liveness::alive);
-  return fmt::format("{}, round {}, loss {:.4g}, {} member{}", name(status.state), status.run.round,
-                     status.run.loss, members, members == 1 ? "" : "s");
+  const std::string loss =
+      status.run.steps > 0 ? fmt::format("loss {:.4g}, ", status.run.loss) : std::string();
+  return fmt::format("{}, round {}, {}{} member{}", name(status.state), status.run.round, loss,
+                     members, members == 1 ? "" : "s");
 }
 
 }  // namespace starling::daemon

@@ -56,7 +56,9 @@ json certificates_json(const std::vector<gossip::MemberStatus>& members) {
 json fleet_json(const Snapshot& snapshot) {
   const gossip::Status& status = snapshot.status;
   const gossip::FleetStatus& fleet = status.fleet;
-  const auto in = [&](gossip::Phase phase) { return count_in(status.members, phase); };
+  std::vector<gossip::MemberStatus> with_data = status.members;
+  std::erase_if(with_data, [](const auto& one) { return is_relay(one.member); });
+  const auto in = [&](gossip::Phase phase) { return count_in(with_data, phase); };
   const std::size_t training = in(gossip::Phase::training), finished = in(gossip::Phase::finished);
   const std::size_t paused = in(gossip::Phase::paused), running = training + paused + finished;
   const double degraded = fleet.degraded_share * static_cast<double>(running);
@@ -78,8 +80,11 @@ json fleet_json(const Snapshot& snapshot) {
     hold_up = {{"id", to_string(status.hold_up->id)},
                {"name", status.hold_up->name},
                {"share", static_cast<double>(status.hold_up->percent) / 100}};
+  const std::size_t nodes = count_present(status.members);
+  const std::size_t relays = nodes - count_present(with_data);
   return {{"summary", gossip::sentence(status, snapshot.now)},
-          {"nodes", count_present(status.members)},
+          {"nodes", nodes},
+          {"relays", relays},
           {"training", training},
           {"paused", paused},
           {"finished", finished},
@@ -89,7 +94,7 @@ json fleet_json(const Snapshot& snapshot) {
           {"accuracy", spread_json(fleet, Quantity::accuracy)},
           {"round", spread_json(fleet, Quantity::round)},
           {"samples_per_s", rate_json(fleet, Quantity::sample_rate, running)},
-          {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, running)},
+          {"bytes_per_s", rate_json(fleet, Quantity::byte_rate, running + relays)},
           {"computing", spread_json(fleet, Quantity::compute_share)},
           {"consensus_distance", distance},
           {"checkpoint", checkpoint},

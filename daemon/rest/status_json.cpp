@@ -270,9 +270,10 @@ json members_json(const Snapshot& snapshot) {
       object["hidden"] = true;
     else
       object["control"] = to_string(member.control), object["bulk"] = to_string(member.bulk);
+    if (is_relay(member)) object["role"] = "relay";
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0) object["http"] = to_string(http);
-    if (member.round > 0) put(object, "loss", member.loss);
+    if (member.round > 0 && !is_relay(member)) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
     if (const auto certificate =
             gossip::decode_certificate(std::as_bytes(std::span(member.certificate))))

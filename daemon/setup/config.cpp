@@ -22,6 +22,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
+constexpr std::array kRoles = {"trainer"sv, "relay"sv};  // of gossip::Role
 constexpr std::array kLogLevels = {"debug"sv, "info"sv, "warning"sv, "error"sv, "off"sv};
 
 // A missing one keeps the present value.
@@ -86,6 +87,9 @@ void bind_node(Bindings<Config>& all) {
   all.bind("node.name", at(&Config::node, &gossip::Options::name), Text{}, own,
            "how others know this node, unique; default: host name, port and four letters drawn "
            "by chance, which are kept in node.data-dir where there is one")
+      .bind("node.role", at(&Config::node, &gossip::Options::role), OneOf{kRoles}, own,
+            "trainer: learns from its data; relay: has no data and reads no data.*; it averages "
+            "with its neighbours as others do, so that nodes that nobody can dial meet there")
       .bind(
           "node.seed", [](auto& config) -> auto& { return config.learner.optim.seed; },
           Whole{0, INT64_MAX}, own,
@@ -215,6 +219,13 @@ void check_addresses(const Config& config, Reader& reader) {
     reader.mistake("listen.http", "others can reach it; http.token-file must name a token");
 }
 
+// A relay reads no file of data, and need not name one.
+Settings for_role(Settings settings) {
+  if (settings.at("node.role").value == "relay" && settings.is_default("data.path"))
+    settings.set("data.path", "none", "node.role");
+  return settings;
+}
+
 }  // namespace
 
 const Schema& schema() {
@@ -235,7 +246,8 @@ const Schema& schema() {
   return kSchema;
 }
 
-Result<Config> read_config(const Settings& settings, std::vector<std::string> mistakes) {
+Result<Config> read_config(const Settings& given, std::vector<std::string> mistakes) {
+  const Settings settings = for_role(given);
   Reader reader(settings, std::move(mistakes));
   Config config;
   config.node = gossip::read_options(reader);

@@ -9,6 +9,7 @@ listen.advertise = none; the others find out that nobody can dial them. Cases:
 
   most     12 of 16 nodes behind four NATs
   one      15 of 16 behind three NATs; the one that can be dialled is killed, and starts again
+  relay    the same, and it is a relay without data
   reboot   12 of 16; a NAT forgets all connections, and drops what belongs to none without a word
   all      the same of all three NATs of 15 of 16 at once
   hidden   12 of 16; a hidden node is killed, and starts again
@@ -44,7 +45,7 @@ KEYS = ["--data.source=reference", f"--data.reference.n={NODES}", "--data.refere
         "--data.reference.m=15", "--data.reference.h=1.5", "--data.reference.noise=0.2",
         "--data.reference.seed=1000", "--model.kind=linear", "--model.precision=f64",
         "--optim.algorithm=ed", "--optim.learning-rate=0.05", "--optim.batch-size=0",
-        "--topology.kind=random-regular", f"--cluster.expect={NODES}", "--node.log=info"]
+        "--topology.kind=random-regular", "--node.log=info"]
 NAT = """
 table ip nat {
   chain outgoing {
@@ -129,8 +130,9 @@ class Nats(networks.Network):
 class Fleet:
     """One `starling run` a namespace, with tickets."""
 
-    def __init__(self, network, arguments=()):
+    def __init__(self, network, arguments=(), has_relay=False):
         self.network, self.arguments = network, list(arguments)
+        self.trainers = range(1 if has_relay else 0, NODES)  # those with data
         self.folder = tempfile.TemporaryDirectory(prefix="starling-nat-")
         self.processes, self.events = {}, {}
         key = self.path("cluster.key")
@@ -164,6 +166,9 @@ class Fleet:
             place = [f"--listen.control={self.network.address(k)}:7600"]
         elif k % 2 == 0:
             place = ["--listen.control=127.0.0.1:7600", "--listen.advertise=none"]
+        place.append(f"--cluster.expect={len(self.trainers)}")
+        if k not in self.trainers:
+            place.append("--node.role=relay")
         with open(self.path(f"{k}.log"), "ab") as log:
             self.processes[k] = subprocess.Popen(
                 ["nsenter", f"--net={self.network.place(k)}", PROGRAM, "run",
@@ -232,9 +237,9 @@ class Fleet:
                  len(d.get("neighbors", []))) for d in self.documents("/v1/neighbors")]
 
     def farthest(self):
-        """From the optimum of all."""
-        goal = optimum(range(NODES))
-        models = [parameters(data) for data in self.all("/v1/model")]
+        """From the optimum of those with data."""
+        goal = optimum(self.trainers)
+        models = [parameters(data) for data in self.all("/v1/model", self.trainers)]
         return max(math.inf if len(x) != len(goal) else math.dist(x, goal) for x in models)
 
 
@@ -268,17 +273,21 @@ def check_most():
         report("most: false deaths", f"{len(deaths)} {deaths[:3]}", not deaths)
 
 
-def check_one():
-    with Nats(1, 3, 5) as network, Fleet(network) as fleet:
-        begin("one", fleet)
+def check_one(name="one", **how):
+    with Nats(1, 3, 5) as network, Fleet(network, **how) as fleet:
+        begin(name, fleet)
         fleet.kill(0)
         time.sleep(12)
         fleet.start(0)
         trains = fleet.advance(10, range(1, NODES))
         heal = wait(lambda: fleet.know_all() and min(fleet.rounds([0])) > 0 and trains(), 60)
-        report("one: away for 12 s, all know all and train after", elapsed(heal),
+        report(f"{name}: away for 12 s, all know all and train after", elapsed(heal),
                heal is not None and heal <= HEAL_S)
-        arrive("one, after that", fleet)
+        arrive(f"{name}, after that", fleet)
+
+
+def check_relay():
+    check_one("relay", has_relay=True)
 
 
 def reboot(name, shape, nats):
@@ -342,8 +351,8 @@ def check_idle():
         arrive("idle, after that", fleet)
 
 
-CHECKS = {"most": check_most, "one": check_one, "reboot": check_reboot, "all": check_all,
-          "hidden": check_hidden, "idle": check_idle}
+CHECKS = {"most": check_most, "one": check_one, "relay": check_relay,
+          "reboot": check_reboot, "all": check_all, "hidden": check_hidden, "idle": check_idle}
 
 
 def main():

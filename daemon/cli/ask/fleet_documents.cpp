@@ -33,6 +33,12 @@ Result<FleetView> understood(Read read) {
   }
 }
 
+// "relay" for one that is alive.
+std::string state_of(const json& member) {
+  const std::string state = member.value("state", "");
+  return state == "alive" ? member.value("role", state) : state;
+}
+
 }  // namespace
 
 Result<FleetView> view_of_fleet(const json& fleet, const json& members, const json& status) {
@@ -42,7 +48,7 @@ Result<FleetView> view_of_fleet(const json& fleet, const json& members, const js
     view.samples_per_s = number(part(fleet, "samples_per_s"), "total");
     for (const json& member : part(members, "members"))
       view.nodes.push_back({.name = member.value("name", ""),
-                            .state = member.value("state", ""),
+                            .state = state_of(member),
                             .round = member.value("round", std::uint64_t{0}),
                             .loss = number(member, "loss")});
     return view;

@@ -248,16 +248,22 @@ std::string wait_cell(const json& member) {
              : "-";
 }
 
+// Of one that lives it is news what it does.
+std::string state_cell(const json& member) {
+  const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
+  const bool trains = is_alive && word(member, "phase") == "training";
+  if (trains && member.contains("role")) return word(member, "role");
+  return word(member, is_alive ? "phase" : "state");
+}
+
 std::string members_text(const json& document) {
   Table table({"NAME", "STATE", ">ROUND", ">HEARD", "CONTROL", "HTTP", "?>LOSS", "?WAITS FOR",
                "?CERTIFICATE UNTIL"});
   for (const json& member : part(document, "members")) {
-    // Of one that lives it is news what it does.
-    const bool is_alive = word(member, "state") == "alive" && member.contains("phase");
-    table.add({word(member, "name"), word(member, is_alive ? "phase" : "state"),
-               cell(member, "round", count), cell(member, "last_heard_s", human_duration),
-               control_cell(member), http_cell(member), cell(member, "loss", human_number),
-               wait_cell(member), word(part(member, "certificate"), "until")});
+    table.add({word(member, "name"), state_cell(member), cell(member, "round", count),
+               cell(member, "last_heard_s", human_duration), control_cell(member),
+               http_cell(member), cell(member, "loss", human_number), wait_cell(member),
+               word(part(member, "certificate"), "until")});
   }
   return table.text(display_width());
 }

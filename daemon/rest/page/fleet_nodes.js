@@ -5,8 +5,8 @@ const kFading_s = 600;  // a dead node is shown for ten minutes
 const isGone = (member) => member.state === 'dead' || member.state === 'left';
 
 // What a node does as far as this node has heard: its phase, and that it is silent or gone.
-export function standing({ state, phase }) {
-  if (state === 'alive') return phase ?? state;
+export function standing({ state, phase, role }) {
+  if (state === 'alive') return (phase === 'training' ? role : undefined) ?? phase ?? state;
   return state === 'suspect' && phase === 'paused' ? 'suspect, paused' : state;
 }
 
