@@ -16,7 +16,7 @@
 #include "bench/measure.h"
 #include "bench/team.h"
 #include "daemon/process/memory.h"
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 #include "gossip/wire/transfer.h"
 #include "optim/codec/codec.h"
 #include "optim/combine/mixer.h"
@@ -70,10 +70,10 @@ class Process {
   Process(std::size_t rank, std::size_t size, bool has_keys)
       : rank_(rank), size_(size), has_keys_(has_keys) {
     auto transport =
-        daemon::Transport::bind({.self = node_id(name_of(rank)),
-                                 .control = loopback(0),
-                                 .bulk = loopback(0),
-                                 .credentials = has_keys ? credentials_of(rank) : nullptr});
+        daemon::ZmqTransport::bind({.self = node_id(name_of(rank)),
+                                    .control = loopback(0),
+                                    .bulk = loopback(0),
+                                    .credentials = has_keys ? credentials_of(rank) : nullptr});
     ENSURE(transport, "free ports can be had");
     transport_ = *std::move(transport);
   }
@@ -83,7 +83,7 @@ class Process {
     for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_}) {
       const auto key = has_keys_ ? curve_key(key_of_rank(other).public_key()) : std::nullopt;
       transport_->reach(node_id(name_of(other)), gossip::Plane::bulk,
-                        {loopback(ports[other]), key});
+                        daemon::Transport::Address{loopback(ports[other]), key});
       neighbors_.insert(node_id(name_of(other)));
     }
   }
@@ -176,7 +176,7 @@ class Process {
 
   std::size_t rank_, size_;
   bool has_keys_;
-  std::unique_ptr<daemon::Transport> transport_;
+  std::unique_ptr<daemon::ZmqTransport> transport_;
   std::set<NodeId> neighbors_;
   gossip::Cutter cutter_;
   gossip::Assembler assembler_;

@@ -110,7 +110,7 @@ Result<Endpoint> resolve_key(std::string_view key, const Endpoint& endpoint) {
 struct Daemon {
   ServiceNotice service;
   std::optional<DiskState> state;  // until `peers` has it; nothing: nothing outlives the process
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<ZmqTransport> transport;
   Board board;
   std::unique_ptr<ExternalRun> external;  // null: the model is one of this program
   std::unique_ptr<TrainingThread> training;
@@ -248,11 +248,11 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   TRY_DO(take_keys(config, keys));
   TRY_DO(check_exposure(config, control, bulk));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
-  TRY(daemon.transport, Transport::bind({.self = node_id(config.node.name),
-                                         .control = control,
-                                         .bulk = bulk,
-                                         .shares = shares,
-                                         .credentials = config.node.credentials}));
+  TRY(daemon.transport, ZmqTransport::bind({.self = node_id(config.node.name),
+                                            .control = control,
+                                            .bulk = bulk,
+                                            .shares = shares,
+                                            .credentials = config.node.credentials}));
   TRY(auto token, read_token(config.token_file));
   ApiOptions api;
   api.token = token;

@@ -7,13 +7,12 @@
 #include "daemon/process/greeting.h"
 
 namespace starling::daemon {
-namespace {
 
-std::pair<std::string, std::uint16_t> key_of(const Endpoint& at) {
-  return {at.host, at.port};
+Lines::Key Lines::key_of(const Transport::Target& target) {
+  if (const auto* node = std::get_if<NodeId>(&target)) return *node;
+  const Endpoint& at = std::get<Address>(target).at;
+  return std::pair(at.host, at.port);
 }
-
-}  // namespace
 
 void Lines::reach(NodeId node, const Address& at) {
   Line& line = line_of(node);
@@ -26,9 +25,10 @@ void Lines::reach(NodeId node, const Address& at) {
   conversations_.close(before, closed());
 }
 
-void Lines::open(NodeId node, const Address& at) {
-  reach(node, at);
-  Line& line = lines_.at(node);
+void Lines::open(NodeId node) {
+  const auto found = lines_.find(node);
+  if (found == lines_.end()) return;
+  Line& line = found->second;
   if (!line.via) line.via = conversations_.with(node);
   if (!line.via) dial(line, Clock::now());
 }
@@ -43,17 +43,12 @@ void Lines::forget(NodeId node) {
     lines_.erase(found);
 }
 
-void Lines::send(NodeId to, gossip::Frames frames) {
-  if (lines_.contains(to))
-    push(to, std::move(frames));
-  else
-    ++dropped_;
-}
-
-void Lines::introduce(const Address& to, gossip::Frames frames) {
-  if (to.at.port == 0) return void(++dropped_);
-  line_of(key_of(to.at)).to = to;
-  push(key_of(to.at), std::move(frames));
+void Lines::send(const Transport::Target& to, gossip::Frames frames) {
+  const Key key = key_of(to);
+  const auto* address = std::get_if<Address>(&to);
+  if (address ? address->at.port == 0 : !lines_.contains(key)) return void(++dropped_);
+  if (address) line_of(key).to = *address;
+  push(key, std::move(frames));
 }
 
 void Lines::renew(NodeId peer, Clock::time_point now) {
@@ -79,6 +74,17 @@ void Lines::push(const Key& key, gossip::Frames frames) {
   attend(key, Clock::now());
 }
 
+void Lines::hang_up(const Transport::Target& from) {
+  if (const auto* node = std::get_if<NodeId>(&from)) return hang_up(*node);
+  const Key key = key_of(from);
+  busy_.erase(key);
+  lines_.erase(key);
+  const auto route = conversations_.dialled_to(std::get<Address>(from).at);
+  const bool is_used = std::ranges::any_of(
+      lines_, [&](const auto& item) { return route && item.second.via == *route; });
+  if (route && !is_used) conversations_.close_soon(*route, Clock::now());
+}
+
 void Lines::hang_up(NodeId from) {
   const auto found = lines_.find(from);
   if (found == lines_.end()) return;
@@ -88,15 +94,6 @@ void Lines::hang_up(NodeId from) {
   line.next.reset();
   if (line.via && line.via->is_dialled)
     conversations_.close_soon(*std::exchange(line.via, std::nullopt), Clock::now());
-}
-
-void Lines::hang_up(const Endpoint& from) {
-  busy_.erase(key_of(from));
-  lines_.erase(key_of(from));
-  const auto route = conversations_.dialled_to(from);
-  const bool is_used = std::ranges::any_of(
-      lines_, [&](const auto& item) { return route && item.second.via == *route; });
-  if (route && !is_used) conversations_.close_soon(*route, Clock::now());
 }
 
 // ---------------------------------------------------------------- connections

@@ -16,6 +16,7 @@
 #include "base/payload.h"
 #include "daemon/process/conversations.h"
 #include "daemon/process/outgoing.h"
+#include "daemon/process/transport.h"
 #include "daemon/process/wire.h"
 
 namespace starling::daemon {
@@ -24,13 +25,7 @@ class Lines {
  public:
   using Clock = Conversation::Clock;
   using Route = Wire::Route;
-
-  // Where a process listens; port 0: nowhere. Where there are keys a process without one cannot be
-  // dialled.
-  struct Address {
-    Endpoint at = {};
-    std::optional<CurveKey> key = {};
-  };
+  using Address = Transport::Address;
 
   // `wire` and `guard` outlive this. `self`: this node.
   Lines(Wire& wire, Guard& guard, gossip::Plane plane, NodeId self, Conversations::Limits limits)
@@ -40,17 +35,13 @@ class Lines {
         self_(self),
         conversations_(wire, guard, limits) {}
 
+  // See Transport.
   void reach(NodeId node, const Address& at);
   void forget(NodeId node);
-  // reach(), and begins to connect where there is no connection.
-  void open(NodeId node, const Address& at);
-  void send(NodeId to, gossip::Frames frames);
-  void introduce(const Address& to, gossip::Frames frames);
-  // One frame, over the connection with a node of that id that is newest: the node may be none that
-  // this one knows, or another one of its name. Returns whether there is such a connection.
+  void open(NodeId node);
+  void send(const Transport::Target& to, gossip::Frames frames);
   bool answer(NodeId to, gossip::Frames frames);
-  void hang_up(NodeId from);
-  void hang_up(const Endpoint& from);
+  void hang_up(const Transport::Target& from);
 
   // Takes events, greets, dials, and sends what it can.
   void follow(Clock::time_point now);
@@ -92,7 +83,9 @@ class Lines {
   static constexpr std::chrono::milliseconds kRetry{20};
 
   Line& line_of(const Key& key) { return lines_.try_emplace(key, plane_).first->second; }
+  static Key key_of(const Transport::Target& target);
   void push(const Key& key, gossip::Frames frames);
+  void hang_up(NodeId from);
   void attend(const Key& key, Clock::time_point now);
   std::optional<Route> route_of(const Key& key, const Line& line);
   void dial(Line& line, Clock::time_point now);

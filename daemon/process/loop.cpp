@@ -26,14 +26,14 @@ std::string loss_of(const TrainerStatus& trainer) {
 
 }  // namespace
 
-Loop::Loop(LoopOptions options, gossip::Node& node, Transport& transport, TrainingThread& training,
-           Board& board)
+Loop::Loop(LoopOptions options, gossip::Node& node, ZmqTransport& transport,
+           TrainingThread& training, Board& board)
     : options_(std::move(options)),
       node_(node),
       transport_(transport),
       training_(training),
       board_(board),
-      peers_(transport, options_.names, board.trace()) {
+      peers_(transport, transport.guard(), options_.names, board.trace()) {
   board_.set_wake([this] { wake_.signal(); });
   for (const SeedName& seed : options_.seeds) peers_.know(seed);
   notices_.take_new(now(), options_.warnings());

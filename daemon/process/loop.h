@@ -19,8 +19,8 @@
 #include "daemon/process/peers.h"
 #include "daemon/process/service_notice.h"
 #include "daemon/process/training_thread.h"
-#include "daemon/process/transport.h"
 #include "daemon/process/wake.h"
+#include "daemon/process/zmq_transport.h"
 #include "gossip/node/node.h"
 
 namespace starling::daemon {
@@ -45,7 +45,7 @@ struct LoopOptions {
 class Loop {
  public:
   // The other arguments outlive the loop, as do the options' pointees.
-  Loop(LoopOptions options, gossip::Node& node, Transport& transport, TrainingThread& training,
+  Loop(LoopOptions options, gossip::Node& node, ZmqTransport& transport, TrainingThread& training,
        Board& board);
 
   // Runs until the node has left: by a command, or after stop() once its goodbyes are sent. With
@@ -90,7 +90,7 @@ class Loop {
 
   LoopOptions options_;
   gossip::Node& node_;
-  Transport& transport_;
+  ZmqTransport& transport_;
   TrainingThread& training_;
   Board& board_;
   Wake wake_;

@@ -40,7 +40,8 @@ void Peers::act(gossip::Reach& reach) {
     return;
   }
   contacts_.erase(reach.node);
-  transport_.forget(reach.node);
+  for (const Plane plane : {Plane::control, Plane::bulk})
+    transport_.reach(reach.node, plane, std::nullopt);
 }
 
 void Peers::know(const SeedName& seed) {
@@ -52,7 +53,7 @@ std::optional<Transport::Address> Peers::address_of(const gossip::Contact& conta
   if (place.port == 0) return Transport::Address{place};  // nobody can dial the node
   const auto at = names_.find(place);
   if (!at) return std::nullopt;
-  if (!transport_.guard().key()) return Transport::Address{*at};
+  if (!guard_.key()) return Transport::Address{*at};
   const auto key = key_of(contact);
   return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
@@ -71,10 +72,12 @@ void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
   const Plane plane = gossip::kind_of(send.message.body).plane;
-  if (const auto at = address_of(*contact, plane)) transport_.reach(send.to, plane, *at);
+  if (const auto at = address_of(*contact, plane)) transport_.reach(send.to, plane, at);
   if (invites_vectors(send.message.body))
-    if (const auto bulk = address_of(*contact, Plane::bulk))
-      transport_.open(send.to, Plane::bulk, *bulk);
+    if (const auto bulk = address_of(*contact, Plane::bulk)) {
+      transport_.reach(send.to, Plane::bulk, bulk);
+      transport_.open(send.to, Plane::bulk);
+    }
   std::optional<TraceSpan> span = vector_span(send, contact->name);
   transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));
   if (!span) return;
@@ -91,11 +94,14 @@ void Peers::act(gossip::Introduce& introduce) {
   const gossip::Contact stranger{
       .name = {}, .control = introduce.to, .bulk = introduce.to, .key = introduce.key};
   if (const auto to = address_of(stranger, plane))
-    transport_.introduce(*to, plane, cutter_.cut(std::move(introduce.message)));
+    transport_.send(*to, plane, cutter_.cut(std::move(introduce.message)));
 }
 
 void Peers::act(gossip::Abandon& abandon) {
-  if (const auto at = names_.find(abandon.at)) transport_.hang_up(*at);
+  const auto at = names_.find(abandon.at);
+  if (!at) return;
+  for (const Plane plane : {Plane::control, Plane::bulk})
+    transport_.hang_up(Transport::Address{*at}, plane);
 }
 
 void Peers::act(gossip::ConnectProbe& probe) {

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/seed_name.h"
 #include "daemon/process/connect_prober.h"
+#include "daemon/process/guard.h"
 #include "daemon/process/host_names.h"
 #include "daemon/process/key_questions.h"
 #include "daemon/process/trace_log.h"
@@ -21,8 +22,8 @@ namespace starling::daemon {
 class Peers {
  public:
   // All outlive this. `trace` gets the times at which vectors are handed to the transport.
-  Peers(Transport& transport, HostNames& names, TraceLog& trace)
-      : transport_(transport), names_(names), trace_(trace), questions_(transport.guard()) {}
+  Peers(Transport& transport, Guard& guard, HostNames& names, TraceLog& trace)
+      : transport_(transport), guard_(guard), names_(names), trace_(trace), questions_(guard) {}
 
   // The member at the address, which a person has named, has this key.
   void know(const SeedName& seed);
@@ -46,6 +47,7 @@ class Peers {
   std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
   Transport& transport_;
+  Guard& guard_;
   HostNames& names_;
   TraceLog& trace_;
   gossip::Cutter cutter_;

@@ -1,113 +1,44 @@
-// Transport: frames in, frames out, over ZeroMQ, to nodes by name. It keeps at most one connection
-// a peer and plane in use, dialled by either end, and uses it both ways. The first frame each way
-// is a greeting; a connection without one carries nothing. One thread owns it. Sending never waits:
-// control frames that do not fit are dropped (gossip repeats itself), bulk messages queue, at most
-// two per peer, where a newer vector replaces one that has not begun. A message whose connection
-// breaks is abandoned.
-//
-// Where both ends have dialled, the connection dialled by the node of the lower id stays. The other
-// is used until the message that has begun on it is sent.
+// Transport: how frames of this node reach other nodes, which it knows by their ids and addresses.
+// This is all that what performs the node's wishes needs of it; ZmqTransport is what a process has.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
+#include <variant>
 
 #include "base/endpoint.h"
 #include "base/ids.h"
-#include "base/payload.h"
-#include "base/result.h"
-#include "base/time.h"
-#include "daemon/process/descriptors.h"
-#include "daemon/process/guard.h"
-#include "daemon/process/key_answers.h"
-#include "daemon/process/lines.h"
-#include "daemon/process/zap_handler.h"
-#include "gossip/io.h"
+#include "base/keys.h"
 #include "gossip/wire/message.h"
 #include "gossip/wire/transfer.h"
 
 namespace starling::daemon {
 
-// One received message of two frames. An empty header: a message was refused unread, because it was
-// too large.
-using FrameHandler = std::function<void(gossip::Received)>;
-
 class Transport {
  public:
-  using Address = Lines::Address;
-
-  struct Options {
-    NodeId self;             // the id that greetings give
-    Endpoint control, bulk;  // a port of 0 takes a free one
-    // Beyond them the connection that was used longest ago is closed, and reopened when needed.
-    DescriptorShares shares = {};
-    std::shared_ptr<gossip::Credentials> credentials = nullptr;  // null: nothing is encrypted
+  // Where a process listens; port 0: nowhere, nobody can dial it. Where there are keys a process
+  // without one cannot be dialled.
+  struct Address {
+    Endpoint at = {};
+    std::optional<CurveKey> key = {};
   };
-  // Binds both planes. With credentials it first tests that ZeroMQ lets in nobody without a key.
-  static Result<std::unique_ptr<Transport>> bind(const Options& options);
-  ~Transport();
+  // A node, or the process that listens at an address, whichever node that is.
+  using Target = std::variant<NodeId, Address>;
 
-  Endpoint control() const;
-  Endpoint bulk() const;
+  virtual ~Transport() = default;
 
-  // The node listens there, on that plane; REQUIRES an address, not a host name. Without one (port
-  // 0) it cannot be dialled.
-  void reach(NodeId node, gossip::Plane plane, const Address& at);
-  void forget(NodeId node);
-  // The same as reach(), and begins to connect, if there is no connection.
-  void open(NodeId node, gossip::Plane plane, const Address& at);
-  // Queues the frames of one message.
-  void send(NodeId to, gossip::Plane plane, gossip::Frames frames);
-  // The same to the process that listens there.
-  void introduce(const Address& to, gossip::Plane plane, gossip::Frames frames);
-  // See Lines::answer(). A peer that has dialled the wrong port takes the plane for another one.
-  bool answer(NodeId to, gossip::Plane plane, gossip::Frames frames);
+  // The node listens there, on that plane; REQUIRES an address, not a host name. Nothing: the node
+  // is forgotten on this plane, and frames to it are dropped.
+  virtual void reach(NodeId node, gossip::Plane plane, const std::optional<Address>& at) = 0;
+  // Begins to connect to a node that was reached, if there is no connection.
+  virtual void open(NodeId node, gossip::Plane plane) = 0;
+  // Queues the frames of one message, and dials where that is needed and possible.
+  virtual void send(const Target& to, gossip::Plane plane, gossip::Frames frames) = 0;
+  // Sends a message of one frame over the connection with a node of that id that is newest: the
+  // node may be none that this one knows, or another one of its name. Returns whether there is such
+  // a connection.
+  virtual bool answer(NodeId to, gossip::Plane plane, gossip::Frames frames) = 0;
   // Closes the connection that was dialled, once what was sent has left.
-  void hang_up(NodeId from, gossip::Plane plane);
-  void hang_up(const Endpoint& from);
-
-  // Waits until something arrives, can be sent, or a descriptor of `wakes` is readable, at most for
-  // `timeout`; then hands over at most kBatch messages per socket and sends what it can.
-  void poll(Duration timeout, std::span<const int> wakes, const FrameHandler& handler);
-  // Waits at most `timeout` until everything queued has left this process.
-  void flush(Duration timeout);
-
-  std::uint64_t dropped() const;
-  // Whether a message, or a part of one, waits here because ZeroMQ's queue is full.
-  bool has_queued() const;
-  // The connections in use, of both planes.
-  std::size_t connections() const;
-
-  Guard& guard() { return *guard_; }
-
-  // Name and value of every option that the rules fix, read back from live sockets, for the test of
-  // the rules.
-  std::map<std::string, int> read_back_options() const;
-
-  static constexpr std::size_t kBatch = 64;
-  // Between two looks at what connections hold. Longer: an unfinished message grows further.
-  static constexpr std::chrono::milliseconds kWatchEvery{200};
-
- private:
-  class Plane;
-  explicit Transport(std::unique_ptr<Guard> guard);
-  Result<void> open_door(const Options& options);
-  Plane& of(gossip::Plane plane) const;
-  void watch(const FrameHandler& handler);
-
-  std::unique_ptr<Guard> guard_;
-  std::shared_ptr<zmq::context_t> context_;
-  std::unique_ptr<ZapHandler> zap_;  // null: without keys
-  std::vector<KeyAnswers> answers_;  // at each port; none without keys
-  std::unique_ptr<Plane> control_, bulk_;
-  std::chrono::steady_clock::time_point next_watch_{};
+  virtual void hang_up(const Target& from, gossip::Plane plane) = 0;
 };
 
 }  // namespace starling::daemon

@@ -69,7 +69,7 @@ heavy=(
   'sodium'                '^base/(secret|keys|base64url)\.cpp$'
   'boost/program_options' '^base/(ini|command_line)\.cpp$'
   'spdlog'                '^daemon/process/log\.cpp$'
-  'zmq'                   '^daemon/process/(transport|wire|memory|zap_handler|lock_test)\.(cpp|h)$'
+  'zmq'                   '^daemon/process/(zmq_transport|wire|zap_handler|lock_test)\.(cpp|h)$'
   'boost/crc'             '^daemon/cli/ask/event_file\.cpp$'
   'boost/(beast|asio)'    '^daemon/rest/http[a-z_]*\.cpp$'
   'prometheus/'           '^daemon/rest/metrics_text\.cpp$'

@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 #include "base/prng.h"
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 #include "tests/system/harness.h"
 
 using namespace starling;
@@ -116,7 +116,7 @@ TEST_CASE("One node alone trains and so do two") {
 
 TEST_CASE("A first address that somebody else has is no reason not to start") {
   // A listener that speaks no HTTP: asking it would not tell that the port is taken.
-  const auto somebody = daemon::Transport::bind(
+  const auto somebody = daemon::ZmqTransport::bind(
       {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
   REQUIRE(somebody.has_value());
   const testing::Outcome outcome =
@@ -201,7 +201,7 @@ TEST_CASE("A seed that is down is no error and a join by command works later") {
 
 TEST_CASE("Garbage on every port is refused and counted while training goes on") {
   testing::Daemon node("victim", kSmall);
-  auto attacker = daemon::Transport::bind(
+  auto attacker = daemon::ZmqTransport::bind(
       {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
   REQUIRE(attacker.has_value());
   Prng prng(20261121);
@@ -225,10 +225,10 @@ TEST_CASE("Garbage on every port is refused and counted while training goes on")
       const std::string bytes = garbage(1 + prng.below(2000));
       const Payload body =
           prng.chance(0.5) ? Payload::copy_of(std::as_bytes(std::span(bytes))) : Payload();
-      (*attacker)->introduce({node.control()}, gossip::Plane::control,
-                             gossip::Frames(gossip::Frame{garbage(100), body}));
-      (*attacker)->introduce({node.bulk()}, gossip::Plane::bulk,
-                             gossip::Frames(gossip::Frame{garbage(100), body}));
+      (*attacker)->send(daemon::Transport::Address{node.control()}, gossip::Plane::control,
+                        gossip::Frames(gossip::Frame{garbage(100), body}));
+      (*attacker)->send(daemon::Transport::Address{node.bulk()}, gossip::Plane::bulk,
+                        gossip::Frames(gossip::Frame{garbage(100), body}));
       (*attacker)->poll(std::chrono::milliseconds(1), {}, nobody);
     }
     return rejected() > 100;

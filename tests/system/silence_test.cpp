@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 #include "tests/daemon/raw_client.h"
 #include "tests/system/harness.h"
 
@@ -96,7 +96,7 @@ TEST_CASE("A seed at which nobody listens is named") {
 TEST_CASE(
     "A seed that takes connections and says nothing is named and is forgiven when it speaks") {
   // A node of another protocol, or one that hangs: its socket accepts, and it never answers.
-  auto silent = daemon::Transport::bind(
+  auto silent = daemon::ZmqTransport::bind(
       {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
   REQUIRE(silent.has_value());
   const Endpoint at = (*silent)->control();

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/utc.h"
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 #include "daemon/setup/key_file.h"
 #include "daemon/setup/trust_files.h"
 #include "gossip/wire/transfer.h"
@@ -73,7 +73,7 @@ class Stranger {
   Stranger(const std::string& name, const KeyPair& key, const gossip::Certificate& certificate,
            NodeId claimed)
       : name_(name), id_(claimed) {
-    auto bound = daemon::Transport::bind(
+    auto bound = daemon::ZmqTransport::bind(
         {.self = claimed,
          .control = {"127.0.0.1", 0},
          .bulk = {"127.0.0.1", 0},
@@ -111,14 +111,14 @@ class Stranger {
     self.version = 1;
     const gossip::Message message{
         {stable_hash("starling"), id_, self.incarnation, ++sequence_}, gossip::Join{self}, {}};
-    transport_->introduce({at, curve_key(test_key(91).public_key())}, gossip::Plane::control,
-                          cutter_.cut(message));
+    transport_->send(daemon::Transport::Address{at, curve_key(test_key(91).public_key())},
+                     gossip::Plane::control, cutter_.cut(message));
   }
 
  private:
   std::string name_;
   NodeId id_;
-  std::unique_ptr<daemon::Transport> transport_;
+  std::unique_ptr<daemon::ZmqTransport> transport_;
   gossip::Cutter cutter_;
   std::uint64_t sequence_ = 0;
 };

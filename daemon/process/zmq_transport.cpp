@@ -1,4 +1,4 @@
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 
 #include <poll.h>
 
@@ -16,7 +16,7 @@
 namespace starling::daemon {
 
 // One plane: its sockets, and what waits for whom.
-class Transport::Plane {
+class ZmqTransport::Plane {
  public:
   Plane(zmq::context_t& context, Guard& guard, gossip::Plane plane, NodeId self,
         Conversations::Limits limits)
@@ -66,18 +66,18 @@ class Transport::Plane {
   bool is_readable_ = false;
 };
 
-Result<std::unique_ptr<Transport>> Transport::bind(const Options& options) {
+Result<std::unique_ptr<ZmqTransport>> ZmqTransport::bind(const Options& options) {
   auto guard = std::make_unique<Guard>(options.self, options.credentials);
   if (options.credentials) TRY_DO(test_locks(*options.credentials));
-  std::unique_ptr<Transport> transport(new Transport(std::move(guard)));
+  std::unique_ptr<ZmqTransport> transport(new ZmqTransport(std::move(guard)));
   TRY_DO(transport->open_door(options));
   return transport;
 }
 
-Transport::Transport(std::unique_ptr<Guard> guard)
+ZmqTransport::ZmqTransport(std::unique_ptr<Guard> guard)
     : guard_(std::move(guard)), context_(std::make_shared<zmq::context_t>(1)) {}
 
-Result<void> Transport::open_door(const Options& options) {
+Result<void> ZmqTransport::open_door(const Options& options) {
   const Conversations::Limits limits{options.shares.sending / 2, options.shares.receiving};
   const bool has_keys = guard_->key() != nullptr;
   if (has_keys)
@@ -97,53 +97,44 @@ Result<void> Transport::open_door(const Options& options) {
   return {};
 }
 
-Transport::~Transport() = default;
+ZmqTransport::~ZmqTransport() = default;
 
-Transport::Plane& Transport::of(gossip::Plane plane) const {
+ZmqTransport::Plane& ZmqTransport::of(gossip::Plane plane) const {
   return plane == gossip::Plane::control ? *control_ : *bulk_;
 }
 
-Endpoint Transport::control() const {
+Endpoint ZmqTransport::control() const {
   return control_->at;
 }
-Endpoint Transport::bulk() const {
+Endpoint ZmqTransport::bulk() const {
   return bulk_->at;
 }
 
-void Transport::reach(NodeId node, gossip::Plane plane, const Address& at) {
-  of(plane).lines.reach(node, at);
+void ZmqTransport::reach(NodeId node, gossip::Plane plane, const std::optional<Address>& at) {
+  if (at)
+    of(plane).lines.reach(node, *at);
+  else
+    of(plane).lines.forget(node);
 }
 
-void Transport::open(NodeId node, gossip::Plane plane, const Address& at) {
-  of(plane).lines.open(node, at);
+void ZmqTransport::open(NodeId node, gossip::Plane plane) {
+  of(plane).lines.open(node);
 }
 
-void Transport::forget(NodeId node) {
-  for (Plane* plane : {control_.get(), bulk_.get()}) plane->lines.forget(node);
-}
-
-void Transport::send(NodeId to, gossip::Plane plane, gossip::Frames frames) {
+void ZmqTransport::send(const Target& to, gossip::Plane plane, gossip::Frames frames) {
   of(plane).lines.send(to, std::move(frames));
 }
 
-void Transport::introduce(const Address& to, gossip::Plane plane, gossip::Frames frames) {
-  of(plane).lines.introduce(to, std::move(frames));
-}
-
-bool Transport::answer(NodeId to, gossip::Plane plane, gossip::Frames frames) {
+bool ZmqTransport::answer(NodeId to, gossip::Plane plane, gossip::Frames frames) {
   return of(plane).lines.answer(to, std::move(frames));
 }
 
-void Transport::hang_up(NodeId from, gossip::Plane plane) {
+void ZmqTransport::hang_up(const Target& from, gossip::Plane plane) {
   of(plane).lines.hang_up(from);
 }
 
-void Transport::hang_up(const Endpoint& from) {
-  for (Plane* plane : {control_.get(), bulk_.get()}) plane->lines.hang_up(from);
-}
-
 // ZeroMQ's descriptors tell that something has changed, once; so the sockets are asked first.
-void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHandler& handler) {
+void ZmqTransport::poll(Duration timeout, std::span<const int> wakes, const FrameHandler& handler) {
   std::vector<pollfd> items;
   auto wait = std::min(std::chrono::ceil<std::chrono::milliseconds>(timeout), kWatchEvery);
   for (Plane* plane : {control_.get(), bulk_.get()}) {
@@ -169,33 +160,33 @@ void Transport::poll(Duration timeout, std::span<const int> wakes, const FrameHa
   if (std::chrono::steady_clock::now() >= next_watch_) watch(handler);
 }
 
-void Transport::watch(const FrameHandler& handler) {
+void ZmqTransport::watch(const FrameHandler& handler) {
   next_watch_ = std::chrono::steady_clock::now() + kWatchEvery;
   for (Plane* plane : {control_.get(), bulk_.get()}) plane->look(handler);
   for (const NodeId peer : control_->lines.take_cut())
     bulk_->lines.renew(peer, std::chrono::steady_clock::now());
 }
 
-bool Transport::has_queued() const {
+bool ZmqTransport::has_queued() const {
   return bulk_->lines.has_queued();
 }
 
-void Transport::flush(Duration timeout) {
+void ZmqTransport::flush(Duration timeout) {
   const auto ignore = [](const gossip::Received&) {};
   const auto until = std::chrono::steady_clock::now() + timeout;
   while ((has_queued() || control_->lines.has_queued()) && std::chrono::steady_clock::now() < until)
     poll(std::chrono::milliseconds(10), {}, ignore);
 }
 
-std::uint64_t Transport::dropped() const {
+std::uint64_t ZmqTransport::dropped() const {
   return control_->lines.dropped() + bulk_->lines.dropped();
 }
 
-std::size_t Transport::connections() const {
+std::size_t ZmqTransport::connections() const {
   return control_->lines.in_use() + bulk_->lines.in_use();
 }
 
-std::map<std::string, int> Transport::read_back_options() const {
+std::map<std::string, int> ZmqTransport::read_back_options() const {
   std::map<std::string, int> values;
   for (const Plane* plane : {control_.get(), bulk_.get()})
     for (const auto& [name, value] : plane->wire.read_back_options())

@@ -1,4 +1,4 @@
-#include "daemon/process/transport.h"
+#include "daemon/process/zmq_transport.h"
 
 #include <doctest/doctest.h>
 
@@ -21,6 +21,7 @@
 using namespace starling;
 using namespace starling::test;
 using daemon::Transport;
+using daemon::ZmqTransport;
 using gossip::Plane;
 
 namespace {
@@ -37,14 +38,14 @@ Credentials credentials(const std::string& name, int number) {
                           gossip::Authority(cluster.public_key(), {})});
 }
 
-std::unique_ptr<Transport> transport(NodeId self, const daemon::DescriptorShares& shares = {},
-                                     const std::string& host = "127.0.0.1",
-                                     const Credentials& credentials = nullptr) {
-  auto bound = Transport::bind({.self = self,
-                                .control = {host, 0},
-                                .bulk = {host, 0},
-                                .shares = shares,
-                                .credentials = credentials});
+std::unique_ptr<ZmqTransport> transport(NodeId self, const daemon::DescriptorShares& shares = {},
+                                        const std::string& host = "127.0.0.1",
+                                        const Credentials& credentials = nullptr) {
+  auto bound = ZmqTransport::bind({.self = self,
+                                   .control = {host, 0},
+                                   .bulk = {host, 0},
+                                   .shares = shares,
+                                   .credentials = credentials});
   if (!bound) FAIL(bound.error().text);
   return std::move(*bound);
 }
@@ -71,11 +72,11 @@ struct Two {
         keys_b(has_keys ? credentials("node-1", 12) : nullptr) {
     REQUIRE(kA < kB);
     a->reach(kB, Plane::control, control_of_b());
-    a->reach(kB, Plane::bulk, {b->bulk(), key(keys_b)});
+    a->reach(kB, Plane::bulk, Transport::Address{b->bulk(), key(keys_b)});
   }
   void let_b_dial() {
-    b->reach(kA, Plane::control, {a->control(), key(keys_a)});
-    b->reach(kA, Plane::bulk, {a->bulk(), key(keys_a)});
+    b->reach(kA, Plane::control, Transport::Address{a->control(), key(keys_a)});
+    b->reach(kA, Plane::bulk, Transport::Address{a->bulk(), key(keys_a)});
   }
   Transport::Address control_of_b() const { return {b->control(), key(keys_b)}; }
   static std::optional<CurveKey> key(const Credentials& of) {
@@ -93,8 +94,8 @@ struct Two {
 
   inline static const NodeId kA = node_id("node-3"), kB = node_id("node-1");
   Credentials keys_a, keys_b;
-  std::unique_ptr<Transport> a = transport(kA, {}, "127.0.0.1", keys_a),
-                             b = transport(kB, {}, "127.0.0.1", keys_b);
+  std::unique_ptr<ZmqTransport> a = transport(kA, {}, "127.0.0.1", keys_a),
+                                b = transport(kB, {}, "127.0.0.1", keys_b);
   std::vector<std::string> heard_a, heard_b;
   daemon::FrameHandler at_a = listener(heard_a), at_b = listener(heard_b);
 
@@ -260,7 +261,7 @@ TEST_CASE("A node that starts again is reached again by who dialled it and by wh
   const Endpoint control = two.b->control(), bulk = two.b->bulk();
   two.b.reset();
   CHECK(two.run([&] { return two.a->connections() == 0; }));
-  auto again = Transport::bind(
+  auto again = ZmqTransport::bind(
       {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
@@ -279,12 +280,12 @@ TEST_CASE("The last words of a node that ends arrive over either end of a connec
     Two two(has_keys);
     two.a->send(Two::kB, Plane::control, word("first"));
     CHECK(two.run([&] { return two.heard_b.size() == 1; }));
-    std::unique_ptr<Transport>& leaver = dialled ? two.a : two.b;
+    std::unique_ptr<ZmqTransport>& leaver = dialled ? two.a : two.b;
     leaver->send(dialled ? Two::kB : Two::kA, Plane::control, word("goodbye"));
     leaver->flush(std::chrono::milliseconds(300));
     leaver.reset();
     // The other end finds out by sending, before it reads.
-    std::unique_ptr<Transport>& stayer = dialled ? two.b : two.a;
+    std::unique_ptr<ZmqTransport>& stayer = dialled ? two.b : two.a;
     for (int k = 0; k < 1000; ++k)
       stayer->send(dialled ? Two::kA : Two::kB, Plane::control, word("you"));
     CHECK(
@@ -295,7 +296,7 @@ TEST_CASE("The last words of a node that ends arrive over either end of a connec
 TEST_CASE("Connections to many peers keep to their share and those in use stay open") {
   const daemon::DescriptorShares few{.sending = 40};
   const auto a = transport(NodeId{1}, few);
-  std::vector<std::unique_ptr<Transport>> others;
+  std::vector<std::unique_ptr<ZmqTransport>> others;
   std::size_t heard = 0;
   const auto count = [&](const gossip::Received& frame) { heard += frame.header.size() == 4; };
   for (std::uint64_t k = 2; k < 32; ++k) others.push_back(transport(NodeId{k}));
@@ -309,8 +310,8 @@ TEST_CASE("Connections to many peers keep to their share and those in use stay o
   };
   std::size_t sent = 0;
   for (std::uint64_t k = 2; k < 32; ++k) {
-    a->reach(NodeId{k}, Plane::control, {others[k - 2]->control()});
-    a->reach(NodeId{k}, Plane::bulk, {others[k - 2]->bulk()});
+    a->reach(NodeId{k}, Plane::control, Transport::Address{others[k - 2]->control()});
+    a->reach(NodeId{k}, Plane::bulk, Transport::Address{others[k - 2]->bulk()});
     a->send(NodeId{k}, Plane::control, word("other"));
     a->send(NodeId{k}, Plane::bulk, word("other"));
     a->send(NodeId{2}, Plane::control, word("kept"));
@@ -329,7 +330,7 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
   const daemon::DescriptorShares few{.receiving = 8};
   const auto a = transport(NodeId{1}), b = transport(NodeId{2}, few);
   std::size_t heard = 0, sent = 0;
-  a->reach(NodeId{2}, Plane::control, {b->control()});
+  a->reach(NodeId{2}, Plane::control, Transport::Address{b->control()});
   const auto look_until = [&](const auto& is_done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!is_done() && std::chrono::steady_clock::now() < until) {
@@ -388,7 +389,7 @@ TEST_CASE("A vector whose connection breaks in the middle ends there") {
   CHECK(two.run([&] { return vectors > 20; }));
   REQUIRE(two.a->has_queued());
   two.b.reset();
-  auto again = Transport::bind(
+  auto again = ZmqTransport::bind(
       {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
@@ -404,7 +405,7 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
   gossip::Cutter cutter;
   const gossip::Message sent = message(1'000'000);
   for (const Plane plane : {Plane::control, Plane::bulk})
-    a->reach(NodeId{2}, plane, {{"127.0.0.1", 1}});
+    a->reach(NodeId{2}, plane, Transport::Address{{"127.0.0.1", 1}});
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::bulk, cutter.cut(sent));
   CHECK(a->dropped() >= 990);
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::control, word("hello"));
@@ -416,9 +417,10 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
 
 TEST_CASE("A stranger's address is spoken to and the answer comes back on the same connection") {
   Two two;
-  two.b->introduce({two.a->control(), Two::key(two.keys_a)}, Plane::control, word("join"));
+  two.b->send(Transport::Address{two.a->control(), Two::key(two.keys_a)}, Plane::control,
+              word("join"));
   CHECK(two.run([&] { return two.heard_a.size() == 1; }));
-  two.a->reach(Two::kB, Plane::control, {});  // it cannot be dialled
+  two.a->reach(Two::kB, Plane::control, Transport::Address{});  // it cannot be dialled
   two.a->send(Two::kB, Plane::control, word("table"));
   CHECK(two.run([&] { return two.heard_b.size() == 1; }));
   CHECK(two.a->connections() == 1);
@@ -427,7 +429,7 @@ TEST_CASE("A stranger's address is spoken to and the answer comes back on the sa
 TEST_CASE("A port in use is named in the error") {
   const auto a = transport(NodeId{1});
   const auto taken =
-      Transport::bind({.self = NodeId{2}, .control = a->control(), .bulk = {"127.0.0.1", 0}});
+      ZmqTransport::bind({.self = NodeId{2}, .control = a->control(), .bulk = {"127.0.0.1", 0}});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().text.find("listen.control") != std::string::npos);
   CHECK(taken.error().text.find(std::to_string(a->control().port)) != std::string::npos);

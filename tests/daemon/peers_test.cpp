@@ -1,0 +1,124 @@
+#include "daemon/process/peers.h"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/gossip/samples.h"
+
+using namespace starling;
+using daemon::Transport;
+using gossip::Plane;
+
+namespace {
+
+// Notes in words what it is asked for, and has connections with those that a test names.
+class NotedTransport : public Transport {
+ public:
+  void reach(NodeId, Plane plane, const std::optional<Address>& at) override {
+    note("reach", plane, at ? to_string(at->at) : "nowhere");
+  }
+  void open(NodeId, Plane plane) override { note("open", plane); }
+  void send(const Target& to, Plane plane, gossip::Frames) override {
+    const auto* address = std::get_if<Address>(&to);
+    note("send", plane, address ? to_string(address->at) : "");
+  }
+  bool answer(NodeId to, Plane plane, gossip::Frames) override {
+    note("answer", plane);
+    return connected.contains(to);
+  }
+  void hang_up(const Target&, Plane plane) override { note("hang up", plane); }
+
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+
+  std::set<NodeId> connected;
+
+ private:
+  void note(std::string what, Plane plane, const std::string& at = {}) {
+    what += plane == Plane::control ? " control" : " bulk";
+    notes_.push_back(at.empty() ? what : what + " " + at);
+  }
+
+  std::vector<std::string> notes_;
+};
+
+struct Party {
+  using Notes = std::vector<std::string>;
+
+  Notes after(auto output) {
+    peers.act(output);
+    return transport.take_notes();
+  }
+  static gossip::Send send(gossip::Body body) {
+    return {.to = kPeer, .message = {{1, NodeId{2}, 3, 4}, std::move(body), {}}};
+  }
+
+  inline static const NodeId kPeer = node_id("node-1");
+  NotedTransport transport;
+  daemon::Guard guard{NodeId{2}, nullptr};
+  daemon::HostNames names{
+      [](const SeedName&) -> Result<std::vector<Endpoint>> { return fail("unknown"); },
+      {.refresh = std::chrono::hours(1), .retry = std::chrono::hours(1)}};
+  daemon::TraceLog trace;
+  daemon::Peers peers{transport, guard, names, trace};
+};
+
+const gossip::Contact kContact{
+    .name = "node-1", .control = {"10.0.0.1", 7600}, .bulk = {"10.0.0.1", 7601}};
+
+}  // namespace
+
+TEST_CASE("A node whose address is not known is not dialled") {
+  Party party;
+  CHECK(party.after(Party::send(gossip::Hello{})).empty());
+  gossip::Contact named = kContact;
+  named.control.host = named.bulk.host = "somewhere.example";
+  CHECK(party.after(gossip::Reach{Party::kPeer, named}).empty());
+  // It may have dialled this node.
+  CHECK(party.after(Party::send(gossip::Hello{})) == Party::Notes{"send control"});
+}
+
+TEST_CASE("A node is reached at its address and forgotten on both planes") {
+  Party party;
+  party.after(gossip::Reach{Party::kPeer, kContact});
+  CHECK(party.after(Party::send(gossip::Bye{})) ==
+        Party::Notes{"reach control 10.0.0.1:7600", "send control"});
+  CHECK(party.after(Party::send(gossip::Round{})) ==
+        Party::Notes{"reach bulk 10.0.0.1:7601", "send bulk"});
+  CHECK(party.after(gossip::Reach{Party::kPeer, {}}) ==
+        Party::Notes{"reach control nowhere", "reach bulk nowhere"});
+  CHECK(party.after(Party::send(gossip::Bye{})).empty());
+}
+
+TEST_CASE("Asking for an edge or a model opens the bulk plane first") {
+  Party party;
+  party.after(gossip::Reach{Party::kPeer, kContact});
+  const gossip::Body bodies[] = {gossip::Hello{},
+                                 gossip::SnapshotRequest{test::sample_member("node-2")}};
+  for (const gossip::Body& body : bodies)
+    CHECK(party.after(Party::send(body)) ==
+          Party::Notes{"reach control 10.0.0.1:7600", "reach bulk 10.0.0.1:7601", "open bulk",
+                       "send control"});
+}
+
+TEST_CASE("An answer to a stranger goes back over its connection or else to its address") {
+  Party party;
+  const gossip::Introduce answer{.to = kContact.control,
+                                 .message = {{1, NodeId{2}, 3, 4}, gossip::Table{}, {}},
+                                 .asker = Party::kPeer};
+  CHECK(party.after(answer) == Party::Notes{"answer control", "send control 10.0.0.1:7600"});
+  party.transport.connected.insert(Party::kPeer);
+  CHECK(party.after(answer) == Party::Notes{"answer control"});
+}
+
+TEST_CASE("A stranger that nobody can dial gets an answer over its connection or none") {
+  Party party;
+  const gossip::Introduce answer{.to = {"hidden-1", 0},
+                                 .message = {{1, NodeId{2}, 3, 4}, gossip::Table{}, {}},
+                                 .asker = Party::kPeer};
+  CHECK(party.after(answer) == Party::Notes{"answer control"});
+}
