@@ -120,15 +120,14 @@ class Starling(Stopped):
     def start_one(self, k, arguments):
         reader, writer = os.pipe()
         host = self.network.address(k) if self.network else "127.0.0.1"
-        ports = (CONTROL_PORT, CONTROL_PORT + 1) if self.network else (0, 0)
+        port = CONTROL_PORT if self.network else 0
         join = [f"--join={self.addresses[0]['control']}"] if k else []
         keys = key_arguments(self.folder.name, arguments) if self.network else []
         with open(Path(self.folder.name, f"{k}.log"), "wb") as log:
             self.processes.append(subprocess.Popen(
                 [*(self.network.prefix(k) if self.network else []), program(), "run",
                  f"--node.name=node-{k:02}", "--node.log=info", f"--cluster.expect={self.nodes}",
-                 f"--listen.control={host}:{ports[0]}", f"--listen.bulk={host}:{ports[1]}",
-                 "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *keys,
+                 f"--listen.control={host}:{port}", "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{writer}", *join, *keys,
                  *(argument.replace("{node}", str(k)) for argument in arguments)],
                 pass_fds=[writer], stdout=log, stderr=log, cwd=ROOT))
         os.close(writer)

@@ -71,18 +71,17 @@ class Process {
       : rank_(rank), size_(size), has_keys_(has_keys) {
     auto transport =
         daemon::ZmqTransport::bind({.self = node_id(name_of(rank)),
-                                    .control = loopback(0),
-                                    .bulk = loopback(0),
+                                    .listen = loopback(0),
                                     .credentials = has_keys ? credentials_of(rank) : nullptr});
     ENSURE(transport, "free ports can be had");
     transport_ = *std::move(transport);
   }
 
-  std::uint16_t port() const { return transport_->bulk().port; }
+  std::uint16_t port() const { return transport_->endpoint().port; }
   void meet(const Ports& ports) {
     for (std::size_t other : {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_}) {
       const auto key = has_keys_ ? curve_key(key_of_rank(other).public_key()) : std::nullopt;
-      transport_->reach(node_id(name_of(other)), gossip::Plane::bulk,
+      transport_->reach(node_id(name_of(other)),
                         daemon::Transport::Address{loopback(ports[other]), key});
       neighbors_.insert(node_id(name_of(other)));
     }

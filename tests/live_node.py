@@ -34,8 +34,7 @@ class LiveNode:
         self.name = name
         self.process = subprocess.Popen(
             [program, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
-             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
-             f"--ready-file=/dev/fd/{tell}", "--node.log=warning", *arguments],
+             "--listen.http=127.0.0.1:0", f"--ready-file=/dev/fd/{tell}", "--node.log=warning", *arguments],
             pass_fds=[tell], stdout=subprocess.DEVNULL)
         os.close(tell)
         with os.fdopen(ready) as pipe:

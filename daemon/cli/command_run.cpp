@@ -211,7 +211,7 @@ std::string draw_mark() {
 
 // Sets the addresses by which others reach this node.
 Result<void> name_addresses(const Daemon& daemon, Config& config) {
-  const Endpoint control = daemon.transport->control(), bulk = daemon.transport->bulk();
+  const Endpoint control = daemon.transport->endpoint();
   // Where it listens, and nowhere else.
   config.node.http = daemon.http->endpoint();
   if (!is_wildcard(control)) config.node.aliases = {control};
@@ -223,10 +223,8 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
     return {};
   }
   TRY(const std::string host, advertised_host(control, config));
-  config.node.control = {host, control.port};
+  config.node.control = config.node.bulk = {host, control.port};
   config.node.tests_addresses = !is_loopback(config.node.control);
-  const bool has_own = config.advertise.empty() && !is_wildcard(bulk);
-  config.node.bulk = {has_own ? bulk.host : host, bulk.port};
   if (is_wildcard(config.node.http)) config.node.http.host = host;
   return {};
 }
@@ -242,15 +240,13 @@ SpectrumCache::Rounds rounds_of(const gossip::Options& node) {
 Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
                   const std::string& config_text) {
   TRY(const Endpoint control, resolve_key("listen.control", config.listen_control));
-  TRY(const Endpoint bulk, resolve_key("listen.bulk", config.listen_bulk));
   TRY(const Endpoint own_http, resolve_key("listen.http", config.listen_http));
   TRY_DO(name_node(daemon, config, control));
   TRY_DO(take_keys(config, keys));
-  TRY_DO(check_exposure(config, control, bulk));
+  TRY_DO(check_exposure(config, control));
   TRY(const DescriptorShares shares, share_out(descriptors_allowed()));
   TRY(daemon.transport, ZmqTransport::bind({.self = node_id(config.node.name),
-                                            .control = control,
-                                            .bulk = bulk,
+                                            .listen = control,
                                             .shares = shares,
                                             .credentials = config.node.credentials}));
   TRY(auto token, read_token(config.token_file));
@@ -272,8 +268,7 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   daemon.identity = {node_id(config.node.name),
                      config.node.name,
                      config.node.incarnation,
-                     config.is_hidden ? daemon.transport->control() : config.node.control,
-                     config.is_hidden ? daemon.transport->bulk() : config.node.bulk,
+                     config.is_hidden ? daemon.transport->endpoint() : config.node.control,
                      config.node.http,
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
@@ -336,12 +331,11 @@ void make_relay(Daemon& daemon, const Config& config) {
 // Writes where the node can be reached, for the process that started it.
 void announce(const Identity& identity, const gossip::Credentials* credentials,
               const std::optional<std::string>& path) {
-  log::info("{}: control {}, bulk {}, http://{}", identity.name, to_string(identity.control),
-            to_string(identity.bulk), to_string(identity.http));
+  log::info("{}: {}, http://{}", identity.name, to_string(identity.control),
+            to_string(identity.http));
   if (!path) return;
   nlohmann::json addresses = {{"name", identity.name},
                               {"control", to_string(identity.control)},
-                              {"bulk", to_string(identity.bulk)},
                               {"http", to_string(identity.http)}};
   if (credentials) addresses["key"] = to_string(credentials->certificate.key);
   std::ofstream(*path) << addresses.dump() << std::endl;

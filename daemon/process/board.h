@@ -31,7 +31,7 @@ struct Identity {
   NodeId id;
   std::string name;
   std::uint64_t incarnation = 0;
-  Endpoint control, bulk, http;
+  Endpoint control, http;
   std::string algorithm, schedule, topology_kind;
 };
 

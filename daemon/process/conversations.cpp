@@ -81,10 +81,10 @@ Conversation* Conversations::find(const Route& route) {
   return found == all_.end() || found->second.is_closing ? nullptr : &found->second;
 }
 
-std::optional<Conversations::Route> Conversations::with(NodeId peer) const {
+std::optional<Conversations::Route> Conversations::with(NodeId peer, Plane plane) const {
   const std::pair<const Route, Conversation>* newest = nullptr;
   for (const auto& item : all_)
-    if (item.second.peer == peer && is_open(item.second) &&
+    if (item.second.peer == peer && item.second.plane == plane && is_open(item.second) &&
         (!newest || item.second.since > newest->second.since))
       newest = &item;
   return newest ? std::optional(newest->first) : std::nullopt;
@@ -107,36 +107,41 @@ void Conversations::lost(const Route& route) {
   if (Conversation* connection = find(route)) connection->ended = Clock::now();
 }
 
-bool Conversations::is_read(const Endpoint& at) const {
+bool Conversations::is_read(const Endpoint& at, Plane plane) const {
   return std::ranges::none_of(all_, [&](const auto& item) {
-    return item.first.is_dialled && item.second.at == at && item.second.ended &&
+    return item.first.socket == Wire::dialler(plane) && item.second.at == at && item.second.ended &&
            !item.second.is_read;
   });
 }
 
-void Conversations::all_read() {
-  for (auto& [route, connection] : all_) connection.is_read = connection.ended.has_value();
+void Conversations::all_read(Wire::Socket socket) {
+  for (auto& [route, connection] : all_)
+    if (route.socket == socket) connection.is_read = connection.ended.has_value();
 }
 
-std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at) const {
+std::optional<Conversations::Route> Conversations::dialled_to(const Endpoint& at,
+                                                              Plane plane) const {
   for (const auto& [route, connection] : all_)
-    if (route.is_dialled && connection.at == at && is_open(connection)) return route;
+    if (route.socket == Wire::dialler(plane) && connection.at == at && is_open(connection))
+      return route;
   return std::nullopt;
 }
 
-std::optional<Conversations::Route> Conversations::dial(const Endpoint& to,
+std::optional<Conversations::Route> Conversations::dial(const Endpoint& to, Plane plane,
                                                         const std::optional<CurveKey>& key,
                                                         Clock::time_point now) {
   // ZeroMQ ends connections by their addresses.
+  const Wire::Socket socket = Wire::dialler(plane);
   std::erase_if(all_, [&](const auto& item) {
-    const bool is_past = item.first.is_dialled && !is_open(item.second) && item.second.at == to;
-    if (is_past) wire_.hang_up(to);
+    const bool is_past =
+        item.first.socket == socket && !is_open(item.second) && item.second.at == to;
+    if (is_past) wire_.hang_up(to, socket);
     return is_past;
   });
-  const auto dialled = wire_.dial(to, key);
+  const auto dialled = wire_.dial(to, plane, key);
   if (!dialled) return std::nullopt;
   Conversation& connection = all_[dialled->route];
-  connection = {.at = to, .key = key, .address = dialled->address, .since = now};
+  connection = {.plane = plane, .at = to, .key = key, .address = dialled->address, .since = now};
   used(connection);
   return dialled->route;
 }
@@ -144,13 +149,16 @@ std::optional<Conversations::Route> Conversations::dial(const Endpoint& to,
 void Conversations::heard(Conversation& connection, const Wire::Arrived& arrived) {
   if (!connection.ended) connection.descriptor = arrived.descriptor;
   connection.received_bytes += arrived.bytes;
-  ended_.erase(connection.address);
+  ended_.erase({arrived.route.socket, connection.address});
   if (connection.closes_at) connection.closes_at = Clock::now() + kLinger;
   connection.last_use = ++uses_;
 }
 
-Conversation& Conversations::meet(const Wire::Arrived& arrived, Clock::time_point now) {
+Conversation& Conversations::meet(const Wire::Arrived& arrived, Plane plane,
+                                  Clock::time_point now) {
   Conversation& connection = all_[arrived.route];
+  connection.plane = plane;
+  if (plane == Plane::control) Wire::hasten(arrived.descriptor);
   connection.since = now;
   connection.address = who(arrived);
   connection.key = wire_.proven();
@@ -173,22 +181,22 @@ std::string Conversations::who(const Wire::Arrived& arrived) const {
 void Conversations::close(const Route& route, const Closed& closed) {
   const auto found = all_.find(route);
   if (found == all_.end() || !is_open(found->second)) return;
-  if (!route.is_dialled) {
+  if (!route.is_dialled()) {
     found->second.is_closing = shut(found->second.descriptor);
     closed(route, found->second);
     return;
   }
-  wire_.hang_up(found->second.at);
+  wire_.hang_up(found->second.at, route.socket);
   const Conversation gone = std::move(found->second);
   all_.erase(found);
   closed(route, gone);
 }
 
-void Conversations::close_superseded(NodeId peer, const Conversation& by, const Closed& closed) {
+void Conversations::close_superseded(const Conversation& by, const Closed& closed) {
   if (!by.certificate) return;
   std::vector<Route> superseded;
   for (const auto& [route, connection] : all_)
-    if (connection.peer == peer && connection.certificate &&
+    if (connection.peer == by.peer && connection.certificate &&
         connection.certificate->key != by.certificate->key)
       superseded.push_back(route);
   for (const Route& route : superseded) close(route, closed);
@@ -199,22 +207,23 @@ void Conversations::close_soon(const Route& route, Clock::time_point now) {
 }
 
 void Conversations::follow(Clock::time_point now, const Closed& closed) {
-  for (const bool is_dialled : {false, true})
-    while (const auto event = wire_.next_event(is_dialled)) take(*event, is_dialled, now, closed);
+  for (const Wire::Socket socket : Wire::kSockets)
+    while (const auto event = wire_.next_event(socket)) take(*event, socket, now, closed);
 }
 
-void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_point now,
+void Conversations::take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
                          const Closed& closed) {
   using Kind = Wire::Event::Kind;
-  if (event.kind >= Kind::unlike) return note_failure(event, is_dialled);
-  const std::optional<Route> route = owner(event, is_dialled);
+  if (event.kind >= Kind::unlike) return note_failure(event, socket);
+  const bool is_dialled = socket != Wire::Socket::accepts;
+  const std::optional<Route> route = owner(event, socket);
   if (event.kind == Kind::opened) {
     if (route && is_dialled) all_.at(*route).descriptor = event.descriptor;
     if (!route && !is_dialled) strangers_[event.descriptor] = {now, address_of(event.descriptor)};
     return;
   }
   if (!is_dialled) forget_stranger(event.descriptor);
-  if (event.kind == Kind::vain) ended_.erase(event.address);
+  if (event.kind == Kind::vain) ended_.erase({socket, event.address});
   if (std::exchange(closed_one_, false)) give_back();
   if (!route) return;
   Conversation& conversation = all_.at(*route);
@@ -228,14 +237,15 @@ void Conversations::take(const Wire::Event& event, bool is_dialled, Clock::time_
 // word, as does one with keys where the other end has none; and one that is killed, but only once.
 // A connection that was accepted and ends without one is a look whether somebody listens. ZeroMQ
 // names the stranger when the connection breaks, which is its next event.
-void Conversations::note_failure(const Wire::Event& event, bool is_dialled) {
+void Conversations::note_failure(const Wire::Event& event, Wire::Socket socket) {
   using Kind = Wire::Event::Kind;
+  const bool is_dialled = socket != Wire::Socket::accepts;
   const bool has_keys = guard_.key() != nullptr;
   std::string_view reason = is_dialled ? "other-server" : "handshake";
   if (event.kind == Kind::unlike) reason = has_keys ? "no-keys" : "needs-keys";
   if (event.kind == Kind::refused) reason = "refused-there";
   if (event.kind == Kind::ended && !is_dialled) return;
-  if (event.kind == Kind::ended && ++ended_[event.address] < kEndedInRow) return;
+  if (event.kind == Kind::ended && ++ended_[{socket, event.address}] < kEndedInRow) return;
   if (!has_keys && event.kind == Kind::failed) return;
   if (!has_keys && event.kind == Kind::ended) reason = "needs-keys";
   if (!is_dialled)
@@ -264,11 +274,11 @@ std::vector<Conversations::Route> Conversations::revoked() {
 // connections with the same one, the event of an end is about the elder, whose first frame may have
 // been read before the event of its beginning.
 std::optional<Conversations::Route> Conversations::owner(const Wire::Event& event,
-                                                         bool is_dialled) const {
+                                                         Wire::Socket socket) const {
   const std::pair<const Route, Conversation>* best = nullptr;
   for (const auto& item : all_) {
     const auto& [route, connection] = item;
-    if (route.is_dialled != is_dialled || (connection.ended && connection.descriptor < 0)) continue;
+    if (route.socket != socket || (connection.ended && connection.descriptor < 0)) continue;
     const bool is_it = connection.descriptor < 0 ? event.kind != Wire::Event::Kind::broken &&
                                                        connection.address == event.address
                                                  : connection.descriptor == event.descriptor;
@@ -280,7 +290,7 @@ std::optional<Conversations::Route> Conversations::owner(const Wire::Event& even
 std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
   std::erase_if(all_, [&](const auto& item) {
     const bool is_past = item.second.ended && now - *item.second.ended > kRead;
-    if (is_past && item.first.is_dialled) wire_.hang_up(item.second.at);
+    if (is_past && item.first.is_dialled()) wire_.hang_up(item.second.at, item.first.socket);
     return is_past;
   });
   std::vector<Route> full, due = revoked();
@@ -304,7 +314,7 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
 bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
   if (connection.closes_at && now >= *connection.closes_at) return true;
   if (is_cut(connection, kCutPatience, kCutSendings)) {
-    if (connection.peer) cut_.push_back(*connection.peer);
+    if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;
   }
   if (connection.peer || now - connection.since <= kGreetingPatience) return false;
@@ -330,7 +340,7 @@ std::size_t Conversations::look_at_strangers(Clock::time_point now) {
 std::optional<Conversations::Route> Conversations::least_used(bool is_dialled) const {
   const std::pair<const Route, Conversation>* least = nullptr;
   for (const auto& item : all_)
-    if (item.first.is_dialled == is_dialled && is_open(item.second) &&
+    if (item.first.is_dialled() == is_dialled && is_open(item.second) &&
         (!least || item.second.last_use < least->second.last_use))
       least = &item;
   return least ? std::optional(least->first) : std::nullopt;
@@ -340,7 +350,7 @@ void Conversations::close_unused(const Closed& closed) {
   for (const bool is_dialled : {false, true}) {
     const std::size_t limit = is_dialled ? limits_.dialled : limits_.accepted;
     auto open = static_cast<std::size_t>(std::ranges::count_if(all_, [&](const auto& item) {
-      return item.first.is_dialled == is_dialled && is_open(item.second);
+      return item.first.is_dialled() == is_dialled && is_open(item.second);
     }));
     if (!is_dialled) open += strangers_.size();
     for (; !is_dialled && open > limit && !strangers_.empty(); --open) {

@@ -1,4 +1,4 @@
-// Conversations: the connections of one plane that are open or being dialled, by either end.
+// Conversations: the connections of a node that are open or being dialled, by either end.
 // ZeroMQ delivers whole messages only, and keeps the parts of an unfinished one without limit; its
 // limits are for one part, and for whole messages. So the bytes received on a connection are
 // compared with those that came out of the socket, and a connection that holds more than a limit is
@@ -25,6 +25,7 @@ namespace starling::daemon {
 struct Conversation {
   using Clock = std::chrono::steady_clock;
 
+  gossip::Plane plane = {};                             // as it was dialled, or by the greeting
   std::optional<NodeId> peer = {};                      // by its greeting
   std::optional<gossip::Certificate> certificate = {};  // of the peer, where there are keys
   Endpoint at = {};                                     // where it was dialled
@@ -44,6 +45,7 @@ class Conversations {
  public:
   using Clock = Conversation::Clock;
   using Route = Wire::Route;
+  using Plane = gossip::Plane;
   // More than all queues of a regular connection hold together.
   static constexpr std::int64_t kHeldBytesLimit = 64 << 20;
   // A connection without a greeting is closed after this. Longer: strangers hold descriptors.
@@ -64,30 +66,30 @@ class Conversations {
   // Null: not known, or closed by this end.
   Conversation* find(const Route& route);
   // The newest open connection on which the node has greeted.
-  std::optional<Route> with(NodeId peer) const;
+  std::optional<Route> with(NodeId peer, Plane plane) const;
   // Nothing that was sent lately over it has been acknowledged.
   bool is_silent(const Route& route) const;
   // Sending found that the connection is gone; the event comes later.
   void lost(const Route& route);
   // Neither data nor acknowledgements came over it for as long as a cut takes to be found.
   bool is_idle(const Route& route) const;
-  // The peers whose connection was closed since the last call because it was cut.
+  // The peers whose control connection was closed since the last call because it was cut.
   std::vector<NodeId> take_cut() { return std::exchange(cut_, {}); }
   // A connection that was dialled to the address, open or not.
-  std::optional<Route> dialled_to(const Endpoint& at) const;
+  std::optional<Route> dialled_to(const Endpoint& at, Plane plane) const;
   // Whether all has been read that came over a connection that was dialled to the address and
   // broke. ZeroMQ drops the rest when the address is dialled again.
-  bool is_read(const Endpoint& at) const;
-  // Nothing can be read any more.
-  void all_read();
+  bool is_read(const Endpoint& at, Plane plane) const;
+  // Nothing can be read any more from the socket.
+  void all_read(Wire::Socket socket);
   // Begins to connect; closes another connection where there are too many. Nothing if that cannot
-  // be. REQUIRES !dialled_to(to) and is_read(to).
-  std::optional<Route> dial(const Endpoint& to, const std::optional<CurveKey>& key,
+  // be. REQUIRES !dialled_to(to, plane) and is_read(to, plane).
+  std::optional<Route> dial(const Endpoint& to, Plane plane, const std::optional<CurveKey>& key,
                             Clock::time_point now);
   // A frame came over a known connection.
   void heard(Conversation& connection, const Wire::Arrived& arrived);
   // The first frame of an accepted connection came: it is known from now on.
-  Conversation& meet(const Wire::Arrived& arrived, Clock::time_point now);
+  Conversation& meet(const Wire::Arrived& arrived, Plane plane, Clock::time_point now);
   // What is used stays open.
   void used(Conversation& connection) {
     connection.last_use = ++uses_;
@@ -101,9 +103,9 @@ class Conversations {
   using Closed = std::function<void(const Route&, const Conversation&)>;
   // Takes the events of the wire, and tells which connections are gone.
   void follow(Clock::time_point now, const Closed& closed);
-  // Closes the connections with the peer that have proved another key than this one, which has been
-  // made later.
-  void close_superseded(NodeId peer, const Conversation& by, const Closed& closed);
+  // Closes the connections with the same peer that have proved another key than this one, which has
+  // been made later.
+  void close_superseded(const Conversation& by, const Closed& closed);
   // Closes a connection at once, or when what was sent has had half a second to leave.
   void close(const Route& route, const Closed& closed);
   void close_soon(const Route& route, Clock::time_point now);
@@ -113,12 +115,13 @@ class Conversations {
   std::size_t look(Clock::time_point now, const Closed& closed);
 
  private:
-  void take(const Wire::Event& event, bool is_dialled, Clock::time_point now, const Closed& closed);
-  std::optional<Route> owner(const Wire::Event& event, bool is_dialled) const;
+  void take(const Wire::Event& event, Wire::Socket socket, Clock::time_point now,
+            const Closed& closed);
+  std::optional<Route> owner(const Wire::Event& event, Wire::Socket socket) const;
   std::optional<Route> least_used(bool is_dialled) const;
   std::size_t look_at_strangers(Clock::time_point now);
   void forget_stranger(int descriptor);
-  void note_failure(const Wire::Event& event, bool is_dialled);
+  void note_failure(const Wire::Event& event, Wire::Socket socket);
   std::vector<Route> revoked();
   bool is_due(const Conversation& connection, Clock::time_point now);
   void close_unused(const Closed& closed);
@@ -133,10 +136,11 @@ class Conversations {
   };
   std::map<int, Stranger> strangers_;  // accepted, and nothing came; by descriptor
   std::vector<NodeId> cut_;
-  std::map<std::string, int> ended_;  // handshakes in a row that the other end has ended
-  std::string failure_;               // why the next accepted connection that breaks does so
-  std::uint64_t revocations_ = 0;     // the number of the list by which connections were closed
-  bool closed_one_ = false;           // whose memory is not given back yet
+  // Handshakes in a row that the other end has ended, by plane and address.
+  std::map<std::pair<Wire::Socket, std::string>, int> ended_;
+  std::string failure_;            // why the next accepted connection that breaks does so
+  std::uint64_t revocations_ = 0;  // the number of the list by which connections were closed
+  bool closed_one_ = false;        // whose memory is not given back yet
   std::uint64_t uses_ = 0;
 };
 

@@ -50,7 +50,7 @@ Result<DescriptorShares> share_out(std::size_t allowed) {
         "process (ulimit -Hn, LimitNOFILE=)",
         allowed, kDescriptorsLeast);
   return DescriptorShares{.sending = std::min(most.sending, allowed / 2),
-                          .receiving = std::min(most.receiving, allowed / 8),
+                          .receiving = std::min(most.receiving, allowed / 4),
                           .http = std::min(most.http, allowed / 8)};
 }
 

@@ -26,8 +26,8 @@ void restore_descriptor_limit();
 struct DescriptorShares {
   // Of the sockets that send. Larger: fewer connections open anew in a large cluster.
   std::size_t sending = 4096;
-  // Connections that others made, to each of the two planes.
-  std::size_t receiving = 4096;
+  // Connections that others made.
+  std::size_t receiving = 8192;
   std::size_t http = 256;
 };
 // With fewer, two nodes do not find each other.

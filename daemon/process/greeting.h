@@ -1,5 +1,6 @@
 // Greeting: the first frame of a connection in each direction. It says which node speaks there, and
-// carries that node's certificate. Refusal: the answer to a greeting that is not accepted.
+// for which plane, and carries that node's certificate. Refusal: the answer to a greeting that is
+// not accepted.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +12,17 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "gossip/wire/message.h"
 
 namespace starling::daemon {
 
 // They change with the form; no message of the protocol begins with one.
-inline constexpr std::string_view kGreetingMark = "\xc1starling greets 2";
+inline constexpr std::string_view kGreetingMark = "\xc1starling greets 3";
 inline constexpr std::string_view kRefusalMark = "\xc1starling refuses 1 ";
 
 struct Greeting {
   NodeId node;
+  gossip::Plane plane;
   std::span<const std::byte> certificate;  // encoded; empty: the node has no keys
 };
 
@@ -27,21 +30,24 @@ inline bool begins_with(std::span<const std::byte> bytes, std::string_view mark)
   return bytes.size() >= mark.size() && std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
 }
 
-// The mark, the id, least byte first, and the certificate.
-inline std::string greeting_of(NodeId node, std::string_view certificate) {
+// The mark, the plane as one byte, the id, least byte first, and the certificate.
+inline std::string greeting_of(NodeId node, gossip::Plane plane, std::string_view certificate) {
   std::string text(kGreetingMark);
+  text += static_cast<char>(plane);
   for (int k = 0; k < 8; ++k) text += static_cast<char>(node.value >> (8 * k) & 0xff);
   return text.append(certificate);
 }
 
 // Nothing: these bytes are no greeting. The certificate is a part of `bytes`.
 inline std::optional<Greeting> read_greeting(std::span<const std::byte> bytes) {
-  const std::size_t head = kGreetingMark.size() + 8;
-  if (bytes.size() < head || !begins_with(bytes, kGreetingMark)) return std::nullopt;
+  const std::size_t head = kGreetingMark.size() + 1;
+  if (bytes.size() < head + 8 || !begins_with(bytes, kGreetingMark)) return std::nullopt;
+  const auto plane = static_cast<gossip::Plane>(bytes[head - 1]);
+  if (plane > gossip::Plane::bulk) return std::nullopt;
   NodeId node;
   for (std::size_t k = 0; k < 8; ++k)
-    node.value |= std::to_integer<std::uint64_t>(bytes[kGreetingMark.size() + k]) << (8 * k);
-  return Greeting{node, bytes.subspan(head)};
+    node.value |= std::to_integer<std::uint64_t>(bytes[head + k]) << (8 * k);
+  return Greeting{node, plane, bytes.subspan(head + 8)};
 }
 
 // `reason`: as in Guard.

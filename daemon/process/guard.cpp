@@ -22,8 +22,7 @@ std::string encoded_certificate(const gossip::Credentials* credentials) {
 Guard::Guard(NodeId self, std::shared_ptr<gossip::Credentials> credentials)
     : self_(self),
       credentials_(std::move(credentials)),
-      certificate_(encoded_certificate(credentials_.get())),
-      greeting_(greeting_of(self, certificate_)) {}
+      certificate_(encoded_certificate(credentials_.get())) {}
 
 const std::map<std::string, std::string, std::less<>>& Guard::reasons() {
   static const auto kReasons = [] {

@@ -31,7 +31,9 @@ class Guard {
   // Null without keys.
   const KeyPair* key() const { return credentials_ ? &credentials_->key : nullptr; }
   // The own greeting, and the own certificate, encoded; empty without keys.
-  const std::string& greeting() const { return greeting_; }
+  std::string greeting(gossip::Plane plane) const {
+    return greeting_of(self_, plane, certificate_);
+  }
   const std::string& certificate() const { return certificate_; }
 
   // The certificate behind a greeting that was accepted; without keys it is empty.
@@ -70,7 +72,7 @@ class Guard {
 
   const NodeId self_;
   const std::shared_ptr<gossip::Credentials> credentials_;
-  std::string certificate_, greeting_;
+  std::string certificate_;
   std::map<CurveKey, Clock::time_point> barred_;  // until then
   std::map<std::string, std::uint64_t> counts_;
   std::deque<RefusedPeer> refused_;

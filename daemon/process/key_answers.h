@@ -1,7 +1,6 @@
-// KeyAnswers: answers the question for a node's certificate, by UDP at the number of a port of the
-// node; at the bulk port for those who take that for the control port. The certificate is no
-// secret; a connection must prove that its key is there. An answer is shorter than its question, so
-// that nobody gains by asking in another's name.
+// KeyAnswers: answers the question for a node's certificate, by UDP at the number of the node's
+// port. The certificate is no secret; a connection must prove that its key is there. An answer is
+// shorter than its question, so that nobody gains by asking in another's name.
 #pragma once
 
 #include <string>

@@ -8,91 +8,116 @@
 
 namespace starling::daemon {
 
-Lines::Key Lines::key_of(const Transport::Target& target) {
-  if (const auto* node = std::get_if<NodeId>(&target)) return *node;
+Lines::Key Lines::key_of(const Target& target, Plane plane) {
+  if (const auto* node = std::get_if<NodeId>(&target)) return {plane, *node};
   const Endpoint& at = std::get<Address>(target).at;
-  return std::pair(at.host, at.port);
+  return {plane, std::pair(at.host, at.port)};
 }
 
-void Lines::reach(NodeId node, const Address& at) {
-  Line& line = line_of(node);
-  line.is_reached = true;
-  const bool is_moved = std::exchange(line.to, at).at != at.at && at.at.port != 0;
-  if (!is_moved || !line.via || !line.via->is_dialled) return;
+Lines::Line& Lines::line_of(const Key& key) {
+  const auto [found, is_new] = lines_.try_emplace(key, key.plane);
+  if (is_new && is_reached(key)) found->second.to = reached_.at(std::get<NodeId>(key.whom));
+  return found->second;
+}
+
+bool Lines::is_reached(const Key& key) const {
+  const auto* node = std::get_if<NodeId>(&key.whom);
+  return node && reached_.contains(*node);
+}
+
+void Lines::reach(NodeId node, const std::optional<Address>& at) {
+  if (!at) return forget(node);
+  reached_[node] = *at;
+  for (const Plane plane : kPlanes)
+    if (const auto found = lines_.find({plane, node}); found != lines_.end())
+      move(found->second, *at);
+}
+
+void Lines::move(Line& line, const Address& to) {
+  const bool is_moved = std::exchange(line.to, to).at != to.at && to.at.port != 0;
+  if (!is_moved || !line.via || !line.via->is_dialled()) return;
   const Conversation* conversation = conversations_.find(*line.via);
-  if (!conversation || conversation->at == at.at) return;
+  if (!conversation || conversation->at == to.at) return;
   const Route before = *line.via;
   conversations_.close(before, closed());
 }
 
-void Lines::open(NodeId node) {
-  const auto found = lines_.find(node);
-  if (found == lines_.end()) return;
-  Line& line = found->second;
-  if (!line.via) line.via = conversations_.with(node);
-  if (!line.via) dial(line, Clock::now());
+void Lines::open(NodeId node, Plane plane) {
+  const Key key{plane, node};
+  if (!is_reached(key)) return;
+  Line& line = line_of(key);
+  if (!line.via) line.via = conversations_.with(node, plane);
+  if (!line.via) dial(key, line, Clock::now());
 }
 
 void Lines::forget(NodeId node) {
-  hang_up(node);
-  const auto found = lines_.find(node);
-  if (found == lines_.end()) return;
-  if (found->second.via)
-    found->second.is_reached = false, found->second.to = {};
-  else
-    lines_.erase(found);
+  reached_.erase(node);
+  for (const Plane plane : kPlanes) {
+    hang_up(Key{plane, node});
+    const auto found = lines_.find({plane, node});
+    if (found == lines_.end()) continue;
+    if (found->second.via)
+      found->second.to = {};
+    else
+      lines_.erase(found);
+  }
 }
 
-void Lines::send(const Transport::Target& to, gossip::Frames frames) {
-  const Key key = key_of(to);
+void Lines::send(const Target& to, Plane plane, gossip::Frames frames) {
+  const Key key = key_of(to, plane);
   const auto* address = std::get_if<Address>(&to);
-  if (address ? address->at.port == 0 : !lines_.contains(key)) return void(++dropped_);
-  if (address) line_of(key).to = *address;
-  push(key, std::move(frames));
+  const bool is_known = address ? address->at.port != 0 : is_reached(key) || lines_.contains(key);
+  if (!is_known) return void(++dropped_);
+  Line& line = line_of(key);
+  if (address) line.to = *address;
+  dropped_ += line.queue.push(std::move(frames));
+  busy_.insert(key);
+  attend(key, Clock::now());
 }
 
-void Lines::renew(NodeId peer, Clock::time_point now) {
-  const auto found = lines_.find(peer);
-  if (found == lines_.end() || !found->second.is_reached) return;
+std::size_t Lines::look(Clock::time_point now) {
+  const std::size_t full = conversations_.look(now, closed());
+  for (const NodeId peer : conversations_.take_cut()) renew_bulk(peer, now);
+  return full;
+}
+
+void Lines::renew_bulk(NodeId peer, Clock::time_point now) {
+  const auto found = lines_.find({Plane::bulk, peer});
+  if (found == lines_.end() || !is_reached(found->first)) return;
   const std::optional<Route> via = found->second.via;
   if (via && !conversations_.is_idle(*via)) return;
   if (via) conversations_.close(*via, closed());
-  if (!found->second.via) dial(found->second, now);
+  if (!found->second.via) dial(found->first, found->second, now);
 }
 
 bool Lines::answer(NodeId to, gossip::Frames frames) {
-  const auto route = conversations_.with(to);
+  const auto route = conversations_.with(to, Plane::control);
   if (!route) return false;
   bool sent_header = false;
   dropped_ += wire_.send(*route, frames.next(), sent_header) != Wire::Sent::whole;
   return true;
 }
 
-void Lines::push(const Key& key, gossip::Frames frames) {
-  dropped_ += line_of(key).queue.push(std::move(frames));
-  busy_.insert(key);
-  attend(key, Clock::now());
-}
-
-void Lines::hang_up(const Transport::Target& from) {
-  if (const auto* node = std::get_if<NodeId>(&from)) return hang_up(*node);
-  const Key key = key_of(from);
+void Lines::hang_up(const Target& from, Plane plane) {
+  const Key key = key_of(from, plane);
+  const auto* address = std::get_if<Address>(&from);
+  if (!address) return hang_up(key);
   busy_.erase(key);
   lines_.erase(key);
-  const auto route = conversations_.dialled_to(std::get<Address>(from).at);
+  const auto route = conversations_.dialled_to(address->at, plane);
   const bool is_used = std::ranges::any_of(
       lines_, [&](const auto& item) { return route && item.second.via == *route; });
   if (route && !is_used) conversations_.close_soon(*route, Clock::now());
 }
 
-void Lines::hang_up(NodeId from) {
-  const auto found = lines_.find(from);
+void Lines::hang_up(const Key& node) {
+  const auto found = lines_.find(node);
   if (found == lines_.end()) return;
   Line& line = found->second;
   dropped_ += line.queue.clear();
-  busy_.erase(from);
+  busy_.erase(node);
   line.next.reset();
-  if (line.via && line.via->is_dialled)
+  if (line.via && line.via->is_dialled())
     conversations_.close_soon(*std::exchange(line.via, std::nullopt), Clock::now());
 }
 
@@ -103,14 +128,14 @@ void Lines::follow(Clock::time_point now) {
   for (const Key& key : std::vector<Key>(busy_.begin(), busy_.end())) attend(key, now);
 }
 
-std::optional<NodeId> Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
+const Conversation* Lines::hear(const Wire::Arrived& arrived, Clock::time_point now) {
   Conversation* connection = conversations_.find(arrived.route);
   if (connection && connection->peer) {
     conversations_.heard(*connection, arrived);
-    return connection->peer;
+    return connection;
   }
   meet(arrived, now);
-  return std::nullopt;
+  return nullptr;
 }
 
 // The first frame of a connection. One that is dialled may have been closed meanwhile.
@@ -118,7 +143,7 @@ void Lines::meet(const Wire::Arrived& arrived, Clock::time_point now) {
   const Route& route = arrived.route;
   Conversation* connection = conversations_.find(route);
   const bool is_refused = connection && connection->closes_at;
-  if (is_refused || (!connection && route.is_dialled)) return;
+  if (is_refused || (!connection && route.is_dialled())) return;
   const auto greeting = read_greeting(arrived.header);
   if (!greeting) {
     if (const auto reason = read_refusal(arrived.header))
@@ -131,11 +156,10 @@ void Lines::meet(const Wire::Arrived& arrived, Clock::time_point now) {
   if (connection)
     conversations_.heard(*connection, arrived);
   else
-    connection = &conversations_.meet(arrived, now);
-  if (admit(*greeting, arrived, *connection))
-    greeted(route, *connection, greeting->node, now);
-  else
-    conversations_.close_soon(route, now);
+    connection = &conversations_.meet(arrived, greeting->plane, now);
+  if (!admit(*greeting, arrived, *connection)) return conversations_.close_soon(route, now);
+  connection->peer = greeting->node;
+  greeted(route, *connection, now);
 }
 
 // Says why not, so that people at the other end know.
@@ -154,28 +178,27 @@ void Lines::say(const Route& route, const std::string& header) {
   wire_.send(route, {header, {}}, sent_header);
 }
 
-void Lines::greeted(const Route& route, Conversation& connection, NodeId peer,
-                    Clock::time_point now) {
-  connection.peer = peer;
-  if (!route.is_dialled) say(route, guard_.greeting());
+void Lines::greeted(const Route& route, Conversation& connection, Clock::time_point now) {
+  const NodeId peer = *connection.peer;
+  if (!route.is_dialled()) say(route, guard_.greeting(connection.plane));
   for (auto& [key, line] : lines_)
-    if (route.is_dialled && line.to.at == connection.at) line.pause = kRedialLeast;
+    if (route.is_dialled() && line.to.at == connection.at) line.pause = kRedialLeast;
   if (peer == self_) return;  // a namesake
-  conversations_.close_superseded(peer, connection, closed());
-  Line& line = line_of(peer);
+  conversations_.close_superseded(connection, closed());
+  Line& line = line_of({connection.plane, peer});
   if (!line.via)
     line.via = route;
   else if (is_better(route, *line.via, peer))
     change(line, route, now);
-  else if (route.is_dialled)
+  else if (route.is_dialled())
     conversations_.close_soon(route, now);
 }
 
 // A peer that has dialled twice has lost the earlier connection, as when its NAT has forgotten it;
 // or another process has its name.
 bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const {
-  if (route.is_dialled == than.is_dialled) return conversations_.is_silent(than);
-  const auto dialler = [&](const Route& of) { return of.is_dialled ? self_ : peer; };
+  if (route.is_dialled() == than.is_dialled()) return conversations_.is_silent(than);
+  const auto dialler = [&](const Route& of) { return of.is_dialled() ? self_ : peer; };
   return dialler(route) < dialler(than);
 }
 
@@ -186,7 +209,7 @@ void Lines::change(Line& line, const Route& to, Clock::time_point now) {
   if (conversations_.is_silent(*line.via)) dropped_ += line.queue.give_up_begun();
   if (line.queue.is_within()) return;
   const Route before = *std::exchange(line.via, std::exchange(line.next, std::nullopt));
-  if (before.is_dialled) conversations_.close_soon(before, now);
+  if (before.is_dialled()) conversations_.close_soon(before, now);
 }
 
 Conversations::Closed Lines::closed() {
@@ -198,12 +221,13 @@ Conversations::Closed Lines::closed() {
         line.via = std::exchange(line.next, std::nullopt);
       }
       // Nobody answered there; control messages are repeated anyway.
-      const bool is_vain = route.is_dialled && !connection.peer && line.to.at == connection.at;
-      if (is_vain && plane_ == gossip::Plane::control) dropped_ += line.queue.clear();
+      const bool is_vain = !connection.peer && key.plane == Plane::control &&
+                           route.socket == Wire::dialler(key.plane) && line.to.at == connection.at;
+      if (is_vain) dropped_ += line.queue.clear();
     }
     std::erase_if(lines_, [this](const auto& item) {
       const auto& [key, line] = item;
-      const bool is_gone = !line.is_reached && !line.via && line.queue.empty();
+      const bool is_gone = !is_reached(key) && !line.via && line.queue.empty();
       if (is_gone) busy_.erase(key);
       return is_gone;
     });
@@ -220,17 +244,18 @@ void Lines::attend(const Key& key, Clock::time_point now) {
   if (line.via)
     drain(line, now);
   else
-    dial(line, now);
+    dial(key, line, now);
   if (!line.queue.empty()) return;
   busy_.erase(key);
-  if (std::holds_alternative<NodeId>(key)) return;
+  if (std::holds_alternative<NodeId>(key.whom)) return;
   lines_.erase(found);
 }
 
 // An open connection that serves the line.
 std::optional<Lines::Route> Lines::route_of(const Key& key, const Line& line) {
-  if (const NodeId* node = std::get_if<NodeId>(&key)) return conversations_.with(*node);
-  const auto dialled = conversations_.dialled_to(line.to.at);
+  if (const auto* node = std::get_if<NodeId>(&key.whom))
+    return conversations_.with(*node, key.plane);
+  const auto dialled = conversations_.dialled_to(line.to.at, key.plane);
   const Conversation* conversation = dialled ? conversations_.find(*dialled) : nullptr;
   return conversation && conversation->peer ? dialled : std::nullopt;
 }
@@ -239,14 +264,14 @@ bool Lines::can_dial(const Line& line) const {
   return line.to.at.port != 0 && (line.to.key || !guard_.key());
 }
 
-void Lines::dial(Line& line, Clock::time_point now) {
-  if (!can_dial(line) || now < line.next_dial || conversations_.dialled_to(line.to.at) ||
-      !conversations_.is_read(line.to.at))
+void Lines::dial(const Key& key, Line& line, Clock::time_point now) {
+  if (!can_dial(line) || now < line.next_dial || conversations_.dialled_to(line.to.at, key.plane) ||
+      !conversations_.is_read(line.to.at, key.plane))
     return;
   line.next_dial = now + line.pause;
   line.pause = std::min(line.pause * 2, kRedialMost);
-  const auto route = conversations_.dial(line.to.at, line.to.key, now);
-  if (route) say(*route, guard_.greeting());
+  const auto route = conversations_.dial(line.to.at, key.plane, line.to.key, now);
+  if (route) say(*route, guard_.greeting(key.plane));
 }
 
 void Lines::drain(Line& line, Clock::time_point now) {
@@ -276,7 +301,7 @@ Lines::Clock::time_point Lines::deadline(Clock::time_point now) const {
     const Line& line = lines_.at(key);
     if (line.via)
       next = std::min(next, now + kRetry);
-    else if (can_dial(line) && !conversations_.dialled_to(line.to.at))
+    else if (can_dial(line) && !conversations_.dialled_to(line.to.at, key.plane))
       next = std::min(next, std::max(line.next_dial, now + std::chrono::milliseconds(1)));
   }
   return next;

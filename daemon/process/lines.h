@@ -1,6 +1,7 @@
-// Lines: what waits for each peer on one plane, and the connection that it goes over.
+// Lines: what waits for each peer on each plane, and the connection that it goes over.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,38 +27,28 @@ class Lines {
   using Clock = Conversation::Clock;
   using Route = Wire::Route;
   using Address = Transport::Address;
+  using Target = Transport::Target;
+  using Plane = gossip::Plane;
 
   // `wire` and `guard` outlive this. `self`: this node.
-  Lines(Wire& wire, Guard& guard, gossip::Plane plane, NodeId self, Conversations::Limits limits)
-      : wire_(wire),
-        guard_(guard),
-        plane_(plane),
-        self_(self),
-        conversations_(wire, guard, limits) {}
+  Lines(Wire& wire, Guard& guard, NodeId self, Conversations::Limits limits)
+      : wire_(wire), guard_(guard), self_(self), conversations_(wire, guard, limits) {}
 
   // See Transport.
-  void reach(NodeId node, const Address& at);
-  void forget(NodeId node);
-  void open(NodeId node);
-  void send(const Transport::Target& to, gossip::Frames frames);
+  void reach(NodeId node, const std::optional<Address>& at);
+  void open(NodeId node, Plane plane);
+  void send(const Target& to, Plane plane, gossip::Frames frames);
   bool answer(NodeId to, gossip::Frames frames);
-  void hang_up(const Transport::Target& from);
+  void hang_up(const Target& from, Plane plane);
 
   // Takes events, greets, dials, and sends what it can.
   void follow(Clock::time_point now);
-  // A frame came out of the socket. Returns the peer that sent it, if the frame is for the node:
-  // greetings, and frames before one, are not.
-  std::optional<NodeId> hear(const Wire::Arrived& arrived, Clock::time_point now);
-  // Nothing can be read any more from connections that this end dialled.
-  void all_read() { conversations_.all_read(); }
-  // See Conversations::look().
-  std::size_t look(Clock::time_point now) { return conversations_.look(now, closed()); }
-
-  // See Conversations::take_cut().
-  std::vector<NodeId> take_cut() { return conversations_.take_cut(); }
-  // The connection of the other plane was cut: an idle one is closed, and dialled again, since the
-  // peer may be unable to.
-  void renew(NodeId peer, Clock::time_point now);
+  // A frame came out of a socket. Returns its connection, whose peer is known, if the frame is for
+  // the node: greetings, and frames before one, are not (null).
+  const Conversation* hear(const Wire::Arrived& arrived, Clock::time_point now);
+  // See Conversations.
+  void all_read(Wire::Socket socket) { conversations_.all_read(socket); }
+  std::size_t look(Clock::time_point now);
 
   bool has_queued() const { return !busy_.empty(); }
   // When to call follow() next, though nothing has come.
@@ -66,12 +57,16 @@ class Lines {
   std::size_t in_use() const;
 
  private:
-  using Key = std::variant<NodeId, std::pair<std::string, std::uint16_t>>;
+  struct Key {
+    Plane plane;
+    std::variant<NodeId, std::pair<std::string, std::uint16_t>> whom;  // an address is a pair
+
+    auto operator<=>(const Key&) const = default;
+  };
   struct Line {
-    explicit Line(gossip::Plane plane) : queue(plane) {}
+    explicit Line(Plane plane) : queue(plane) {}
 
     Address to = {};
-    bool is_reached = false;         // kept although nothing goes over it
     std::optional<Route> via = {};   // on which the peer has greeted
     std::optional<Route> next = {};  // a better one, for the next message
     Outgoing queue;
@@ -82,18 +77,25 @@ class Lines {
   // ZeroMQ tells of room in a full queue once, and a look at something else may take the news.
   static constexpr std::chrono::milliseconds kRetry{20};
 
-  Line& line_of(const Key& key) { return lines_.try_emplace(key, plane_).first->second; }
-  static Key key_of(const Transport::Target& target);
-  void push(const Key& key, gossip::Frames frames);
-  void hang_up(NodeId from);
+  static constexpr std::array kPlanes{Plane::control, Plane::bulk};
+
+  static Key key_of(const Target& target, Plane plane);
+  Line& line_of(const Key& key);
+  bool is_reached(const Key& key) const;
+  void forget(NodeId node);
+  void move(Line& line, const Address& to);
+  void hang_up(const Key& node);
+  // The control connection was cut: an idle one for bulk is closed, and dialled again, since the
+  // peer may be unable to.
+  void renew_bulk(NodeId peer, Clock::time_point now);
   void attend(const Key& key, Clock::time_point now);
   std::optional<Route> route_of(const Key& key, const Line& line);
-  void dial(Line& line, Clock::time_point now);
+  void dial(const Key& key, Line& line, Clock::time_point now);
   void drain(Line& line, Clock::time_point now);
   void change(Line& line, const Route& to, Clock::time_point now);
   bool can_dial(const Line& line) const;
   void say(const Route& route, const std::string& header);
-  void greeted(const Route& route, Conversation& connection, NodeId peer, Clock::time_point now);
+  void greeted(const Route& route, Conversation& connection, Clock::time_point now);
   void meet(const Wire::Arrived& arrived, Clock::time_point now);
   bool admit(const Greeting& greeting, const Wire::Arrived& arrived, Conversation& connection);
   // Whether the connection is to be used in place of another one with the same peer.
@@ -102,11 +104,11 @@ class Lines {
 
   Wire& wire_;
   Guard& guard_;
-  const gossip::Plane plane_;
   const NodeId self_;
   Conversations conversations_;
+  std::map<NodeId, Address> reached_;  // their lines are kept although nothing goes over them
   std::map<Key, Line> lines_;
-  std::set<Key> busy_;  // lines whose queue is not empty
+  std::set<Key> busy_;  // lines whose queue is not empty; those of control first
   std::uint64_t dropped_ = 0;
 };
 

@@ -62,7 +62,7 @@ std::optional<bool> opens(const std::string& address,
 
 Result<void> test_locks(const gossip::Credentials& credentials) {
   zmq::context_t context(1);
-  Wire wire(context, gossip::Plane::control, &credentials.key);
+  Wire wire(context, &credentials.key);
   TRY(const Endpoint at, wire.bind({"127.0.0.1", 0}, "the self-test"));
   bool is_barred = true;
   ZapHandler zap(context, [&](const CurveKey&) { return is_barred; });

@@ -40,16 +40,15 @@ void Peers::act(gossip::Reach& reach) {
     return;
   }
   contacts_.erase(reach.node);
-  for (const Plane plane : {Plane::control, Plane::bulk})
-    transport_.reach(reach.node, plane, std::nullopt);
+  transport_.reach(reach.node, std::nullopt);
 }
 
 void Peers::know(const SeedName& seed) {
   if (seed.key) named_keys_[to_string(seed.at)] = *seed.key;
 }
 
-std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact, Plane plane) {
-  const Endpoint& place = plane == Plane::control ? contact.control : contact.bulk;
+std::optional<Transport::Address> Peers::address_of(const gossip::Contact& contact) {
+  const Endpoint& place = contact.control;
   if (place.port == 0) return Transport::Address{place};  // nobody can dial the node
   const auto at = names_.find(place);
   if (!at) return std::nullopt;
@@ -58,7 +57,7 @@ std::optional<Transport::Address> Peers::address_of(const gossip::Contact& conta
   return key ? std::optional(Transport::Address{*at, curve_key(*key)}) : std::nullopt;
 }
 
-// The control port tells it where nobody else has.
+// The node itself tells it where nobody else has.
 std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   if (contact.key) return contact.key;
   const auto known = named_keys_.find(to_string(contact.control));
@@ -71,14 +70,10 @@ std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
 void Peers::act(gossip::Send& send) {
   const gossip::Contact* contact = find(send.to);
   if (!contact) return;
-  const Plane plane = gossip::kind_of(send.message.body).plane;
-  if (const auto at = address_of(*contact, plane)) transport_.reach(send.to, plane, at);
-  if (invites_vectors(send.message.body))
-    if (const auto bulk = address_of(*contact, Plane::bulk)) {
-      transport_.reach(send.to, Plane::bulk, bulk);
-      transport_.open(send.to, Plane::bulk);
-    }
+  if (const auto at = address_of(*contact)) transport_.reach(send.to, at);
+  if (invites_vectors(send.message.body)) transport_.open(send.to, Plane::bulk);
   std::optional<TraceSpan> span = vector_span(send, contact->name);
+  const Plane plane = gossip::kind_of(send.message.body).plane;
   transport_.send(send.to, plane, cutter_.cut(std::move(send.message), send.from));
   if (!span) return;
   span->to = now();
@@ -86,22 +81,18 @@ void Peers::act(gossip::Send& send) {
 }
 
 void Peers::act(gossip::Introduce& introduce) {
-  if (introduce.asker && transport_.answer(*introduce.asker, introduce.over,
-                                           cutter_.cut(gossip::Message(introduce.message))))
+  if (introduce.asker &&
+      transport_.answer(*introduce.asker, cutter_.cut(gossip::Message(introduce.message))))
     return;
-  const Plane plane = gossip::kind_of(introduce.message.body).plane;
   if (introduce.to.port == 0) return;
-  const gossip::Contact stranger{
-      .name = {}, .control = introduce.to, .bulk = introduce.to, .key = introduce.key};
-  if (const auto to = address_of(stranger, plane))
-    transport_.send(*to, plane, cutter_.cut(std::move(introduce.message)));
+  const gossip::Contact stranger{.name = {}, .control = introduce.to, .key = introduce.key};
+  if (const auto to = address_of(stranger))
+    transport_.send(*to, Plane::control, cutter_.cut(std::move(introduce.message)));
 }
 
 void Peers::act(gossip::Abandon& abandon) {
-  const auto at = names_.find(abandon.at);
-  if (!at) return;
-  for (const Plane plane : {Plane::control, Plane::bulk})
-    transport_.hang_up(Transport::Address{*at}, plane);
+  if (const auto at = names_.find(abandon.at))
+    transport_.hang_up(Transport::Address{*at}, Plane::control);
 }
 
 void Peers::act(gossip::ConnectProbe& probe) {

@@ -43,7 +43,7 @@ class Peers {
  private:
   const gossip::Contact* find(NodeId node) const;
   // Where to dial; nothing as long as the host name has no address or the node no key.
-  std::optional<Transport::Address> address_of(const gossip::Contact& contact, gossip::Plane plane);
+  std::optional<Transport::Address> address_of(const gossip::Contact& contact);
   std::optional<PublicKey> key_of(const gossip::Contact& contact);
 
   Transport& transport_;

@@ -26,17 +26,16 @@ class Transport {
 
   virtual ~Transport() = default;
 
-  // The node listens there, on that plane; REQUIRES an address, not a host name. Nothing: the node
-  // is forgotten on this plane, and frames to it are dropped.
-  virtual void reach(NodeId node, gossip::Plane plane, const std::optional<Address>& at) = 0;
+  // The node listens there; REQUIRES an address, not a host name. Nothing: it is forgotten.
+  virtual void reach(NodeId node, const std::optional<Address>& at) = 0;
   // Begins to connect to a node that was reached, if there is no connection.
   virtual void open(NodeId node, gossip::Plane plane) = 0;
   // Queues the frames of one message, and dials where that is needed and possible.
   virtual void send(const Target& to, gossip::Plane plane, gossip::Frames frames) = 0;
-  // Sends a message of one frame over the connection with a node of that id that is newest: the
-  // node may be none that this one knows, or another one of its name. Returns whether there is such
-  // a connection.
-  virtual bool answer(NodeId to, gossip::Plane plane, gossip::Frames frames) = 0;
+  // Sends a control message of one frame over the connection with a node of that id that is newest:
+  // the node may be none that this one knows, or another one of its name. Returns whether there is
+  // such a connection.
+  virtual bool answer(NodeId to, gossip::Frames frames) = 0;
   // Closes the connection that was dialled, once what was sent has left.
   virtual void hang_up(const Target& from, gossip::Plane plane) = 0;
 };

@@ -1,7 +1,11 @@
 #include "daemon/process/wire.h"
 
 #include <fmt/format.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -14,11 +18,13 @@
 namespace starling::daemon {
 namespace {
 
-using gossip::Plane;
-
 constexpr std::int64_t kMessageBytesLimit = 2 << 20;
 
-// The rules that hold on every socket, each from a failure that was measured (docs/wire.md).
+// What is sent over a control connection reaches its host, or it is cut.
+constexpr int kControlPatience_ms = 6000;
+
+// The rules that hold on every socket, each from a failure that was measured (docs/wire.md). A
+// connection is accepted before it is known what it is for, so by the rules of bulk.
 struct SocketRule {
   const char* name;
   int option, control, bulk;  // -1: as the system has it
@@ -27,6 +33,8 @@ constexpr SocketRule kSocketRules[] = {
     {"linger", ZMQ_LINGER, 500, 500},
     {"sndhwm", ZMQ_SNDHWM, 256, 16},  // frames, chunks
     {"rcvhwm", ZMQ_RCVHWM, 256, 16},
+    // Beyond it a peer that dials waits a second before it tries again.
+    {"backlog", ZMQ_BACKLOG, 1024, 1024},
     {"connect_timeout", ZMQ_CONNECT_TIMEOUT, 2000, 2000},
     {"handshake_ivl", ZMQ_HANDSHAKE_IVL, 5000, 5000},
     // So long that ZeroMQ itself never dials again: Lines hangs up first, and dials with another
@@ -34,7 +42,7 @@ constexpr SocketRule kSocketRules[] = {
     {"reconnect_ivl", ZMQ_RECONNECT_IVL, 60'000, 60'000},
     {"ipv6", ZMQ_IPV6, 1, 1},
     // A cut is found by the kernel: heartbeats of ZeroMQ cost every node time for every other one.
-    {"tcp_maxrt", ZMQ_TCP_MAXRT, 6000, 15000},
+    {"tcp_maxrt", ZMQ_TCP_MAXRT, kControlPatience_ms, 15000},
     // A NAT forgets a connection that is silent for 30 s.
     {"tcp_keepalive", ZMQ_TCP_KEEPALIVE, 1, 1},
     {"tcp_keepalive_idle", ZMQ_TCP_KEEPALIVE_IDLE, 10, 10},
@@ -59,12 +67,16 @@ std::int64_t bytes_on_wire(const zmq::message_t& part) {
   return size + (size > kShortPart ? kLongHead : kShortHead);
 }
 
-void set_rules(zmq::socket_t& socket, Plane plane) {
+int value_of(const SocketRule& rule, Wire::Socket socket) {
+  return socket == Wire::Socket::dials_control ? rule.control : rule.bulk;
+}
+
+void set_rules(zmq::socket_t& socket, Wire::Socket what) {
   socket.set(zmq::sockopt::maxmsgsize, kMessageBytesLimit);
   // A full or missing connection is an error, not a frame that vanishes.
   socket.set(zmq::sockopt::router_mandatory, 1);
   for (const SocketRule& rule : kSocketRules) {
-    const int value = plane == Plane::control ? rule.control : rule.bulk;
+    const int value = value_of(rule, what);
     const int result = zmq_setsockopt(socket.handle(), rule.option, &value, sizeof(value));
     ENSURE(result == 0, rule.name);
   }
@@ -138,59 +150,64 @@ std::string Wire::url(const Endpoint& endpoint) {
       endpoint.port == 0 ? "*" : std::to_string(endpoint.port));
 }
 
-Wire::Wire(zmq::context_t& context, Plane plane, const KeyPair* key)
-    : plane_(plane),
-      accepted_(context, zmq::socket_type::router),
-      dialled_(context, zmq::socket_type::router),
-      accepted_events_(context, zmq::socket_type::pair),
-      dialled_events_(context, zmq::socket_type::pair) {
-  set_rules(accepted_, plane);
-  set_rules(dialled_, plane);
-  if (key) set_keys(accepted_, *key, true);
-  if (key) set_keys(dialled_, *key, false);
-  watch(accepted_, accepted_events_);
-  watch(dialled_, dialled_events_);
+Wire::End::End(zmq::context_t& context, Socket what, const KeyPair* key)
+    : socket(context, zmq::socket_type::router), events(context, zmq::socket_type::pair) {
+  set_rules(socket, what);
+  if (key) set_keys(socket, *key, what == Socket::accepts);
+  watch(socket, events);
 }
 
+Wire::Wire(zmq::context_t& context, const KeyPair* key)
+    : ends_{End(context, kSockets[0], key), End(context, kSockets[1], key),
+            End(context, kSockets[2], key)} {}
+
 Wire::~Wire() {
-  zmq_socket_monitor(accepted_.handle(), nullptr, 0);
-  zmq_socket_monitor(dialled_.handle(), nullptr, 0);
+  for (End& end : ends_) zmq_socket_monitor(end.socket.handle(), nullptr, 0);
 }
 
 Result<Endpoint> Wire::bind(const Endpoint& at, std::string_view key) {
+  zmq::socket_t& socket = end(Socket::accepts).socket;
   try {
-    accepted_.bind(url(at));
+    socket.bind(url(at));
   } catch (const zmq::error_t& error) {
     return fail("{} = \"{}\": {}", key, to_string(at), bind_problem(error.num()));
   }
-  const std::string last = accepted_.get(zmq::sockopt::last_endpoint);
+  const std::string last = socket.get(zmq::sockopt::last_endpoint);
   Endpoint bound = at;
   if (auto actual = parse_endpoint(last.substr(last.find("//") + 2))) bound.port = actual->port;
   return bound;
 }
 
 // The names that ZeroMQ gives itself begin with a zero byte.
-std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, const std::optional<CurveKey>& server) {
-  const Route route{true, fmt::format("dial {}", ++dials_)};
+std::optional<Wire::Dialled> Wire::dial(const Endpoint& to, gossip::Plane plane,
+                                        const std::optional<CurveKey>& server) {
+  const Route route{dialler(plane), fmt::format("dial {}", ++dials_)};
+  zmq::socket_t& socket = end(route.socket).socket;
   try {
     if (server)
-      dialled_.set(zmq::sockopt::curve_serverkey,
-                   zmq::const_buffer(server->bytes.data(), server->bytes.size()));
-    dialled_.set(zmq::sockopt::connect_routing_id, route.name);
-    dialled_.connect(url(to));
-    return Dialled{route, dialled_.get(zmq::sockopt::last_endpoint)};
+      socket.set(zmq::sockopt::curve_serverkey,
+                 zmq::const_buffer(server->bytes.data(), server->bytes.size()));
+    socket.set(zmq::sockopt::connect_routing_id, route.name);
+    socket.connect(url(to));
+    return Dialled{route, socket.get(zmq::sockopt::last_endpoint)};
   } catch (const zmq::error_t&) {
     return std::nullopt;
   }
 }
 
-void Wire::hang_up(const Endpoint& to) {
-  zmq_disconnect(dialled_.handle(), url(to).c_str());  // fails where it has broken: nothing is left
+void Wire::hang_up(const Endpoint& to, Socket socket) {
+  // Fails where it has broken: nothing is left.
+  zmq_disconnect(end(socket).socket.handle(), url(to).c_str());
+}
+
+void Wire::hasten(int descriptor) {
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &kControlPatience_ms,
+               sizeof(kControlPatience_ms));
 }
 
 // Both parts go together: ZeroMQ admits the second wherever it has admitted the first.
 Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent_header) {
-  zmq::socket_t& socket = this->socket(route.is_dialled);
+  zmq::socket_t& socket = end(route.socket).socket;
   const bool has_body = !frame.body.empty();
   try {
     if (!sent_header) {
@@ -214,13 +231,13 @@ Wire::Sent Wire::send(const Route& route, const gossip::Frame& frame, bool& sent
   return Sent::whole;
 }
 
-std::optional<Wire::Arrived> Wire::receive(bool is_dialled) {
-  zmq::socket_t& socket = this->socket(is_dialled);
+std::optional<Wire::Arrived> Wire::receive(Socket from) {
+  zmq::socket_t& socket = end(from).socket;
   zmq::message_t name, body;
   while (socket.recv(name, zmq::recv_flags::dontwait)) {
     bool is_sound = name.more() && socket.recv(header_, zmq::recv_flags::dontwait).has_value();
     if (!is_sound) continue;
-    Arrived arrived{.route = {is_dialled, name.to_string()},
+    Arrived arrived{.route = {from, name.to_string()},
                     .descriptor = zmq_msg_get(header_.handle(), ZMQ_SRCFD),
                     .bytes = bytes_on_wire(header_)};
     body.rebuild();
@@ -259,8 +276,8 @@ Wire::Event::Kind Wire::kind_of(std::uint16_t event, std::int32_t value) {
 }
 
 // An event is two parts: a number of 16 bits and a value of 32, and the address.
-std::optional<Wire::Event> Wire::next_event(bool is_dialled) {
-  zmq::socket_t& events = is_dialled ? dialled_events_ : accepted_events_;
+std::optional<Wire::Event> Wire::next_event(Socket socket) {
+  zmq::socket_t& events = end(socket).events;
   zmq::message_t event, address;
   while (events.recv(event, zmq::recv_flags::dontwait)) {
     if (!events.recv(address, zmq::recv_flags::dontwait)) break;
@@ -274,26 +291,32 @@ std::optional<Wire::Event> Wire::next_event(bool is_dialled) {
 }
 
 bool Wire::is_readable() const {
-  for (const zmq::socket_t* socket : {&accepted_, &dialled_, &accepted_events_, &dialled_events_})
-    if (socket->get(zmq::sockopt::events) & ZMQ_POLLIN) return true;
-  return false;
+  return std::ranges::any_of(ends_, [](const End& end) {
+    return ((end.socket.get(zmq::sockopt::events) | end.events.get(zmq::sockopt::events)) &
+            ZMQ_POLLIN) != 0;
+  });
 }
 
 std::array<int, Wire::kDescriptors> Wire::descriptors() const {
-  return {descriptor_of(accepted_), descriptor_of(dialled_), descriptor_of(accepted_events_),
-          descriptor_of(dialled_events_)};
+  std::array<int, kDescriptors> all{};
+  for (std::size_t k = 0; k < ends_.size(); ++k) {
+    all[2 * k] = descriptor_of(ends_[k].socket);
+    all[2 * k + 1] = descriptor_of(ends_[k].events);
+  }
+  return all;
 }
 
 std::map<std::string, int> Wire::read_back_options() const {
   std::map<std::string, int> values;
-  for (const auto& [prefix, socket] :
-       {std::pair<std::string, const zmq::socket_t*>{"accepted.", &accepted_},
-        {"dialled.", &dialled_}}) {
-    values[prefix + "maxmsgsize"] = static_cast<int>(socket->get(zmq::sockopt::maxmsgsize));
+  constexpr std::array kPrefixes{"control.", "accepted.", "bulk."};
+  for (std::size_t k = 0; k < ends_.size(); ++k) {
+    const zmq::socket_t& socket = ends_[k].socket;
+    const std::string prefix = kPrefixes[k];
+    values[prefix + "maxmsgsize"] = static_cast<int>(socket.get(zmq::sockopt::maxmsgsize));
     for (const SocketRule& rule : kSocketRules) {
       int& value = values[prefix + rule.name];
       std::size_t size = sizeof(value);
-      zmq_getsockopt(const_cast<void*>(socket->handle()), rule.option, &value, &size);
+      zmq_getsockopt(const_cast<void*>(socket.handle()), rule.option, &value, &size);
     }
   }
   return values;

@@ -105,7 +105,7 @@ std::string_view meaning(std::string_view reason) {
       {"cluster", "a node of another cluster.id speaks to this one"},
       {"own name", "another node has the name of this one"},
       {"sender", "a message in the name of another node than the one that sent it"},
-      {"plane", "a control message came to the bulk port, or the other way round"},
+      {"plane", "a control message came over a connection for vectors, or the other way round"},
       {"protocol", "a node of another version of the program speaks to this one"},
       {"size", "larger than any message of this model: another model, or no node"},
       {"malformed", "no message of this program, or of another version"},
@@ -269,7 +269,7 @@ json members_json(const Snapshot& snapshot) {
     if (is_hidden(member))
       object["hidden"] = true;
     else
-      object["control"] = to_string(member.control), object["bulk"] = to_string(member.bulk);
+      object["control"] = to_string(member.control);
     if (is_relay(member)) object["role"] = "relay";
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
     if (http.port != 0) object["http"] = to_string(http);

@@ -73,15 +73,6 @@ void read_name_server(Reader& reader, Config& config) {
                    "expected an address of IPv4 and a port, such as 127.0.0.1:53");
 }
 
-// The port after that of listen.control, unless it is set.
-void read_bulk(Reader& reader, Config& config) {
-  const std::uint16_t port = config.listen_control.port;
-  const bool has_next = port != 0 && port != 65535;
-  config.listen_bulk = {config.listen_control.host,
-                        static_cast<std::uint16_t>(has_next ? port + 1 : 0)};
-  Address{}.read(reader, "listen.bulk", config.listen_bulk);
-}
-
 void bind_node(Bindings<Config>& all) {
   using enum Scope;
   all.bind("node.name", at(&Config::node, &gossip::Options::name), Text{}, own,
@@ -105,10 +96,8 @@ void bind_node(Bindings<Config>& all) {
 void bind_addresses(Bindings<Config>& all) {
   using enum Scope;
   all.bind("listen.control", &Config::listen_control, Address{}, own,
-           "HOST:PORT for membership messages, an address of this machine or a name of it; port "
-           "0 takes a free one")
-      .add({"listen.bulk", "", "HOST:PORT for parameters; default: the control port plus one"},
-           read_bulk)
+           "HOST:PORT for other nodes, an address of this machine or a name of it; port 0 takes a "
+           "free one")
       .bind("listen.http", &Config::listen_http, Address{}, own,
             "HOST:PORT of the REST interface; other than loopback needs http.token-file")
       .add({"listen.advertise", "",
@@ -209,8 +198,6 @@ const Bindings<Config>& bindings() {
 
 // Checks of several keys, and checks that forms do not do.
 void check_addresses(const Config& config, Reader& reader) {
-  if (config.listen_bulk == config.listen_control && config.listen_bulk.port != 0)
-    reader.mistake("listen.bulk", "is listen.control too; expected another port, or 0 for any");
   for (const std::string& host : config.allowed_hosts)
     if (!is_host(host))
       reader.mistake("http.allowed-hosts",

@@ -19,7 +19,7 @@ const Schema& schema();
 struct Config {
   gossip::Options node;
   models::LearnerOptions learner;
-  Endpoint listen_control{"127.0.0.1", 7600}, listen_bulk, listen_http{"127.0.0.1", 7680};
+  Endpoint listen_control{"127.0.0.1", 7600}, listen_http{"127.0.0.1", 7680};
   std::string advertise;   // host; empty: that of the listening address, or one that is found
   bool is_hidden = false;  // nobody can dial this node
   std::optional<Endpoint> name_server;  // for seeds in the DNS; nothing: those of the system

@@ -11,12 +11,6 @@ constexpr std::string_view kWhatToDo =
     "give it keys with a ticket of starling invite (docs/keys.md), or trust everybody who reaches "
     "it with security.insecure = true";
 
-Result<void> check_port(std::string_view key, const Endpoint& at) {
-  if (is_loopback(at)) return {};
-  return fail("{} = \"{}\": others can reach it, and this node has no keys; {}", key, to_string(at),
-              kWhatToDo);
-}
-
 bool has_key_file(const Config& config) {
   std::error_code ignored;
   return !config.data_dir.empty() && std::filesystem::exists(config.data_dir + "/key", ignored);
@@ -24,17 +18,17 @@ bool has_key_file(const Config& config) {
 
 }  // namespace
 
-Result<void> check_exposure(const Config& config, const Endpoint& control, const Endpoint& bulk) {
+Result<void> check_exposure(const Config& config, const Endpoint& listens) {
   if (config.node.credentials && config.is_insecure)
     return fail("security.insecure = true: this node has keys; expected false, or no keys");
-  if (config.node.credentials || config.is_insecure) return {};
-  TRY_DO(check_port("listen.control", control));
-  return check_port("listen.bulk", bulk);
+  if (config.node.credentials || config.is_insecure || is_loopback(listens)) return {};
+  return fail("listen.control = \"{}\": others can reach it, and this node has no keys; {}",
+              to_string(listens), kWhatToDo);
 }
 
 std::optional<std::string> lack_of_keys(const Config& config) {
-  const bool is_near = is_loopback(config.listen_control) && is_loopback(config.listen_bulk);
-  if (is_near || config.is_insecure || !config.authorized_keys.empty() || has_key_file(config))
+  if (is_loopback(config.listen_control) || config.is_insecure || !config.authorized_keys.empty() ||
+      has_key_file(config))
     return std::nullopt;
   return fmt::format(
       "listen.control = \"{}\": others can reach it, and this configuration names no keys: "

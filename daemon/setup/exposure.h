@@ -11,9 +11,9 @@
 namespace starling::daemon {
 
 // Without keys everybody who reaches a port is heard. So such a node listens on loopback only,
-// unless security.insecure is true; with keys that is an error. The addresses are those of
-// listen.control and listen.bulk, looked up.
-Result<void> check_exposure(const Config& config, const Endpoint& control, const Endpoint& bulk);
+// unless security.insecure is true; with keys that is an error. `listens`: listen.control, looked
+// up.
+Result<void> check_exposure(const Config& config, const Endpoint& listens);
 
 // For a configuration whose node has no keys yet: that it needs some before it can listen there.
 std::optional<std::string> lack_of_keys(const Config& config);

@@ -107,7 +107,7 @@ def kill_one(program, folder, kills, seed):
         with open(log, "w") as errors:
             process = subprocess.Popen(
                 [program, "run", f"--node.name=node-{seed}", "--listen.control=127.0.0.1:0",
-                 "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
+                 "--listen.http=127.0.0.1:0",
                  f"--node.data-dir={folder}", "--checkpoint.every=0.1s", *RING],
                 stdout=subprocess.DEVNULL, stderr=errors)
             deadline = time.monotonic() + 30
@@ -359,7 +359,7 @@ def trainer(options, folder):
         with open(folder / "log", "w") as log:
             process = subprocess.Popen(
                 [options.program, "run", "--node.name=alone", "--listen.control=127.0.0.1:0",
-                 "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0", f"--node.data-dir={state}",
+                 "--listen.http=127.0.0.1:0", f"--node.data-dir={state}",
                  "--checkpoint.every=0.1s", "--model.precision=f64", "--optim.algorithm=dpsgd", "--trainer", command],
                 stdout=log, stderr=log, start_new_session=True)
             deadline = time.monotonic() + 60

@@ -274,7 +274,7 @@ def check_clock(options):
 def start_duplicate(cluster, node, seed):
     return subprocess.Popen(
         [PROGRAM, "run", f"--node.name={node.name}", "--cluster.preset=lan", *SMALL,
-         *(f"--listen.{key}=127.0.0.1:0" for key in ("control", "bulk", "http")),
+         *(f"--listen.{key}=127.0.0.1:0" for key in ("control", "http")),
          f"--join={seed.addresses['control']}"], cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 

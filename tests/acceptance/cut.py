@@ -4,12 +4,12 @@
     tests/acceptance/cut.py [--mbit RATE] [--hidden UNITS] [--rounds R] [WAY ...]
 
 Two nodes with a model of about 100 MB lie in network namespaces on a thin link. They train R rounds
-undisturbed, and R rounds in which a cut comes while half of a vector has passed the link. A
-vector that was cut off has to go on from its first missing chunk. Ways:
+undisturbed, and R rounds in which a cut comes while half of a vector has passed the link. What is
+cut is the connection that has carried most: that for vectors. A vector that was cut off has to go on from its first missing chunk. Ways:
 
   reset    both ends of the connection are closed at once, by ss -K
-  refuse   packets of the bulk plane are answered by a reset for half a second
-  silence  packets of the bulk plane vanish for 20 s, longer than a connection bears
+  refuse   packets of that connection are answered by a reset for half a second
+  silence  packets of that connection vanish for 20 s, longer than it bears; a new one passes
 
 The bytes at the interface, beside those of the undisturbed rounds, say what was sent again, and the
 chunks that a node refused because others before them were lost say what was sent in vain. Needs
@@ -18,6 +18,7 @@ program when it is not the newest below build/.
 """
 import argparse
 import os
+import re
 import sys
 import time
 
@@ -27,7 +28,6 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 import network as networks  # noqa: E402
 from cluster import CONTROL_PORT, Starling  # noqa: E402
 
-BULK_PORT = CONTROL_PORT + 1
 WAYS = ("reset", "refuse", "silence")
 REFUSE_S, SILENCE_S = 0.5, 20
 REFUSE = """
@@ -60,15 +60,26 @@ def arguments(options):
             "--eval.samples=4", f"--stop.rounds={options.rounds}", "--stop.stay=true"]
 
 
+def bulk_port(network):
+    """The port of the end that has dialled the connection that has carried most."""
+    lines = networks.run(*network.prefix(0), "ss", "-tinHO").splitlines()
+
+    def carried(line):
+        return sum(int(count) for count in re.findall(r"bytes_(?:sent|received):(\d+)", line))
+
+    ends = max(lines, key=carried).split()[3:5]
+    return next(port for port in (int(end.rsplit(":", 1)[1]) for end in ends) if port != CONTROL_PORT)
+
+
 def cut(network, way):
+    port = bulk_port(network)
     if way == "reset":
-        networks.run(*network.prefix(0), "ss", "-K", f"( sport = :{BULK_PORT} or "
-                     f"dport = :{BULK_PORT} )")
+        networks.run(*network.prefix(0), "ss", "-K", f"( sport = :{port} or dport = :{port} )")
         return
     verdict = "reject with tcp reset" if way == "refuse" else "drop"
     for hook in ("input", "output") if way == "silence" else ("input",):
         networks.run(*network.prefix(0), "nft", "-f", "-",
-                     text=REFUSE.format(hook=hook, port=BULK_PORT, verdict=verdict))
+                     text=REFUSE.format(hook=hook, port=port, verdict=verdict))
     time.sleep(SILENCE_S if way == "silence" else REFUSE_S)
     networks.run(*network.prefix(0), "nft", "flush", "ruleset")
 

@@ -85,14 +85,14 @@ class Node:
     def start(self, joins, clock_s=0):
         self.started = time.monotonic()
         reader, writer = os.pipe()
-        addresses = self.addresses or {k: f"{self.host}:0" for k in ("control", "bulk", "http")}
+        addresses = self.addresses or {k: f"{self.host}:0" for k in ("control", "http")}
         log = open(self.folder + ".log", "ab")
         kept = [f"--node.data-dir={self.folder}"] if self.cluster.keeps else []
         self.process = subprocess.Popen(
             [*self.prefix, PROGRAM, "run", f"--node.name={self.name}", *kept,
              "--cluster.preset=lan", "--node.log=warning",
              f"--ready-file=/dev/fd/{writer}", *self.cluster.extra, *self.arguments,
-             *(f"--listen.{key}={addresses[key]}" for key in ("control", "bulk", "http")),
+             *(f"--listen.{key}={addresses[key]}" for key in ("control", "http")),
              *(f"--join={seed}" for seed in joins)],
             pass_fds=[writer], cwd=ROOT, stderr=log, env=self.cluster.clock(clock_s))
         log.close()

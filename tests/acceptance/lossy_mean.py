@@ -61,7 +61,7 @@ class Run:
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
             [churn.PROGRAM, "run", f"--node.name=node-{index}", f"--node.seed={index + 1}",
-             "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0",
+             "--listen.control=127.0.0.1:0",
              f"--listen.http={HTTP_HOST}:0", "--node.log=warning",
              f"--ready-file=/dev/fd/{writer}", *MODEL, *arguments],
             pass_fds=[writer], cwd=churn.ROOT)

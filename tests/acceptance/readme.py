@@ -123,7 +123,7 @@ class Walk:
         """Of one that is started for the commands that ask; nobody's port is in its way."""
         if not self.node:
             arguments = ["run", "--stop.rounds=0", "--data.samples=2000", "--stop.stay=true"]
-            arguments += [f"--listen.{plane}=127.0.0.1:0" for plane in ("control", "bulk", "http")]
+            arguments += [f"--listen.{plane}=127.0.0.1:0" for plane in ("control", "http")]
             ready = pathlib.Path(self.folder) / "build" / "readme-ready"
             ready.parent.mkdir(exist_ok=True)
             ready.unlink(missing_ok=True)

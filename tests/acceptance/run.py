@@ -48,7 +48,7 @@ class Node:
         reader, writer = os.pipe()
         self.process = subprocess.Popen(
             [PROGRAM, "run", f"--node.name={name}", "--listen.control=127.0.0.1:0",
-             "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0", "--cluster.preset=local",
+             "--listen.http=127.0.0.1:0", "--cluster.preset=local",
              "--node.log=warning", f"--ready-file=/dev/fd/{writer}", *arguments],
             pass_fds=[writer], cwd=ROOT)
         os.close(writer)

@@ -50,8 +50,8 @@ SeenNode well() {
                                                   {{"name", "node-1"}, {"state", "alive"}}})}});
   seen.neighbors =
       answer({{"neighbors", json::array({{{"name", "node-1"}, {"state", "active"}}})}});
-  seen.ports = {{"node-1", "control", {"127.0.0.1", 7610}, PortState::greets},
-                {"node-1", "bulk", {"127.0.0.1", 7611}, PortState::greets}};
+  seen.ports = {{"node-1", {"127.0.0.1", 7610}, PortState::greets},
+                {"node-2", {"127.0.0.1", 7611}, PortState::greets}};
   seen.clock_ahead_s = 0.5;
   seen.folder = Folder{.path = "/var/lib/starling", .space = Space{1e9, 2e9}};
   seen.memory = Space{4e9, 8e9};
@@ -156,8 +156,6 @@ TEST_CASE("What a person can mend fails and other reasons are warned of") {
         {"node-2 at 10.0.0.2:7600 speaks version 1 of the protocol; this node 4", "same version"},
         {"no edge to node-3: it has optim.algorithm=qg; this node dpsgd", "same value"},
         {"cannot train with these nodes: columns differ", "same columns"},
-        {"10.0.0.2:7601 is a bulk port; the control port of that node is 10.0.0.2:7600",
-         "control port in cluster.join"},
         {"cluster.join = \"10.0.0.2:7600\": nobody listens there", "starling doctor HOST:PORT"}}) {
     SeenNode seen = well();
     seen.status.document["node"]["reasons"] = {reason};
@@ -230,7 +228,7 @@ TEST_CASE("A port of another node that is not open is found with what to do") {
                                       {PortState::slow_names, "name server"}}) {
     SeenNode seen = well();
     seen.ports[1].state = state;
-    finds(diagnose(seen), Severity::fail, "ports", "the bulk port of node-1, 127.0.0.1:7611");
+    finds(diagnose(seen), Severity::fail, "ports", "the port of node-2, 127.0.0.1:7611");
     CHECK(trouble_of(diagnose(seen)).advice.find(advice) != std::string::npos);
   }
 }
@@ -239,9 +237,9 @@ TEST_CASE("What another machine cannot reach is only warned of") {
   SeenNode seen = well();
   seen.is_local = false;
   seen.ports[0].state = PortState::unanswered;
-  finds(diagnose(seen), Severity::warn, "ports", "the control port of node-1");
+  finds(diagnose(seen), Severity::warn, "ports", "the port of node-1");
   seen.ports[0].state = PortState::refused;
-  finds(diagnose(seen), Severity::fail, "ports", "the control port of node-1");
+  finds(diagnose(seen), Severity::fail, "ports", "the port of node-1");
 }
 
 TEST_CASE("Messages that were refused are warned of unless that is normal") {
@@ -305,17 +303,14 @@ TEST_CASE("Documents of another shape make a diagnosis and no crash") {
 }
 
 TEST_CASE("The port of a peer is told from others") {
-  SeenPeer seen{.at = {"10.0.0.2", 7600}, .control = PortState::greets, .bulk = PortState::greets};
+  SeenPeer seen{.at = {"10.0.0.2", 7600}, .state = PortState::greets};
   CHECK(diagnose(seen) ==
-        std::vector<Finding>{{Severity::ok, "control", "10.0.0.2:7600 answers as a node does", ""},
-                             {Severity::ok, "bulk", "10.0.0.2:7601 answers as a node does", ""}});
-  seen.bulk = PortState::refused;
-  finds(diagnose(seen), Severity::warn, "bulk", "10.0.0.2:7601 refuses");
-  seen.control = PortState::unanswered;
-  finds(diagnose(seen), Severity::fail, "control", "does not answer");
-  seen.control = PortState::silent;
+        std::vector<Finding>{{Severity::ok, "port", "10.0.0.2:7600 answers as a node does", ""}});
+  seen.state = PortState::unanswered;
+  finds(diagnose(seen), Severity::fail, "port", "does not answer");
+  seen.state = PortState::silent;
   seen.is_rest = true;
-  finds(diagnose(seen), Severity::fail, "control", "is the REST interface");
+  finds(diagnose(seen), Severity::fail, "port", "is the REST interface");
 }
 
 TEST_CASE("A probe tells who greets from who is silent and who is not there") {
@@ -337,31 +332,6 @@ TEST_CASE("The date of an answer is read back as it was written") {
   CHECK(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT") == 784111777);
   CHECK_FALSE(parse_http_date("").has_value());
   CHECK_FALSE(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT and more").has_value());
-}
-
-TEST_CASE("A newcomer whose model does not come cannot be reached at its bulk port") {
-  SeenNode seen = well();
-  seen.members.document["members"][0]["bulk"] = "10.0.0.3:7601";
-  for (Answer* status : {&seen.status, &seen.later}) {
-    status->document["node"]["state"] = "joining";
-    status->document["node"]["reasons"] = {"fetching the model from node-1"};
-    status->document["traffic"] = {{"received_bytes", 900}};
-  }
-  const auto bulk_findings = [&seen] {
-    std::vector<Finding> found = diagnose(seen);
-    std::erase_if(found, [](const Finding& finding) { return finding.severity != Severity::fail; });
-    return found;
-  };
-  REQUIRE(bulk_findings().size() == 1);
-  CHECK(bulk_findings()[0].check == "ports");
-  CHECK(bulk_findings()[0].seen ==
-        "node-1 sends its model to the bulk port of node-0, 10.0.0.3:7601, and nothing came in "
-        "1.0 s");
-  seen.later.document["traffic"]["received_bytes"] = 901;
-  CHECK(bulk_findings().empty());
-  seen.later.document["traffic"]["received_bytes"] = 900;
-  seen.status.document["node"]["uptime_s"] = 1;
-  CHECK(bulk_findings().empty());
 }
 
 TEST_CASE("A checkpoint that finds no room fails the disk wherever the folder is") {

@@ -31,7 +31,6 @@ inline Snapshot example_snapshot() {
                        .name = "node-0",
                        .incarnation = 3,
                        .control = {.host = "127.0.0.1", .port = 7600},
-                       .bulk = {.host = "127.0.0.1", .port = 7601},
                        .http = {.host = "10.0.0.1", .port = 7680},
                        .algorithm = "dpsgd",
                        .schedule = "rounds",

@@ -118,8 +118,8 @@ TEST_CASE("Every member has the names of the interface") {
   const json members = members_json(example_snapshot())["members"];
   REQUIRE(members.size() == 4);
   for (const json& member : members)
-    CHECK(names_of(member) == Names{"bulk", "control", "http", "id", "incarnation", "last_heard_s",
-                                    "loss", "name", "phase", "round", "state"});
+    CHECK(names_of(member) == Names{"control", "http", "id", "incarnation", "last_heard_s", "loss",
+                                    "name", "phase", "round", "state"});
   CHECK(members[0]["last_heard_s"] == 0.0);
   CHECK(members[2]["last_heard_s"] == 10.0);
   CHECK(members[2]["state"] == "suspect");
@@ -245,11 +245,9 @@ TEST_CASE("The version is that of the project") {
 TEST_CASE("A member that nobody can dial says so and has no address") {
   Snapshot snapshot = example_snapshot();
   snapshot.status.members[1].member.control = {"hidden-1", 0};
-  snapshot.status.members[1].member.bulk = {"hidden-1", 0};
   const json members = members_json(snapshot)["members"];
   CHECK(members[1]["hidden"] == true);
   CHECK_FALSE(members[1].contains("control"));
-  CHECK_FALSE(members[1].contains("bulk"));
   CHECK_FALSE(members[0].contains("hidden"));
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,11 +42,8 @@ Credentials credentials(const std::string& name, int number) {
 std::unique_ptr<ZmqTransport> transport(NodeId self, const daemon::DescriptorShares& shares = {},
                                         const std::string& host = "127.0.0.1",
                                         const Credentials& credentials = nullptr) {
-  auto bound = ZmqTransport::bind({.self = self,
-                                   .control = {host, 0},
-                                   .bulk = {host, 0},
-                                   .shares = shares,
-                                   .credentials = credentials});
+  auto bound = ZmqTransport::bind(
+      {.self = self, .listen = {host, 0}, .shares = shares, .credentials = credentials});
   if (!bound) FAIL(bound.error().text);
   return std::move(*bound);
 }
@@ -71,14 +69,10 @@ struct Two {
       : keys_a(has_keys ? credentials("node-3", 11) : nullptr),
         keys_b(has_keys ? credentials("node-1", 12) : nullptr) {
     REQUIRE(kA < kB);
-    a->reach(kB, Plane::control, control_of_b());
-    a->reach(kB, Plane::bulk, Transport::Address{b->bulk(), key(keys_b)});
+    a->reach(kB, address_of_b());
   }
-  void let_b_dial() {
-    b->reach(kA, Plane::control, Transport::Address{a->control(), key(keys_a)});
-    b->reach(kA, Plane::bulk, Transport::Address{a->bulk(), key(keys_a)});
-  }
-  Transport::Address control_of_b() const { return {b->control(), key(keys_b)}; }
+  void let_b_dial() { b->reach(kA, Transport::Address{a->endpoint(), key(keys_a)}); }
+  Transport::Address address_of_b() const { return {b->endpoint(), key(keys_b)}; }
   static std::optional<CurveKey> key(const Credentials& of) {
     return of ? curve_key(of->key.public_key()) : std::nullopt;
   }
@@ -142,8 +136,8 @@ TEST_CASE("A message that does not end is cut off and others still arrive") {
   // The first bytes of a part of 1 MiB that is not the last.
   std::string part("\x03\0\0\0\0\0\x10\0\0", 9);
   part.append(1 << 20, 'x');
-  for (const Plane plane : {Plane::control, Plane::bulk}) {
-    daemon::RawClient flood = sender(plane == Plane::control ? two.b->control() : two.b->bulk());
+  for (int k = 0; k < 2; ++k) {
+    daemon::RawClient flood = sender(two.b->endpoint());
     // The receiver reads no further while nobody takes what it has: both go on in turn.
     const std::size_t limit = 4096 * part.size();
     std::size_t sent = 0;
@@ -177,8 +171,7 @@ TEST_CASE("Connections that send much and finish their messages are kept") {
 
 TEST_CASE("Every socket keeps the rules") {
   const auto options = transport(NodeId{1})->read_back_options();
-  for (const char* socket :
-       {"control.accepted.", "control.dialled.", "bulk.accepted.", "bulk.dialled."}) {
+  for (const char* socket : {"control.", "accepted.", "bulk."}) {
     const auto value = [&](const char* name) { return options.at(std::string(socket) + name); };
     CAPTURE(socket);
     const bool control = std::string(socket).starts_with("control");
@@ -186,6 +179,7 @@ TEST_CASE("Every socket keeps the rules") {
     CHECK(value("maxmsgsize") == 2 << 20);
     CHECK(value("sndhwm") == (control ? 256 : 16));
     CHECK(value("rcvhwm") == (control ? 256 : 16));
+    CHECK(value("backlog") == 1024);
     CHECK(value("connect_timeout") == 2000);
     CHECK(value("handshake_ivl") == 5000);
     CHECK(value("reconnect_ivl") == 60000);
@@ -193,6 +187,21 @@ TEST_CASE("Every socket keeps the rules") {
     CHECK(value("tcp_maxrt") == (control ? 6000 : 15000));
     CHECK(value("tcp_keepalive") == 1);
   }
+}
+
+TEST_CASE("A greeting names a plane and a node or is none") {
+  const std::string text = daemon::greeting_of(NodeId{513}, Plane::bulk, "abc");
+  const auto bytes = std::as_bytes(std::span(text));
+  const auto greeting = daemon::read_greeting(bytes);
+  REQUIRE(greeting.has_value());
+  CHECK(greeting->node == NodeId{513});
+  CHECK(greeting->plane == Plane::bulk);
+  CHECK(greeting->certificate.size() == 3);
+  for (std::size_t size = 0; size < text.size() - 3; ++size)
+    CHECK_FALSE(daemon::read_greeting(bytes.first(size)).has_value());
+  std::string other = text;
+  other[daemon::kGreetingMark.size()] = 2;
+  CHECK_FALSE(daemon::read_greeting(std::as_bytes(std::span(other))).has_value());
 }
 
 TEST_CASE("One connection a plane carries messages both ways") {
@@ -235,7 +244,7 @@ TEST_CASE("A connection that says nothing or no greeting is closed") {
   const auto b = transport(NodeId{2});
   std::size_t heard = 0;
   const auto count = [&](auto&&...) { ++heard; };
-  daemon::RawClient silent = sender(b->control()), rude = sender(b->control());
+  daemon::RawClient silent = sender(b->endpoint()), rude = sender(b->endpoint());
   rude.send(std::string("\0\x05hello", 7));
   bool is_cut = false;
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -258,11 +267,10 @@ TEST_CASE("A node that starts again is reached again by who dialled it and by wh
   Two two;
   two.a->send(Two::kB, Plane::control, word("one"));
   CHECK(two.run([&] { return two.heard_b.size() == 1; }));
-  const Endpoint control = two.b->control(), bulk = two.b->bulk();
+  const Endpoint at = two.b->endpoint();
   two.b.reset();
   CHECK(two.run([&] { return two.a->connections() == 0; }));
-  auto again = ZmqTransport::bind(
-      {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
+  auto again = ZmqTransport::bind({.self = Two::kB, .listen = at, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
   CHECK(two.run([&] {
@@ -310,8 +318,7 @@ TEST_CASE("Connections to many peers keep to their share and those in use stay o
   };
   std::size_t sent = 0;
   for (std::uint64_t k = 2; k < 32; ++k) {
-    a->reach(NodeId{k}, Plane::control, Transport::Address{others[k - 2]->control()});
-    a->reach(NodeId{k}, Plane::bulk, Transport::Address{others[k - 2]->bulk()});
+    a->reach(NodeId{k}, Transport::Address{others[k - 2]->endpoint()});
     a->send(NodeId{k}, Plane::control, word("other"));
     a->send(NodeId{k}, Plane::bulk, word("other"));
     a->send(NodeId{2}, Plane::control, word("kept"));
@@ -330,7 +337,7 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
   const daemon::DescriptorShares few{.receiving = 8};
   const auto a = transport(NodeId{1}), b = transport(NodeId{2}, few);
   std::size_t heard = 0, sent = 0;
-  a->reach(NodeId{2}, Plane::control, Transport::Address{b->control()});
+  a->reach(NodeId{2}, Transport::Address{b->endpoint()});
   const auto look_until = [&](const auto& is_done) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!is_done() && std::chrono::steady_clock::now() < until) {
@@ -347,7 +354,7 @@ TEST_CASE("Of too many connections from others those heard longest ago are close
   const std::size_t before = daemon::count_descriptors().used;
   std::vector<daemon::RawClient> others;
   for (std::size_t k = 0; k < kOthers; ++k) {
-    others.push_back(sender(b->control()));
+    others.push_back(sender(b->endpoint()));
     say();
   }
   const auto taken = [&] { return daemon::count_descriptors().used - before; };
@@ -381,7 +388,7 @@ TEST_CASE("A vector of many chunks arrives whole and unchanged") {
 
 TEST_CASE("A vector whose connection breaks in the middle ends there") {
   Two two;
-  const Endpoint control = two.b->control(), bulk = two.b->bulk();
+  const Endpoint at = two.b->endpoint();
   gossip::Cutter cutter;
   std::size_t vectors = 0, words = 0;
   two.at_b = [&](const gossip::Received& frame) { ++(frame.body.empty() ? words : vectors); };
@@ -389,8 +396,7 @@ TEST_CASE("A vector whose connection breaks in the middle ends there") {
   CHECK(two.run([&] { return vectors > 20; }));
   REQUIRE(two.a->has_queued());
   two.b.reset();
-  auto again = ZmqTransport::bind(
-      {.self = Two::kB, .control = control, .bulk = bulk, .credentials = two.keys_b});
+  auto again = ZmqTransport::bind({.self = Two::kB, .listen = at, .credentials = two.keys_b});
   REQUIRE(again.has_value());
   two.b = std::move(*again);
   vectors = 0;
@@ -404,8 +410,7 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
   const auto a = transport(NodeId{1});
   gossip::Cutter cutter;
   const gossip::Message sent = message(1'000'000);
-  for (const Plane plane : {Plane::control, Plane::bulk})
-    a->reach(NodeId{2}, plane, Transport::Address{{"127.0.0.1", 1}});
+  a->reach(NodeId{2}, Transport::Address{{"127.0.0.1", 1}});
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::bulk, cutter.cut(sent));
   CHECK(a->dropped() >= 990);
   for (int i = 0; i < 1000; ++i) a->send(NodeId{2}, Plane::control, word("hello"));
@@ -417,10 +422,10 @@ TEST_CASE("Sending to nobody neither waits nor piles up") {
 
 TEST_CASE("A stranger's address is spoken to and the answer comes back on the same connection") {
   Two two;
-  two.b->send(Transport::Address{two.a->control(), Two::key(two.keys_a)}, Plane::control,
+  two.b->send(Transport::Address{two.a->endpoint(), Two::key(two.keys_a)}, Plane::control,
               word("join"));
   CHECK(two.run([&] { return two.heard_a.size() == 1; }));
-  two.a->reach(Two::kB, Plane::control, Transport::Address{});  // it cannot be dialled
+  two.a->reach(Two::kB, Transport::Address{});  // it cannot be dialled
   two.a->send(Two::kB, Plane::control, word("table"));
   CHECK(two.run([&] { return two.heard_b.size() == 1; }));
   CHECK(two.a->connections() == 1);
@@ -428,9 +433,8 @@ TEST_CASE("A stranger's address is spoken to and the answer comes back on the sa
 
 TEST_CASE("A port in use is named in the error") {
   const auto a = transport(NodeId{1});
-  const auto taken =
-      ZmqTransport::bind({.self = NodeId{2}, .control = a->control(), .bulk = {"127.0.0.1", 0}});
+  const auto taken = ZmqTransport::bind({.self = NodeId{2}, .listen = a->endpoint()});
   REQUIRE_FALSE(taken.has_value());
   CHECK(taken.error().text.find("listen.control") != std::string::npos);
-  CHECK(taken.error().text.find(std::to_string(a->control().port)) != std::string::npos);
+  CHECK(taken.error().text.find(std::to_string(a->endpoint().port)) != std::string::npos);
 }

@@ -95,7 +95,7 @@ def check_kubernetes(objects, folder):
     check_ticket(objects["StatefulSet"]["spec"]["template"]["spec"])
     ports = {port["port"] for port in service["spec"]["ports"]}
     allowed = objects["NetworkPolicy"]["spec"]["ingress"][0]["ports"]
-    assert ports == {7600, 7601} == {port["port"] for port in allowed}
+    assert ports == {7600} == {port["port"] for port in allowed}
 
 
 def probe(container, which, node):

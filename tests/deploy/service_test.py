@@ -30,7 +30,7 @@ class Supervisor:
                        "WATCHDOG_USEC": str(LIMIT_S * 1_000_000)}
         environment.pop("WATCHDOG_PID", None)
         self.process = subprocess.Popen(
-            [PROGRAM, "run", "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0",
+            [PROGRAM, "run", "--listen.control=127.0.0.1:0",
              "--listen.http=127.0.0.1:0", "--data.samples=500", "--model.kind=softmax",
              "--stop.rounds=1000000000", "--node.log=warning", f"--ready-file={ready_file}"],
             env=environment)

@@ -23,16 +23,15 @@ export HOME="{folder}/${{1#*@}}"; mkdir -p "$HOME" && cd "$HOME" && shift && exe
 
 
 def free_ports():
-    """A port whose second and third neighbours are free too."""
+    """A port whose second neighbour is free too."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
             if port > 65000:
                 continue
-            with socket.socket() as bulk, socket.socket() as http:
+            with socket.socket() as http:
                 try:
-                    bulk.bind(("127.0.0.1", port + 1))
                     http.bind(("127.0.0.1", port + 2))
                     return port
                 except OSError:

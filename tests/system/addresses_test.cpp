@@ -30,8 +30,7 @@ Arguments tiny(const Arguments& more) {
 }
 
 Arguments on(const std::string& host, const Arguments& more = {}) {
-  Arguments all = tiny({"--listen.control=" + host + ":0", "--listen.bulk=" + host + ":0",
-                        "--listen.http=" + host + ":0"});
+  Arguments all = tiny({"--listen.control=" + host + ":0", "--listen.http=" + host + ":0"});
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -82,10 +81,9 @@ TEST_CASE("Nodes on the loopback of IPv6 train together and answer over REST") {
 
 TEST_CASE("A node on all addresses of both kinds is reached by either") {
   if (!has_v6()) return;
-  Daemon first("first", tiny({"--listen.control=[::]:0", "--listen.bulk=[::]:0",
-                              "--listen.advertise=[0::1]", "--security.insecure=true"}));
+  Daemon first("first", tiny({"--listen.control=[::]:0", "--listen.advertise=[0::1]",
+                              "--security.insecure=true"}));
   CHECK(first.control().host == "::1");
-  CHECK(first.bulk().host == "::1");
   const std::string port = std::to_string(first.control().port);
   Daemon by_v4("by-v4", on("127.0.0.1", {"--join=127.0.0.1:" + port}));
   CHECK(meet(first, by_v4));
@@ -172,7 +170,7 @@ TEST_CASE("A node on all addresses tells the others the one by which they reach 
   const testing::Outcome one = run_apart(kOne, everywhere);
   CAPTURE(one.out);
   CHECK(one.exit_code == 0);
-  CHECK(one.out.find("control 10.9.0.5:7600, bulk 10.9.0.5:7601") != std::string::npos);
+  CHECK(one.out.find(": 10.9.0.5:7600, http://") != std::string::npos);
   const testing::Outcome none = run_apart("", everywhere);
   CHECK(none.exit_code == 2);
   CHECK(none.out.find("no address for it beyond loopback") != std::string::npos);
@@ -182,5 +180,5 @@ TEST_CASE("A node on all addresses tells the others the one by which they reach 
   CHECK(several.out.find("10.9.0.5 (test0), 10.8.0.5 (test1)") != std::string::npos);
   const testing::Outcome by_seed = run_apart(two, everywhere + " --join 10.8.0.9:7600");
   CHECK(by_seed.exit_code == 0);
-  CHECK(by_seed.out.find("control 10.8.0.5:7600") != std::string::npos);
+  CHECK(by_seed.out.find(": 10.8.0.5:7600, http://") != std::string::npos);
 }

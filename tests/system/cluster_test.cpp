@@ -116,12 +116,11 @@ TEST_CASE("One node alone trains and so do two") {
 
 TEST_CASE("A first address that somebody else has is no reason not to start") {
   // A listener that speaks no HTTP: asking it would not tell that the port is taken.
-  const auto somebody = daemon::ZmqTransport::bind(
-      {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
+  const auto somebody = daemon::ZmqTransport::bind({.self = NodeId{1}, .listen = {"127.0.0.1", 0}});
   REQUIRE(somebody.has_value());
   const testing::Outcome outcome =
       run("up -n 2 --json --data.samples=400 --stop.rounds=5 --model.kind=softmax --listen.http=" +
-          to_string((*somebody)->control()));
+          to_string((*somebody)->endpoint()));
   CAPTURE(outcome.err);
   CHECK(outcome.exit_code == 0);
 }
@@ -201,8 +200,7 @@ TEST_CASE("A seed that is down is no error and a join by command works later") {
 
 TEST_CASE("Garbage on every port is refused and counted while training goes on") {
   testing::Daemon node("victim", kSmall);
-  auto attacker = daemon::ZmqTransport::bind(
-      {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
+  auto attacker = daemon::ZmqTransport::bind({.self = NodeId{1}, .listen = {"127.0.0.1", 0}});
   REQUIRE(attacker.has_value());
   Prng prng(20261121);
   MESSAGE("seed 20261121");
@@ -227,7 +225,7 @@ TEST_CASE("Garbage on every port is refused and counted while training goes on")
           prng.chance(0.5) ? Payload::copy_of(std::as_bytes(std::span(bytes))) : Payload();
       (*attacker)->send(daemon::Transport::Address{node.control()}, gossip::Plane::control,
                         gossip::Frames(gossip::Frame{garbage(100), body}));
-      (*attacker)->send(daemon::Transport::Address{node.bulk()}, gossip::Plane::bulk,
+      (*attacker)->send(daemon::Transport::Address{node.control()}, gossip::Plane::bulk,
                         gossip::Frames(gossip::Frame{garbage(100), body}));
       (*attacker)->poll(std::chrono::milliseconds(1), {}, nobody);
     }

@@ -61,7 +61,7 @@ TEST_CASE("The doctor finds nothing wrong with two nodes that train together") {
   // Edges open after members are known.
   CHECK(eventually([&] {
     visit = doctor(api_of(first));
-    return holds(visit.seen("ports", "ok"), "2 ports of other nodes");
+    return holds(visit.seen("ports", "ok"), "1 port of other nodes");
   }));
   CAPTURE(visit.document.dump(2));
   CHECK(visit.exit_code == 0);
@@ -70,12 +70,12 @@ TEST_CASE("The doctor finds nothing wrong with two nodes that train together") {
   CHECK(visit.seen("clock", "ok") == "as that of this machine");
 
   const Visit peer = doctor(to_string(first.control()));
-  CHECK(holds(peer.seen("control", "ok"), "answers as a node does"));
+  CHECK(holds(peer.seen("port", "ok"), "answers as a node does"));
   CHECK(peer.exit_code == 0);
   const Visit wrong = doctor(to_string(first.http()));
   CHECK(wrong.exit_code == 1);
-  CHECK(holds(wrong.seen("control", "FAIL"), "REST interface"));
-  CHECK(holds(doctor("--api " + to_string(first.bulk())).seen("api", "FAIL"),
+  CHECK(holds(wrong.seen("port", "FAIL"), "REST interface"));
+  CHECK(holds(doctor("--api " + to_string(first.control())).seen("api", "FAIL"),
               "port for other nodes"));
 
   second.process().signal(SIGKILL);
@@ -95,7 +95,7 @@ TEST_CASE("The doctor looks at the ports of members that are no neighbours") {
   const std::string join = "--cluster.join=" + to_string(first.control());
   Daemon second("b", quick({path, join})), third("c", quick({path, join}));
   CHECK(eventually(
-      [&] { return holds(doctor(api_of(first)).seen("ports", "ok"), "4 ports of other nodes"); }));
+      [&] { return holds(doctor(api_of(first)).seen("ports", "ok"), "2 ports of other nodes"); }));
 }
 
 TEST_CASE("The doctor names the other cluster and the token and the disk") {

@@ -46,7 +46,6 @@ daemon::ChildProcess launch(const std::string& name, const std::vector<std::stri
                                "run",
                                "--node.name=" + name,
                                "--listen.control=127.0.0.1:0",
-                               "--listen.bulk=127.0.0.1:0",
                                "--listen.http=127.0.0.1:0",
                                "--cluster.preset=local",
                                "--ready-file=/dev/fd/3"};
@@ -72,8 +71,7 @@ std::size_t Outcome::error_lines() const {
 
 // What a command finds wrong must not depend on which ports of the machine are free.
 constexpr const char* kFreePorts =
-    "STARLING_LISTEN_CONTROL=127.0.0.1:0 STARLING_LISTEN_BULK=127.0.0.1:0 "
-    "STARLING_LISTEN_HTTP=127.0.0.1:0";
+    "STARLING_LISTEN_CONTROL=127.0.0.1:0 STARLING_LISTEN_HTTP=127.0.0.1:0";
 
 Outcome run(const std::string& arguments, const std::string& in) {
   const std::string out = folder() + "/out", err = folder() + "/err";
@@ -105,7 +103,6 @@ Daemon::Daemon(const std::string& name, const std::vector<std::string>& argument
       json::parse(process_.ready(std::chrono::seconds(60)).value_or(""), nullptr, false);
   ENSURE(!addresses.is_discarded(), read_all(process_.log_path()));
   control_ = *parse_endpoint(addresses.at("control").get<std::string>());
-  bulk_ = *parse_endpoint(addresses.at("bulk").get<std::string>());
   http_ = *parse_endpoint(addresses.at("http").get<std::string>());
 }
 

@@ -48,13 +48,12 @@ class Daemon {
   const std::string& name() const { return name_; }
   daemon::ChildProcess& process() { return process_; }
   const Endpoint& control() const { return control_; }
-  const Endpoint& bulk() const { return bulk_; }
   const Endpoint& http() const { return http_; }
 
  private:
   std::string name_;
   daemon::ChildProcess process_;
-  Endpoint control_, bulk_, http_;
+  Endpoint control_, http_;
 };
 
 }  // namespace starling::testing

@@ -60,8 +60,8 @@ class Session {
     if (pid_ > 0) return;
     if (!has_terminal) ::setsid();
     ::execl(program.c_str(), program.c_str(), "run", "--data.samples=2000",
-            "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0",
-            "--listen.http=127.0.0.1:0", "--node.log=error", nullptr);
+            "--listen.control=127.0.0.1:0", "--listen.http=127.0.0.1:0", "--node.log=error",
+            nullptr);
     ::_exit(127);
   }
   ~Session() {
@@ -92,7 +92,7 @@ TEST_CASE("A second node under a running node's name ends and changes nothing") 
   for (const testing::Daemon* asked : {&seed, &first}) {
     const testing::Outcome second = testing::run(
         "run --node.name=first --cluster.preset=local --data.samples=2000 --model.kind=softmax "
-        "--topology.kind=ring --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0 "
+        "--topology.kind=ring --listen.control=127.0.0.1:0 "
         "--listen.http=127.0.0.1:0 --node.log=error --join " +
         to_string(asked->control()));
     CAPTURE(second.err);
@@ -128,7 +128,7 @@ TEST_CASE("A node that is told to stop while it starts ends with 0") {
   for (const int number : {SIGTERM, SIGINT}) {
     auto process = daemon::ChildProcess::start(
         {testing::program(), "run", "--data.samples=60000", "--model.kind=mlp",
-         "--listen.control=127.0.0.1:0", "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
+         "--listen.control=127.0.0.1:0", "--listen.http=127.0.0.1:0"},
         testing::temporary_file("early.log", ""));
     REQUIRE(process.has_value());
     REQUIRE(eventually([&] { return has(process->pid(), "SigCgt", number); }));

@@ -25,10 +25,6 @@ const Answer kAnswers[] = {
      "keys; "
      "give it keys with a ticket of starling invite (docs/keys.md), or trust everybody who reaches "
      "it with security.insecure = true"},
-    {"run --listen.bulk=0.0.0.0:0",
-     "starling run: listen.bulk = \"0.0.0.0:0\": others can reach it, and this node has no keys; "
-     "give it keys with a ticket of starling invite (docs/keys.md), or trust everybody who reaches "
-     "it with security.insecure = true"},
     {"run --cluster-key none.key",
      "starling run: --cluster-key: there is no none.key; `starling keygen cluster` makes one"},
     {"run --ticket-file none.ticket",

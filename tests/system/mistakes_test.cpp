@@ -405,10 +405,6 @@ const Mistake kMistakes[] = {
     {"run --listen.advertise=10.0.0.1:7600",
      "starling run: command line: listen.advertise = \"10.0.0.1:7600\": expected a host without a "
      "port, such as 10.0.0.1"},
-    {"run --listen.control=127.0.0.1:7600 --listen.bulk=127.0.0.1:7600",
-     "starling run: command line: listen.bulk = \"127.0.0.1:7600\": is listen.control too; "
-     "expected "
-     "another port, or 0 for any"},
     {"run --http.allowed-hosts=node.example:80",
      "starling run: command line: http.allowed-hosts = \"node.example:80\": expected host names "
      "without a port, such as node.example"},

@@ -25,7 +25,7 @@ from live_node import eventually  # noqa: E402
 PROGRAM = sys.argv[1]
 TOKEN = "a token of the test, 0123456789"
 SMALL = ["--data.samples=500", "--model.kind=softmax", "--cluster.preset=local",
-         "--stop.rounds=1000000000", "--listen.bulk=127.0.0.1:0", "--listen.http=127.0.0.1:0",
+         "--stop.rounds=1000000000", "--listen.http=127.0.0.1:0",
          "--node.log=debug"]
 # They end a node, hold it up, or print a secret because that is what they are for.
 NOT_ASKED = ("run", "up", "leave", "pause", "invite")

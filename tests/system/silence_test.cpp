@@ -96,10 +96,9 @@ TEST_CASE("A seed at which nobody listens is named") {
 TEST_CASE(
     "A seed that takes connections and says nothing is named and is forgiven when it speaks") {
   // A node of another protocol, or one that hangs: its socket accepts, and it never answers.
-  auto silent = daemon::ZmqTransport::bind(
-      {.self = NodeId{1}, .control = {"127.0.0.1", 0}, .bulk = {"127.0.0.1", 0}});
+  auto silent = daemon::ZmqTransport::bind({.self = NodeId{1}, .listen = {"127.0.0.1", 0}});
   REQUIRE(silent.has_value());
-  const Endpoint at = (*silent)->control();
+  const Endpoint at = (*silent)->endpoint();
   Daemon node("node", small({join(at)}));
   const std::string text =
       "cluster.join = \"" + to_string(at) +
@@ -148,14 +147,6 @@ TEST_CASE("Nodes of two clusters tell each other so") {
       says(namesake, to_string(a.control()) + " is of cluster \"alpha\"; this node of \"gamma\""));
 }
 
-TEST_CASE("A seed that is a bulk port is told from the control port beside it") {
-  Daemon a("a", small({}));
-  Daemon b("b", small({join(a.bulk())}));
-  CHECK(says(b, to_string(a.bulk()) + " is a bulk port; the control port of that node is " +
-                    to_string(a.control())));
-  CHECK(warnings(b).size() == 1);
-}
-
 TEST_CASE("A node that nobody can dial is told why it is refused") {
   std::string keys;
   SUBCASE("without keys") {}
@@ -174,9 +165,6 @@ TEST_CASE("A node that nobody can dial is told why it is refused") {
   const auto other = node("b", {hidden, "--cluster.id=beta", join(a->control())});
   CHECK(says(*other, at + " is of cluster \"alpha\"; this node of \"beta\""));
   CHECK(says(*a, "a node that nobody can dial is of cluster \"beta\"; this node of \"alpha\""));
-  const auto lost = node("c", {hidden, "--cluster.id=alpha", join(a->bulk())});
-  CHECK(says(*lost,
-             to_string(a->bulk()) + " is a bulk port; the control port of that node is " + at));
   if (!keys.empty()) return;  // of two keys for one name the later counts
   const auto first = node("d", {hidden, "--cluster.id=alpha", join(a->control())});
   REQUIRE(eventually([&] { return a->members("alive") == 2; }));
@@ -296,8 +284,7 @@ TEST_CASE("A run that diverges has not reached its goal and says why") {
   CHECK(all.out.find(": 3 of 3 nodes did not train to the end; node-0: ") != std::string::npos);
   CHECK(all.out.find("lower optim.learning-rate") != std::string::npos);
 
-  const testing::Outcome one =
-      testing::run("run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0" + keys);
+  const testing::Outcome one = testing::run("run --listen.control=127.0.0.1:0" + keys);
   CAPTURE(one.err);
   CHECK(one.exit_code == 3);
   CHECK(one.err.find("starling run: goal not reached: the last steps were refused: ") !=
@@ -307,7 +294,7 @@ TEST_CASE("A run that diverges has not reached its goal and says why") {
 
 TEST_CASE("A run that ends before its accuracy is there has not reached its goal") {
   const testing::Outcome one = testing::run(
-      "run --listen.control=127.0.0.1:0 --listen.bulk=127.0.0.1:0 --stop.rounds=2"
+      "run --listen.control=127.0.0.1:0 --stop.rounds=2"
       " --data.samples=400 --stop.accuracy=1 --listen.http=127.0.0.1:0");
   CAPTURE(one.err);
   CHECK(one.exit_code == 3);
@@ -413,8 +400,8 @@ TEST_CASE("A node that says that nobody can dial it takes part and the others kn
 }
 
 TEST_CASE("Addresses may be names and members show where REST listens") {
-  Daemon node("node", small({"--listen.control=localhost:0", "--listen.bulk=localhost:0",
-                             "--listen.http=localhost:0", "--listen.advertise=127.0.0.1"}));
+  Daemon node("node", small({"--listen.control=localhost:0", "--listen.http=localhost:0",
+                             "--listen.advertise=127.0.0.1"}));
   json document;
   REQUIRE(eventually([&] {
     document = node.get("/v1/members");

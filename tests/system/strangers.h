@@ -58,7 +58,7 @@ class Dealer {
     socket_.set(zmq::sockopt::routing_id, routing_id);
     socket_.set(zmq::sockopt::linger, 0);
     socket_.connect("tcp://" + to_string(at));
-    say(daemon::greeting_of(node_id(name), encode(valid(name, key_))));
+    say(daemon::greeting_of(node_id(name), gossip::Plane::control, encode(valid(name, key_))));
   }
   void join() {
     gossip::Member self;

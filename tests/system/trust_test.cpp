@@ -75,8 +75,7 @@ class Stranger {
       : name_(name), id_(claimed) {
     auto bound = daemon::ZmqTransport::bind(
         {.self = claimed,
-         .control = {"127.0.0.1", 0},
-         .bulk = {"127.0.0.1", 0},
+         .listen = {"127.0.0.1", 0},
          .credentials = std::make_shared<gossip::Credentials>(
              gossip::Credentials{KeyPair(key.seed()), certificate,
                                  gossip::Authority(cluster_key().public_key(), {})})});
@@ -105,8 +104,8 @@ class Stranger {
     gossip::Member self;
     self.id = node_id(name_);
     self.name = name_;
-    self.control = transport_->control();
-    self.bulk = transport_->bulk();
+    self.control = transport_->endpoint();
+    self.bulk = transport_->endpoint();
     self.incarnation = wall_time() * 1000;
     self.version = 1;
     const gossip::Message message{

@@ -127,8 +127,7 @@ class Looks {
       seen_.memory = {values["MemAvailable:"], values["MemTotal:"]};
   }
 
-  // Neighbours, recently silent members, then all present ones: a joining member has no edges yet,
-  // and gets no model through a closed bulk port.
+  // Neighbours, recently silent members, then all present ones: a joining member has no edges yet.
   std::set<std::string> names_to_try() const {
     const std::string own =
         seen_.status.document.value(json::json_pointer("/node/name"), std::string());
@@ -148,18 +147,17 @@ class Looks {
     return names;
   }
 
-  void add_port(const json& member, const char* plane) {
-    const auto at = parse_endpoint(member.value(plane, ""));
+  void add_port(const json& member) {
+    const auto at = parse_endpoint(member.value("control", ""));
     // A loopback address of another machine is not this one's.
     if (!at || at->port == 0 || (is_loopback(*at) && !seen_.is_local)) return;
-    seen_.ports.push_back({.node = member.value("name", ""), .plane = plane, .at = *at});
+    seen_.ports.push_back({.node = member.value("name", ""), .at = *at});
   }
 
   void look_at_ports() try {
     const std::set<std::string> names = names_to_try();
     for (const json& member : seen_.members.document.value("members", json::array()))
-      if (names.contains(member.value("name", "")))
-        for (const char* plane : {"control", "bulk"}) add_port(member, plane);
+      if (names.contains(member.value("name", ""))) add_port(member);
     std::vector<Endpoint> endpoints;
     for (const SeenPort& port : seen_.ports) endpoints.push_back(port.at);
     const auto states = probe_ports(endpoints, Awaited::greeting, kLookPatience);
@@ -176,12 +174,8 @@ class Looks {
 
 SeenPeer look_at_peer(const Endpoint& at) {
   SeenPeer seen{.at = at};
-  std::vector<Endpoint> ports{at};
-  if (at.port < UINT16_MAX) ports.push_back({at.host, bulk_port(at)});
-  const auto states = probe_ports(ports, Awaited::greeting, kLookPatience);
-  seen.control = states.front();
-  if (states.size() > 1) seen.bulk = states.back();
-  if (seen.control != PortState::silent) return seen;
+  seen.state = probe_ports(std::span(&at, 1), Awaited::greeting, kLookPatience).front();
+  if (seen.state != PortState::silent) return seen;
   const auto reply = http_request(at, "GET", "/healthz", "", kLookPatience);
   seen.is_rest = reply && reply->status == 200 && reply->body.find("reasons") != std::string::npos;
   return seen;
@@ -240,7 +234,7 @@ Outcome<int> examine_peer(const std::string& address, bool as_json) {
         "\"{}\": expected HOST:PORT, the control address of a peer; --api URL names a node to ask",
         printable(address));
   const SeenPeer seen = look_at_peer(*at);
-  const bool is_reached = seen.control <= PortState::other;
+  const bool is_reached = seen.state <= PortState::other;
   return conclude(diagnose(seen), is_reached, as_json);
 }
 
@@ -265,9 +259,8 @@ constinit const ProgramCommand kDoctor = {
        starling doctor HOST:PORT [--json])",
     .description = R"(Asks a node how it is, looks at it once more a second later, and connects from
 this machine to the ports of its neighbours. Prints a line a check: ok, warn or FAIL, what was seen,
-and what to do. With HOST:PORT it looks from this machine at the control port of a peer, such as one
-that cluster.join names, and at its bulk port. Nothing is changed, and each look takes 2 s
-at most.)",
+and what to do. With HOST:PORT it looks from this machine at the port of a peer, such as one that
+cluster.join names. Nothing is changed, and each look takes 2 s at most.)",
     .options = kDoctorOptions,
     .notes = R"(Examples: this node; why does it not come to the node that it shall join?
 

@@ -97,7 +97,7 @@ Finding look_at_api(const SeenNode& seen) {
     return {
         Severity::fail, "api",
         "the port is open, and gives no answer: " + printable(seen.health.problem),
-        "is this the listen.http of a node, and not its control or bulk port? A process that is "
+        "is this the listen.http of a node, and not its port for other nodes? A process that is "
         "stopped answers nothing either"};
   if (seen.health.status == 403)
     return {Severity::fail, "api", fmt::format("{}: {}", url, error_of(seen.health)),
@@ -265,7 +265,7 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
     // From another machine than the node's a port may be closed that is open to the node.
     const bool is_sure = seen.is_local || port.state == PortState::refused;
     findings.push_back({is_sure ? Severity::fail : Severity::warn, "ports",
-                        fmt::format("the {} port of {}, {}, {}", port.plane, printable(port.node),
+                        fmt::format("the port of {}, {}, {}", printable(port.node),
                                     to_string(port.at), in_words(port.state)),
                         port_advice(port.state) +
                             (is_sure ? "" : "; starling doctor on the node's machine sees more")});
@@ -274,31 +274,6 @@ void look_at_ports(const SeenNode& seen, Findings& findings) {
     findings.push_back(
         {Severity::ok, "ports",
          fmt::format("{} of other nodes can be reached from here", counted(open, "port")), ""});
-}
-
-// A node cannot see whether others reach it, except when no part of a model comes.
-void look_at_own_bulk(const SeenNode& seen, Findings& findings) {
-  constexpr std::string_view kFetching = "fetching the model from ";
-  const json& node = part(seen.status.document, "node");
-  const auto received = [](const Answer& status) {
-    return number_of(part(status.document, "traffic"), "received_bytes");
-  };
-  if (number_of(node, "uptime_s") < kModelPatience_s ||
-      received(seen.later) > received(seen.status))
-    return;
-  for (const std::string& reason : list_of(part(seen.later.document, "node"), "reasons")) {
-    if (!reason.starts_with(kFetching)) continue;
-    std::string own;
-    for (const json& member : part(seen.members.document, "members"))
-      if (words_of(member, "name") == words_of(node, "name")) own = words_of(member, "bulk");
-    if (own.empty()) continue;
-    findings.push_back(
-        {Severity::fail, "ports",
-         fmt::format("{} sends its model to the bulk port of {}, {}, and nothing came in {:.1f} s",
-                     reason.substr(kFetching.size()), words_of(node, "name"), own, seen.between_s),
-         "open that port to the other nodes; starling doctor on the machine of another one looks "
-         "at it"});
-  }
 }
 
 void look_at_rejected(const SeenNode& seen, Findings& findings) {
@@ -421,7 +396,6 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
   look_at_members(seen, findings);
   look_at_links(seen, findings);
   look_at_ports(seen, findings);
-  look_at_own_bulk(seen, findings);
   look_at_keys(seen, findings);
   look_at_rejected(seen, findings);
   look_at_folder(seen, findings);
@@ -433,24 +407,13 @@ std::vector<Finding> diagnose(const SeenNode& seen) {
 std::vector<Finding> diagnose(const SeenPeer& seen) {
   const std::string at = to_string(seen.at);
   if (seen.is_rest)
-    return {{Severity::fail, "control", fmt::format("{} is the REST interface of a node", at),
-             fmt::format("name its control port; starling members --api http://{} shows it, and "
-                         "starling doctor --api http://{} asks the node",
+    return {{Severity::fail, "port", fmt::format("{} is the REST interface of a node", at),
+             fmt::format("name its port for other nodes, which starling members --api http://{} "
+                         "shows; starling doctor --api http://{} asks the node",
                          at, at)}};
-  const bool is_open = seen.control == PortState::greets;
-  Findings findings{{is_open ? Severity::ok : Severity::fail, "control",
-                     fmt::format("{} {}", at, in_words(seen.control)), port_advice(seen.control)}};
-  if (!is_open || !seen.bulk) return findings;
-  const std::string bulk = fmt::format(
-      "{} {}", to_string(Endpoint{seen.at.host, bulk_port(seen.at)}), in_words(*seen.bulk));
-  if (*seen.bulk == PortState::greets)
-    findings.push_back({Severity::ok, "bulk", bulk, ""});
-  else  // It may be at another port.
-    findings.push_back({Severity::warn, "bulk", bulk,
-                        port_advice(*seen.bulk) +
-                            "; where listen.bulk of that node names another port, let starling "
-                            "doctor look at that one"});
-  return findings;
+  const bool is_open = seen.state == PortState::greets;
+  return {{is_open ? Severity::ok : Severity::fail, "port",
+           fmt::format("{} {}", at, in_words(seen.state)), port_advice(seen.state)}};
 }
 
 }  // namespace starling::daemon

@@ -34,7 +34,7 @@ struct Answer {
 
 // A port of another node, as it looks from here.
 struct SeenPort {
-  std::string node = {}, plane = {};  // "node-2", "control"
+  std::string node = {};  // its name
   Endpoint at = {};
   PortState state = PortState::silent;
 };
@@ -64,28 +64,19 @@ struct SeenNode {
   std::optional<Space> memory = {};          // where the node is local
 };
 
-// The control port of a peer, and the next port, which is its bulk port unless listen.bulk names
-// another.
+// The port of a peer.
 struct SeenPeer {
   Endpoint at = {};
-  PortState control = PortState::silent;
-  std::optional<PortState> bulk = {};  // where there is such a port
-  bool is_rest = false;                // it answers HTTP as a node does
+  PortState state = PortState::silent;
+  bool is_rest = false;  // it answers HTTP as a node does
 };
 
 // At least one finding; if the node cannot be asked, that is the last.
 std::vector<Finding> diagnose(const SeenNode& seen);
 std::vector<Finding> diagnose(const SeenPeer& seen);
 
-// The port after that of `control`. REQUIRES a port below 65535.
-inline std::uint16_t bulk_port(const Endpoint& control) {
-  return static_cast<std::uint16_t>(control.port + 1);
-}
-
 // A larger difference of clocks is reported. Smaller: a slow answer looks like a wrong clock.
 inline constexpr double kClockApart_s = 5;
-// A node that has waited longer without receiving any of a model cannot be reached.
-inline constexpr double kModelPatience_s = 5;
 // Less free space than the first is a warning, than the second a failure: a node keeps a few kB.
 inline constexpr double kFolderLow_bytes = 64e6, kFolderFull_bytes = 64e3;
 // The share of the memory below which the system may end processes.

@@ -20,7 +20,6 @@ std::optional<std::string> first_of(std::span<const Remedy> rows, const std::str
 constexpr Remedy kRemedies[] = {
     {"cannot train with these nodes",
      "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
-    {" is a bulk port", "name the control port in cluster.join"},
     {"trainer", "see the trainer's output; trainer.command starts it again, or attach it again"},
     {" is of cluster ", "give both the same cluster.id, or take the seed away"},
     {"of the protocol", "run the same version of the program on every node"},

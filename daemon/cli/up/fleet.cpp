@@ -40,7 +40,6 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   };
   set("node.name", fmt::format("node-{}", index));
   set("listen.control", to_string(Endpoint{options.host, 0}));
-  set("listen.bulk", to_string(Endpoint{options.host, 0}));
   set("listen.advertise", "");
   set("listen.http", to_string(http));
   set("cluster.expect", std::to_string(options.nodes));
