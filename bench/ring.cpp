@@ -4,6 +4,10 @@
 //   average BYTES ROUNDS    encode, cut, send, put together and mix; milliseconds a round
 //   exchange BYTES ROUNDS   the same without encoding and mixing; GB/s each way of one process
 //   give BYTES ROUNDS       only the first sends BYTES, the others answer with four; GB/s
+//   ping BYTES ROUNDS       as exchange; the median time in which a control message of the first
+//                           comes back from its neighbour meanwhile; milliseconds
+//   ping-most BYTES ROUNDS  the same, of the slowest hundredth
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -32,6 +36,7 @@ struct Order {
   std::size_t rounds = 0;
   bool averages = false;
   bool gives = false;
+  double pings = 0;  // the share of pings that come back in the time that is told; 0: none is sent
 };
 
 using Ports = std::array<std::uint16_t, kProcessesLimit>;
@@ -87,8 +92,10 @@ class Process {
     }
   }
 
-  // Seconds of the median round.
+  // Seconds of the median round, or of a ping.
   double run(const Order& order) {
+    pings_.clear();
+    if (order.pings > 0 && rank_ == 0) ping();
     assembler_.set_payload_limit(order.bytes);
     std::vector<float> x(order.gives && rank_ > 0 ? 1 : order.bytes / sizeof(float));
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = value(static_cast<float>(rank_), k);
@@ -105,7 +112,10 @@ class Process {
       if (i == 0) verify(order);
     }
     verify(order);
-    return median(std::move(times));
+    if (order.pings == 0 || rank_ > 0) return median(std::move(times));
+    std::ranges::sort(pings_);
+    ENSURE(!pings_.empty(), "a ping comes back");
+    return pings_[static_cast<std::size_t>(order.pings * static_cast<double>(pings_.size() - 1))];
   }
 
  private:
@@ -126,7 +136,10 @@ class Process {
     std::vector<optim::MixTerm>& terms = inbox_[round_];
     while (terms.size() < neighbors_.size() || transport_->has_queued())
       transport_->poll(std::chrono::seconds(1), {}, [this](gossip::Received frame) {
-        receive(frame.header, std::move(frame.body));
+        if (frame.plane == gossip::Plane::control)
+          answer(frame.from);
+        else
+          receive(frame.header, std::move(frame.body));
       });
     for (optim::MixTerm& term : terms) term.own = sent_;
     if (order.averages)
@@ -137,6 +150,21 @@ class Process {
     inbox_.erase(round_);
   }
 
+  void ping() {
+    pinged_ = Clock::now();
+    transport_->send(node_id(name_of(1)), gossip::Plane::control,
+                     gossip::Frames(gossip::Frame{std::string(64, 'p'), {}}));
+  }
+  // The first has its ping back, and sends another; others send it back.
+  void answer(NodeId from) {
+    if (rank_ == 0) {
+      pings_.push_back(seconds_since(pinged_));
+      ping();
+    } else {
+      transport_->send(from, gossip::Plane::control,
+                       gossip::Frames(gossip::Frame{std::string(64, 'p'), {}}));
+    }
+  }
   void receive(std::span<const std::byte> bytes, Payload body) {
     auto header = gossip::decode_header(bytes);
     ENSURE(header, "a header is sound");
@@ -182,6 +210,8 @@ class Process {
   std::shared_ptr<optim::BufferPool> pool_ = std::make_shared<optim::BufferPool>();
   std::uint64_t round_ = 0, sequence_ = 0;
   Inbox inbox_;
+  std::vector<double> pings_;  // seconds
+  Clock::time_point pinged_{};
   std::optional<optim::SharedVector<float>> x_;
   Payload sent_;
   std::vector<optim::MixTerm> received_;
@@ -222,10 +252,11 @@ int main(int count, char** arguments) {
     Words words(request);
     const std::string what = words.word();
     Order order{.averages = what == "average", .gives = what == "give"};
+    if (what.starts_with("ping")) order.pings = what == "ping" ? 0.5 : 0.99;
     order.bytes = words.number();
     order.rounds = words.number();
     const double seconds = run(team, order);
-    if (order.averages)
+    if (order.averages || order.pings > 0)
       report(request, seconds * 1e3, "ms");
     else
       report(request, static_cast<double>(order.bytes) / seconds * 1e-9, "GB/s");
