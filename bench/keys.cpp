@@ -57,7 +57,6 @@ gossip::Options options_of(int index, bool has_keys) {
   gossip::Options options;
   options.name = fmt::format("node-{}", index);
   options.control = {fmt::format("10.0.{}.{}", index / 250, index % 250), 7600};
-  options.bulk = {options.control.host, 7601};
   options.incarnation = 1'700'000'000'000;
   if (!has_keys) return options;
   const KeyPair cluster = key_of(1);

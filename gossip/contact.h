@@ -13,8 +13,8 @@ namespace starling::gossip {
 
 // With port 0 nobody can dial the node: messages go over a connection that it opened.
 struct Contact {
-  std::string name;  // of the node
-  Endpoint control = {}, bulk = {};
+  std::string name;                   // of the node
+  Endpoint control = {};              // where it listens
   std::optional<PublicKey> key = {};  // that the node proves at its ends of connections
 
   friend bool operator==(const Contact&, const Contact&) = default;
@@ -22,8 +22,8 @@ struct Contact {
 
 // Whether both are reached alike.
 inline bool have_same_contact(const Member& a, const Member& b) {
-  return a.name == b.name && a.control == b.control && a.bulk == b.bulk &&
-         a.is_unreachable == b.is_unreachable && a.certificate == b.certificate;
+  return a.name == b.name && a.control == b.control && a.is_unreachable == b.is_unreachable &&
+         a.certificate == b.certificate;
 }
 
 // "the node at 10.0.0.2:7600", "the node that nobody can dial".
@@ -32,8 +32,8 @@ inline std::string located(std::string what, const Endpoint& at) {
 }
 
 inline Contact contact_of(const Member& member) {
-  Contact contact{member.name, member.control, member.bulk};
-  if (is_hidden(member)) contact.control.port = contact.bulk.port = 0;
+  Contact contact{member.name, member.control};
+  if (is_hidden(member)) contact.control.port = 0;
   if (member.certificate.empty()) return contact;
   const auto certificate = decode_certificate(std::as_bytes(std::span(member.certificate)));
   if (certificate) contact.key = certificate->key;

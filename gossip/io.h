@@ -91,14 +91,13 @@ struct Send {
   std::size_t from = 0;  // send the payload from this byte on; the peer has the bytes before
 };
 // The same to an address: a Join to a place where a node may be, or an answer to a stranger.
-// `asker`: that stranger, whose message came over the plane; the answer goes back over the
+// `asker`: that stranger; the answer goes back over the
 // connection on which it came, and only without one to the address. `key`: that whoever listens at
 // the address must prove, where it is known.
 struct Introduce {
   Endpoint to;
   Message message;
   std::optional<NodeId> asker = {};
-  Plane over = Plane::control;
   std::optional<PublicKey> key = {};
 };
 // No message of the plane is sent to the node soon: the driver may close the connection.

@@ -61,8 +61,8 @@ inline constexpr std::size_t kSeedNamesLimit = 16;
 struct Options {
   // identity
   std::string name;
-  Endpoint control, bulk, http;   // as other nodes reach them; http of port 0: not reachable
-  bool tests_addresses = false;   // whether others are asked to dial `control` and `bulk`
+  Endpoint control, http;         // as other nodes reach them; http of port 0: not reachable
+  bool tests_address = false;     // whether others are asked to dial `control`
   std::vector<Endpoint> aliases;  // further addresses of `control`, ignored as seeds
   std::uint64_t incarnation = 1;  // above those of all earlier starts
   std::uint64_t clock = 0;        // at the start, ms since 1970; see latest_incarnation()

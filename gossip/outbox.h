@@ -40,8 +40,8 @@ class Outbox {
       put(Introduce{.to = at, .message = {envelope_, std::move(body), {}}, .key = key});
   }
   // An answer to a stranger; see Introduce.
-  void answer(NodeId asker, const Endpoint& at, Body body, Plane over = Plane::control) {
-    if (seal(body)) put(Introduce{at, Message{envelope_, std::move(body), {}}, asker, over});
+  void answer(NodeId asker, const Endpoint& at, Body body) {
+    if (seal(body)) put(Introduce{at, Message{envelope_, std::move(body), {}}, asker});
   }
   void train(optim::Job job) { put(Train{std::move(job)}); }
   void event(Event::Kind kind, std::string text) { put(Event{kind, std::move(text)}); }

@@ -127,11 +127,10 @@ gossip::Options node_options(const Options& options, std::size_t index) {
   gossip::Options node = options.base;
   node.name = name_of(index);
   node.control = control_of(index);
-  node.bulk = {host_of(index), 7601};
   node.http = {host_of(index), 7680};
-  node.tests_addresses = options.hiding.nodes > 0;
+  node.tests_address = options.hiding.nodes > 0;
   if (is_hidden(options.hiding, options.nodes, index) && index % 2 == 0) {
-    node.control = node.bulk = {"hidden-" + node.name, 0};
+    node.control = {"hidden-" + node.name, 0};
     node.http.port = 0;
   }
   node.seed = options.seed;

@@ -177,8 +177,7 @@ Result<void> remember(Daemon& daemon, Config& config) {
   config.node.clock = config.node.incarnation = clock_incarnation();
   if (!daemon.state) return {};
   DiskState state = *std::exchange(daemon.state, std::nullopt);
-  if (config.is_hidden)
-    config.node.control.host = config.node.bulk.host = state.keep_mark(config.node.control.host);
+  if (config.is_hidden) config.node.control.host = state.keep_mark(config.node.control.host);
   TRY(config.node.incarnation, state.next_incarnation(config.node.incarnation));
   for (const std::string& warning : state.warnings()) log::warning("{}", warning);
   std::ranges::copy(state.peers(), std::back_inserter(config.node.peers));
@@ -218,13 +217,13 @@ Result<void> name_addresses(const Daemon& daemon, Config& config) {
   for (const std::string& own : own_address_texts())
     if (is_wildcard(control)) config.node.aliases.push_back({own, control.port});
   if (config.is_hidden) {
-    config.node.control = config.node.bulk = {draw_mark(), 0};
+    config.node.control = {draw_mark(), 0};
     log::info("nobody can dial this node; it dials the others");
     return {};
   }
   TRY(const std::string host, advertised_host(control, config));
-  config.node.control = config.node.bulk = {host, control.port};
-  config.node.tests_addresses = !is_loopback(config.node.control);
+  config.node.control = {host, control.port};
+  config.node.tests_address = !is_loopback(config.node.control);
   if (is_wildcard(config.node.http)) config.node.http.host = host;
   return {};
 }

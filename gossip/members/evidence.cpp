@@ -7,7 +7,7 @@ bool contradicts(const Member& a, const Member& b) {
 }
 
 bool outdates(const Member& heard, const Member& known) {
-  const bool is_elsewhere = heard.control != known.control || heard.bulk != known.bulk;
+  const bool is_elsewhere = heard.control != known.control;
   if (!contradicts(heard, known) && !is_elsewhere) return progress(heard) > progress(known);
   return !heard.signature.empty() && std::tuple(progress(heard), heard.signature) >
                                          std::tuple(progress(known), known.signature);

@@ -30,7 +30,6 @@ Identity::Identity(const Options& options, Time now)
       self_{.id = node_id(options.name),
             .name = options.name,
             .control = options.control,
-            .bulk = options.bulk,
             .http = options.http,
             .incarnation = options.incarnation,
             .agreement = agreement_of(agreed(options)),

@@ -9,8 +9,6 @@
 namespace starling::gossip {
 namespace {
 
-using Closed = DialBack::Closed;
-
 // Between two tests. Longer: a port that was opened is noticed later. Shorter: more connections.
 constexpr Duration kTestEvery = std::chrono::minutes(1);
 // After this a call counts as successful, as far as the caller can see. Longer than a driver takes
@@ -28,9 +26,8 @@ Reachability::Reachability(const Options& options, const Roster& roster, Prng& p
     : roster_(roster),
       prng_(prng),
       control_(options.control),
-      bulk_(options.bulk),
       period_(options.timing.period),
-      next_test_(options.tests_addresses && options.control.port != 0 ? now : kNever) {}
+      next_test_(options.tests_address && options.control.port != 0 ? now : kNever) {}
 
 void Reachability::receive(Time now, NodeId from, const DialBack& message, Outbox& out) {
   if (message.kind == DialBack::Kind::request) return call(now, from, message, out);
@@ -41,10 +38,8 @@ void Reachability::receive(Time now, NodeId from, const DialBack& message, Outbo
   // A call that found somebody else at the address found nobody.
   if (message.kind == DialBack::Kind::call)
     question->is_called = true;
-  else if (message.closed == Closed::none && !question->is_called)
-    question->closed = Closed::control;
   else
-    question->closed = message.closed;
+    question->is_closed = message.is_closed || !question->is_called;
 }
 
 // ---------------------------------------------------------------- for others
@@ -54,30 +49,26 @@ void Reachability::call(Time now, NodeId from, const DialBack& request, Outbox& 
   const Member* asker = roster_.find(from);
   const bool is_busy =
       calls_.size() >= kCallsLimit || std::ranges::find(calls_, from, &Call::asker) != calls_.end();
-  if (!asker || is_busy || request.control.port == 0 || request.bulk.port == 0) return;
-  calls_.push_back({from, request.number, request.control, request.bulk, now + kCallPatience});
-  out.call(request.control, contact_of(*asker).key,
-           DialBack{.kind = DialBack::Kind::call,
-                    .number = request.number,
-                    .control = request.control,
-                    .bulk = request.bulk});
+  if (!asker || is_busy || request.control.port == 0) return;
+  calls_.push_back({from, request.number, request.control, now + kCallPatience});
+  out.call(
+      request.control, contact_of(*asker).key,
+      DialBack{.kind = DialBack::Kind::call, .number = request.number, .control = request.control});
   out.put(ConnectProbe{{}, request.control});
-  out.put(ConnectProbe{{}, request.bulk});
 }
 
-void Reachability::answer(const Call& call, Closed closed, Outbox& out) const {
+void Reachability::answer(const Call& call, bool is_closed, Outbox& out) const {
   out.send(call.asker, DialBack{.kind = DialBack::Kind::answer,
                                 .number = call.number,
                                 .control = call.control,
-                                .bulk = call.bulk,
-                                .closed = closed});
+                                .is_closed = is_closed});
   out.put(Abandon{call.control});
 }
 
 void Reachability::failed(const Endpoint& at, Outbox& out) {
   std::erase_if(calls_, [&](const Call& call) {
-    if (call.control != at && call.bulk != at) return false;
-    answer(call, call.control == at ? Closed::control : Closed::bulk, out);
+    if (call.control != at) return false;
+    answer(call, true, out);
     return true;
   });
 }
@@ -100,37 +91,32 @@ void Reachability::ask(Time now, Outbox& out) {
   members.resize(std::min(members.size(), kAskedAtOnce));
   for (const Member* member : members) {
     asked_.push_back({.to = member->id, .name = member->name, .number = prng_.next()});
-    out.send(member->id,
-             DialBack{.number = asked_.back().number, .control = control_, .bulk = bulk_});
+    out.send(member->id, DialBack{.number = asked_.back().number, .control = control_});
   }
   until_ = now + kAnswersPatience;
 }
 
 // Those who have not answered can no longer change the result, or have had their time.
 bool Reachability::is_decided(Time now) const {
-  const auto count = [&](bool is_open) {
-    return 2 * std::ranges::count_if(asked_, [&](const Question& asked) {
-             return asked.closed && (*asked.closed == Closed::none) == is_open;
-           });
+  const auto count = [&](bool is_closed) {
+    return 2 * std::ranges::count(asked_, std::optional(is_closed), &Question::is_closed);
   };
   const auto all = std::ssize(asked_);
-  return now >= until_ || count(true) > all || count(false) >= all;
+  return now >= until_ || count(false) > all || count(true) >= all;
 }
 
 std::optional<bool> Reachability::conclude(Time now) {
   const bool was_hidden = !against_.empty();
   std::vector<Question> asked = std::exchange(asked_, {});
-  std::erase_if(asked, [](const Question& question) { return !question.closed; });
+  std::erase_if(asked, [](const Question& question) { return !question.is_closed; });
   next_test_ = now + (asked.empty() ? period_ : kTestEvery);
   if (asked.empty()) return std::nullopt;
   against_.clear();
   for (const Question& question : asked)
-    if (*question.closed != Closed::none) {
-      const bool is_bulk = *question.closed == Closed::bulk;
-      against_.push_back(fmt::format(
-          "{} cannot reach this node's {} port at {}: others wait for this node to dial",
-          question.name, is_bulk ? "bulk" : "control", to_string(is_bulk ? bulk_ : control_)));
-    }
+    if (*question.is_closed)
+      against_.push_back(
+          fmt::format("{} cannot reach this node at {}: others wait for this node to dial",
+                      question.name, to_string(control_)));
   if (2 * against_.size() < asked.size()) against_.clear();
   const bool is_hidden = !against_.empty();
   return is_hidden == was_hidden ? std::nullopt : std::optional(is_hidden);
@@ -139,7 +125,7 @@ std::optional<bool> Reachability::conclude(Time now) {
 std::optional<bool> Reachability::tick(Time now, Outbox& out) {
   std::erase_if(calls_, [&](const Call& call) {
     if (now < call.until) return false;
-    answer(call, Closed::none, out);
+    answer(call, false, out);
     return true;
   });
   if (!asked_.empty()) return is_decided(now) ? conclude(now) : std::nullopt;

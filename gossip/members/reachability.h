@@ -1,10 +1,10 @@
-// Reachability: whether others can dial the addresses that a node gives. A node asks up to three
+// Reachability: whether others can dial the address that a node gives. A node asks up to three
 // members that can be dialled to dial it there; when at least half of those who tried found no way,
 // it counts as hidden, and the others wait for it to dial. It asks again now and then, because
 // firewalls and NATs change.
 //
 // The member that is asked sends the asker's number over a connection that it dials for it, and
-// looks whether anybody listens at the bulk address. Only the number that comes back shows that the
+// looks whether anybody listens there at all. Only the number that comes back shows that the
 // address leads to the asker: behind two NATs two machines may have the same address.
 #pragma once
 
@@ -32,7 +32,7 @@ class Reachability {
   // Asks, and answers. Returns whether this node is hidden, when that has changed.
   std::optional<bool> tick(Time now, Outbox& out);
   Time deadline() const;
-  // Who found which port closed, if this node is hidden for it.
+  // Who could not dial this node, if it is hidden for that.
   std::vector<std::string> warnings() const;
 
  private:
@@ -41,27 +41,27 @@ class Reachability {
     NodeId to;
     std::string name;  // of the member
     std::uint64_t number = 0;
-    bool is_called = false;  // the number came back
-    std::optional<DialBack::Closed> closed = {};
+    bool is_called = false;              // the number came back
+    std::optional<bool> is_closed = {};  // nothing: it has not answered
   };
   // A member for which this node dials.
   struct Call {
     NodeId asker;
     std::uint64_t number = 0;
-    Endpoint control, bulk;
+    Endpoint control;
     Time until{};
   };
 
   void ask(Time now, Outbox& out);
   void call(Time now, NodeId from, const DialBack& request, Outbox& out);
-  void answer(const Call& call, DialBack::Closed closed, Outbox& out) const;
+  void answer(const Call& call, bool is_closed, Outbox& out) const;
   std::vector<const Member*> askable() const;
   bool is_decided(Time now) const;
   std::optional<bool> conclude(Time now);
 
   const Roster& roster_;
   Prng& prng_;
-  const Endpoint control_, bulk_;
+  const Endpoint control_;
   const Duration period_;
   Time next_test_;  // never: this node gives no address to test
   std::vector<Question> asked_;

@@ -48,7 +48,7 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
   }
   if (const char* reason = objection(*header, received, known)) {
     count(reason, kind_of(header->body).name);
-    return note_stray(*header, received.plane), std::nullopt;
+    return note_stray(*header), std::nullopt;
   }
   const std::optional<std::uint64_t> incarnation = known(header->envelope.sender);
   const std::size_t bytes = received.body.size();
@@ -66,11 +66,10 @@ std::optional<Message> Gate::admit(Time now, const Received& received, const Kno
   return std::move(*message);
 }
 
-void Gate::note_stray(Header& header, Plane plane) {
+void Gate::note_stray(Header& header) {
   auto* join = std::get_if<Join>(&header.body);
-  const bool is_on_bulk = plane == Plane::bulk;
-  if (join && (is_on_bulk || header.envelope.cluster != cluster_))
-    stray_ = Stray{header.envelope.sender, std::move(*join), is_on_bulk};
+  if (join && header.envelope.cluster != cluster_)
+    stray_ = Stray{header.envelope.sender, std::move(*join)};
 }
 
 Gate::Window& Gate::window_of(const Message& message, std::optional<std::uint64_t> known) {

@@ -32,11 +32,10 @@ class Gate {
   // Returns a whole message, each only once; nothing if it is incomplete or refused. From an
   // incarnation that is not known only messages that introduce the sender are admitted.
   std::optional<Message> admit(Time now, const Received& received, const Known& known);
-  // The last Join to the wrong port or of another cluster, if any since the last call.
+  // The last Join of another cluster, if any since the last call.
   struct Stray {
     NodeId from;
     Join join;
-    bool is_on_bulk = false;  // false: the Join is of another cluster
   };
   std::optional<Stray> take_stray() { return std::exchange(stray_, std::nullopt); }
   // The last sender of a Join in another version of the protocol, if any since the last call.
@@ -69,7 +68,7 @@ class Gate {
   };
   // Why this node refuses a message with this header; null if it does not.
   const char* objection(const Header& header, const Received& received, const Known& known) const;
-  void note_stray(Header& header, Plane plane);
+  void note_stray(Header& header);
   // `known`: the incarnation in which membership knows the sender.
   Window& window_of(const Message& message, std::optional<std::uint64_t> known);
   bool is_new(const Message& message, std::optional<std::uint64_t> known);

@@ -24,15 +24,12 @@ bool Strays::may_say(Time now) {
   return true;
 }
 
-Misdirected Strays::note_of(Misdirected::Why why, bool asks) const {
-  return {why, asks, control_, bulk_, cluster_.substr(0, kNameBytesLimit)};
+Misdirected Strays::note_of(bool asks) const {
+  return {asks, control_, cluster_.substr(0, kNameBytesLimit)};
 }
 
 void Strays::answer(Time now, const Gate::Stray& stray, Outbox& out) {
-  if (!may_say(now)) return;
-  const auto why = stray.is_on_bulk ? Misdirected::Why::bulk_port : Misdirected::Why::cluster;
-  out.answer(stray.from, stray.join.self.control, note_of(why, !stray.is_on_bulk),
-             stray.is_on_bulk ? Plane::bulk : Plane::control);
+  if (may_say(now)) out.answer(stray.from, stray.join.self.control, note_of(true));
 }
 
 void Strays::tell(Time now, const Endpoint& at, std::string text) {
@@ -48,18 +45,13 @@ void Strays::note(Time now, const OtherVersion& other) {
 }
 
 void Strays::receive(Time now, NodeId from, const Misdirected& note, Seeds& seeds, Outbox& out) {
-  const bool is_port = note.why == Misdirected::Why::bulk_port;
-  if (!is_port && note.cluster == cluster_) return;
-  const Endpoint& at = is_port ? note.bulk : note.control;
+  if (note.cluster == cluster_) return;
+  const Endpoint& at = note.control;
   seeds.has_told(at);
   tell(now, at,
-       is_port ? fmt::format("{} is a bulk port; the control port of that node is {}",
-                             to_string(at), to_string(note.control))
-               : fmt::format("{} is of cluster \"{}\"; this node of \"{}\"",
-                             at.port == 0 ? located("a node", at) : to_string(at), note.cluster,
-                             cluster_));
-  if (note.asks && may_say(now))
-    out.answer(from, note.control, note_of(Misdirected::Why::cluster, false));
+       fmt::format("{} is of cluster \"{}\"; this node of \"{}\"",
+                   at.port == 0 ? located("a node", at) : to_string(at), note.cluster, cluster_));
+  if (note.asks && may_say(now)) out.answer(from, note.control, note_of(false));
 }
 
 std::vector<std::string> Strays::warnings(Time now) const {

@@ -1,5 +1,5 @@
-// Strays: joins that come to the wrong place. A node that gets a Join of another cluster, or one at
-// its bulk port, says so in its answer, and the sender warns its user.
+// Strays: joins that come to the wrong place. A node that gets a Join of another cluster says so in
+// its answer, and the sender warns its user.
 #pragma once
 
 #include <map>
@@ -16,8 +16,7 @@ namespace starling::gossip {
 
 class Strays {
  public:
-  explicit Strays(const Options& options)
-      : cluster_(options.cluster), control_(options.control), bulk_(options.bulk) {}
+  explicit Strays(const Options& options) : cluster_(options.cluster), control_(options.control) {}
 
   void answer(Time now, const Gate::Stray& stray, Outbox& out);
   void receive(Time now, NodeId from, const Misdirected& note, Seeds& seeds, Outbox& out);
@@ -34,10 +33,10 @@ class Strays {
   void tell(Time now, const Endpoint& at, std::string text);
   // Whether this node may speak to a stranger now; then not for a while.
   bool may_say(Time now);
-  Misdirected note_of(Misdirected::Why why, bool asks) const;
+  Misdirected note_of(bool asks) const;
 
   std::string cluster_;
-  Endpoint control_, bulk_;
+  Endpoint control_;
   std::map<std::string, Told> told_;  // by the address that the warning is about
   Time next_note_{};
 };

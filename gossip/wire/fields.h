@@ -48,7 +48,6 @@ void fields(auto& a, Like<Member> auto& x) {
   a.id(x.id);
   a.name(x.name, kNameBytesLimit);
   a.endpoint(x.control);
-  a.endpoint(x.bulk);
   a.endpoint(x.http);
   a.number(x.incarnation, kIncarnationLimit - 1);
   a.number(x.version, kVersionLimit - 1);
@@ -95,8 +94,7 @@ void fields(auto& a, Like<DialBack> auto& x) {
   a.choice(x.kind, DialBack::Kind::answer);
   a.number(x.number, kAnyNumber);
   a.endpoint(x.control);
-  a.endpoint(x.bulk);
-  a.choice(x.closed, DialBack::Closed::bulk);
+  a.flag(x.is_closed);
 }
 
 void fields(auto& a, Like<Ranges> auto& x) {
@@ -152,10 +150,8 @@ void fields(auto& a, Like<SnapshotRequest> auto& x) {
 }
 
 void fields(auto& a, Like<Misdirected> auto& x) {
-  a.choice(x.why, Misdirected::Why::bulk_port);
   a.flag(x.asks);
   a.endpoint(x.control);
-  a.endpoint(x.bulk);
   a.text(x.cluster, kNameBytesLimit);
 }
 

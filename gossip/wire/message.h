@@ -45,7 +45,7 @@ struct Member {
   std::string name;
   // A node that cannot be dialled has port 0, and as host a mark of its own, by which it is told
   // from another node of its name.
-  Endpoint control, bulk, http;
+  Endpoint control, http;
   std::uint64_t incarnation = 0;  // grows with every start of the node
   std::uint64_t version = 0;  // grows within an incarnation, with every change of phase and every
                               // suspicion that the node refutes
@@ -56,7 +56,7 @@ struct Member {
   std::uint64_t save_at = 0;    // the agreed round after which all nodes save; 0: none
   std::uint64_t agreement = 0;  // hash of the values on which nodes must agree (see terms.h)
   Held held = {};
-  // Others have found that they cannot dial the addresses above; see members/reachability.h.
+  // Others have found that they cannot dial `control`; see members/reachability.h.
   bool is_unreachable = false;
   Role role = Role::trainer;
   // With keys: the encoded certificate of the node, and its signature of all of this; see
@@ -161,15 +161,11 @@ struct SnapshotRequest {
   static constexpr MessageKind kKind{5, "snapshot request", Plane::control};
   Member self;  // the donor may not know the newcomer yet
 };
-// The answer to a Join of another cluster, or to a Join that came to the bulk port. The only
-// message that is exchanged between clusters.
+// The answer to a Join of another cluster. The only message that is exchanged between clusters.
 struct Misdirected {
   static constexpr MessageKind kKind{10, "misdirected", Plane::control};
-  enum class Why : std::uint8_t { cluster, bulk_port };
-  Why why = Why::cluster;
   bool asks = false;    // the sender wants the receiver's cluster.id in return
   Endpoint control;     // of the sender
-  Endpoint bulk;        // the same
   std::string cluster;  // of the sender, cluster.id
 };
 // The agreed keys of the sender, for a member whose agreement differs; or the sender's model in
@@ -185,12 +181,10 @@ struct Terms {
 struct DialBack {
   static constexpr MessageKind kKind{14, "dial back", Plane::control};
   enum class Kind : std::uint8_t { request, call, answer };
-  // In an answer: the first port that could not be dialled.
-  enum class Closed : std::uint8_t { none, control, bulk };
   Kind kind = Kind::request;
-  std::uint64_t number = 0;          // chosen by the asker; the others repeat it
-  Endpoint control = {}, bulk = {};  // of the asker
-  Closed closed = Closed::none;
+  std::uint64_t number = 0;  // chosen by the asker; the others repeat it
+  Endpoint control = {};     // of the asker
+  bool is_closed = false;    // in an answer: nobody could be dialled there
 };
 
 // The list of revocations, encoded (trust/revocations.h), for a member that may not know it.

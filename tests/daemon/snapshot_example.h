@@ -13,7 +13,6 @@ inline gossip::MemberStatus example_member(const std::string& name, gossip::Live
   status.member.id = node_id(name);
   status.member.name = name;
   status.member.control = {.host = "10.0.0.1", .port = 7600};
-  status.member.bulk = {.host = "10.0.0.1", .port = 7601};
   status.member.http = {.host = "10.0.0.1", .port = 7680};
   status.member.incarnation = 3;
   status.member.round = 41;

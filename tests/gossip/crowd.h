@@ -81,9 +81,7 @@ struct Cluster {
     for (const gossip::ConnectProbe& probe : asked) {
       bool listens = false;
       for (std::size_t k = 0; k < parties.size(); ++k)
-        listens |=
-            parties[k] && !behind_nat.contains(k) &&
-            (parties[k]->options.control == probe.at || parties[k]->options.bulk == probe.at);
+        listens |= parties[k] && !behind_nat.contains(k) && parties[k]->options.control == probe.at;
       Party& party = *parties[by];
       if (silences && !listens) unanswered.push_back({now + 1500ms, by, {probe.of, probe.at}});
       if (refuses && !listens) party.membership.refused(now, {probe.of, probe.at}, party.outbox);

@@ -21,7 +21,6 @@ struct Fixture {
       member.id = node_id(options.name);
       member.name = options.name;
       member.control = options.control;
-      member.bulk = options.bulk;
       member.incarnation = 1;
       party.membership.receive(Time{}, {.sender = member.id}, Join{member}, party.outbox);
     }
@@ -102,7 +101,7 @@ TEST_CASE_FIXTURE(Fixture,
     Member member;
     member.name = fmt::format("node-{}", k);
     member.id = node_id(member.name);
-    member.control = member.bulk = {fmt::format("10.0.1.{}", k), 7600};
+    member.control = {fmt::format("10.0.1.{}", k), 7600};
     member.incarnation = 1;
     newcomers.rumors.push_back({member});
   }

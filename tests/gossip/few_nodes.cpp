@@ -61,7 +61,6 @@ void FewNodes::start(const std::string& name, gossip::Options options,
   if (self.core) throw std::runtime_error(name + " runs");
   options.name = name;
   options.control = control_of(name);
-  options.bulk = {options.control.host, 7601};
   options.http = {options.control.host, 7680};
   names_[options.control.host] = name;
   ++self.life;

@@ -118,7 +118,7 @@ class Slander {
     const std::size_t age = turn(left, 6);
     member.version = age < 3 ? versions[age] : age == 3 ? 0 : member.version;
     member.incarnation += age == 4 ? 1 : age == 5 ? std::uint64_t{1} << 44 : 0;
-    if (turn(left, 2) == 1) member.control.port = member.bulk.port = 1;
+    if (turn(left, 2) == 1) member.control.port = 1;
     if (const std::size_t phase = turn(left, phases_); phase > 0)
       member.phase = static_cast<Phase>(phase);
     if (signature == 1) member.signature.clear();

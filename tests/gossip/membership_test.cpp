@@ -116,7 +116,6 @@ TEST_CASE("Rumors in any order and any number leave the same table") {
     Member member{.id = node_id("node-7"),
                   .name = "node-7",
                   .control = {"10.0.0.7", 7600},
-                  .bulk = {"10.0.0.7", 7601},
                   .http = {"10.0.0.7", 7680}};
     member.incarnation = incarnation;
     member.version = version;
@@ -169,7 +168,7 @@ TEST_CASE("A rumor is told a bounded number of times") {
   for (std::uint64_t id = 1; id < 16; ++id) roster.others()[NodeId{id}].member.id = NodeId{id};
   Prng prng(1);
   Dissemination news(timing, roster, prng, Time{});
-  news.add({{.id = NodeId{1}, .name = "a", .control = {}, .bulk = {}, .http = {}}});
+  news.add({{.id = NodeId{1}, .name = "a", .control = {}, .http = {}}});
   std::size_t told = 0;
   // Every message holds this node's own record too.
   while (const std::size_t rumors = news.rumors_for(NodeId{2}).size() - 1) told += rumors;
@@ -270,8 +269,7 @@ Member invented(int index) {
   Member member;
   member.name = fmt::format("invented-{}", index);
   member.id = node_id(member.name);
-  member.control = member.bulk =
-      member.http = {fmt::format("10.{}.{}.1", 1 + index / 250, index % 250), 7600};
+  member.control = member.http = {fmt::format("10.{}.{}.1", 1 + index / 250, index % 250), 7600};
   member.incarnation = 1;
   member.phase = Phase::training;
   return member;

@@ -25,7 +25,6 @@ inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
   options.name = fmt::format("node-{}", index);
   const std::string host = fmt::format("10.0.0.{}", index);
   options.control = {host, 7600};
-  options.bulk = {host, 7601};
   options.http = {host, 7680};
   options.incarnation = incarnation;
   options.algorithm = "dpsgd";
@@ -34,7 +33,7 @@ inline gossip::Options party_options(int index, std::uint64_t incarnation = 1) {
 
 // Nobody can dial the node.
 inline void hide(gossip::Options& options) {
-  options.control = options.bulk = {"hidden-" + options.control.host, 0};
+  options.control = {"hidden-" + options.control.host, 0};
   options.http.port = 0;
 }
 

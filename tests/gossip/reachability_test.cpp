@@ -20,7 +20,7 @@ struct Testing : Cluster {
     for (int k = 0; k < size; ++k) start(k, has_keys ? keyed_options(k) : party_options(k));
   }
   void start(int k, Options options) {
-    options.tests_addresses = true;
+    options.tests_address = true;
     if (k > 0) options.seeds = {party_options(0).control};
     if (parties.size() <= static_cast<std::size_t>(k))
       parties.resize(static_cast<std::size_t>(k) + 1);
@@ -59,7 +59,7 @@ TEST_CASE("A node that others cannot dial finds out and all wait for it to dial"
       table.refuses = world.refuses;
       table.run(10s);
       for (std::size_t k = 0; k < 6; ++k) CHECK(table.all_know(k, k == 3 || k == 4));
-      CHECK(table.warns(3, "cannot reach this node's control port at 10.0.0.3:7600"));
+      CHECK(table.warns(3, "cannot reach this node at 10.0.0.3:7600"));
       CHECK_FALSE(table.warns(1, "cannot reach"));
       table.run(3min);
       for (std::size_t k = 0; k < 6; ++k) {
@@ -113,7 +113,7 @@ TEST_CASE("A node is hidden when at least half of those who tried could not dial
     Cluster table(4);
     table.run(3s);
     Options options = party_options(3);
-    options.tests_addresses = true;
+    options.tests_address = true;
     Reachability reach(options, table.parties[3]->membership.roster(), table.prng, Time{});
     Outputs outputs;
     Outbox out(1, node_id("node-3"), 1);
@@ -126,7 +126,7 @@ TEST_CASE("A node is hidden when at least half of those who tried could not dial
       answer.kind = DialBack::Kind::call;
       reach.receive(Time{}, send.to, answer, out);
       answer.kind = DialBack::Kind::answer;
-      if (k < all.closed) answer.closed = DialBack::Closed::bulk;
+      answer.is_closed = k < all.closed;
       reach.receive(Time{}, send.to, answer, out);
     }
     auto verdict = reach.tick(Time{}, out);
@@ -145,9 +145,8 @@ TEST_CASE("A member dials for few others at once and only for members") {
   node.out.clear();
   const auto ask = [&](const std::string& name) {
     const Envelope from{1, node_id(name), 1, 1};
-    node.membership.receive(
-        table.now, from, DialBack{.number = 7, .control = {"10.0.0.9", 1}, .bulk = {"10.0.0.9", 2}},
-        node.outbox);
+    node.membership.receive(table.now, from, DialBack{.number = 7, .control = {"10.0.0.9", 1}},
+                            node.outbox);
   };
   for (int k = 1; k < 40; ++k) ask(party_options(k).name), ask(party_options(k).name);
   ask("stranger");

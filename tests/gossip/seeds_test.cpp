@@ -32,7 +32,7 @@ Member own_record() {
   Member member;
   member.name = "own";
   member.id = node_id(member.name);
-  member.control = member.bulk = member.http = kOwn;
+  member.control = member.http = kOwn;
   member.incarnation = 1;
   return member;
 }

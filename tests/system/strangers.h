@@ -64,7 +64,7 @@ class Dealer {
     gossip::Member self;
     self.id = node_id(name_);
     self.name = name_;
-    self.control = self.bulk = self.http = {"hidden-" + name_, 0};
+    self.control = self.http = {"hidden-" + name_, 0};
     self.incarnation = incarnation_;
     self.version = 1;
     gossip::Body join = gossip::Join{self};

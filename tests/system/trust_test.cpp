@@ -105,7 +105,6 @@ class Stranger {
     self.id = node_id(name_);
     self.name = name_;
     self.control = transport_->endpoint();
-    self.bulk = transport_->endpoint();
     self.incarnation = wall_time() * 1000;
     self.version = 1;
     const gossip::Message message{
