@@ -3,7 +3,8 @@
 namespace starling::gossip {
 
 bool contradicts(const Member& a, const Member& b) {
-  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at;
+  return a.phase != b.phase || a.agreement != b.agreement || a.save_at != b.save_at ||
+         a.is_unreachable != b.is_unreachable || a.role != b.role;
 }
 
 bool outdates(const Member& heard, const Member& known) {

@@ -68,7 +68,8 @@ bool Identity::hear_of_self(const Rumor& rumor, Outbox& out) {
   }
   if (heard.version < self_.version) return false;
   const bool is_true = heard.version == self_.version && heard.phase == self_.phase &&
-                       heard.agreement == self_.agreement;
+                       heard.agreement == self_.agreement && heard.role == self_.role &&
+                       heard.is_unreachable == self_.is_unreachable;
   if (rumor.liveness == Liveness::alive && is_true) return false;
   if (PLANTED(refutation_lost) || PLANTED(phase_untold)) return false;
   if (heard.version >= kVersionsEnough)

@@ -105,8 +105,7 @@ void RumorLaw::is_alive(Time now, Entry& entry, const Rumor& rumor, Outbox& out)
   if (age(heard) < age(entry.member)) return;
   const bool is_restarted = heard.incarnation > entry.member.incarnation;
   const bool was_present = entry.is_present();
-  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member) ||
-                          !have_same_contact(heard, entry.member);
+  const bool is_changed = !was_present || is_restarted || contradicts(heard, entry.member);
   if (entry.liveness == Liveness::suspect && !is_restarted)
     out.event(Event::Kind::cleared, fmt::format("{} lives after all", heard.name));
   if (is_hidden(heard) && !is_hidden(entry.member)) prober_.forgive();
