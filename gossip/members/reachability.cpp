@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace starling::gossip {
@@ -19,6 +20,15 @@ constexpr Duration kAnswersPatience = std::chrono::seconds(4);
 constexpr std::size_t kAskedAtOnce = 3;
 // Members for which this node dials at once. Larger: members can make it dial more addresses.
 constexpr std::size_t kCallsLimit = 16;
+
+// The first 24 bits of an address of IPv4, and the first four groups of one of IPv6; of a name all.
+std::string_view network_of(const Endpoint& at) {
+  const std::string_view host = at.host;
+  if (const auto dot = host.rfind('.'); dot != host.npos) return host.substr(0, dot);
+  std::size_t end = 0;
+  for (int groups = 0; groups < 4 && end != host.npos; ++groups) end = host.find(':', end + 1);
+  return host.substr(0, end);
+}
 
 }  // namespace
 
@@ -75,12 +85,16 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 
 // ---------------------------------------------------------------- for this node
 
-// A member that this node has not heard from may be one that neither can dial.
+// A member that this node has not heard from may be one that neither can dial. Those of this node's
+// network may be behind the same NAT, and are asked only if there are no others.
 std::vector<const Member*> Reachability::askable() const {
-  std::vector<const Member*> members;
-  for (const Member* member : roster_.present_others())
-    if (!is_hidden(*member) && roster_.entry(member->id)->has_spoken) members.push_back(member);
-  return members;
+  std::vector<const Member*> near, far;
+  for (const Member* member : roster_.present_others()) {
+    if (is_hidden(*member) || !roster_.entry(member->id)->has_spoken) continue;
+    const bool is_near = network_of(member->control) == network_of(control_);
+    (is_near ? near : far).push_back(member);
+  }
+  return far.empty() ? near : far;
 }
 
 void Reachability::ask(Time now, Outbox& out) {

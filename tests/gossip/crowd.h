@@ -72,7 +72,8 @@ struct Cluster {
   }
   // Whether there is a connection, or one can be dialled.
   bool passes(std::size_t from, std::size_t to, bool is_dialled) {
-    if (!is_hidden(to)) return dialled.insert({from, to}), true;
+    const bool is_near = same_lan.contains(from) && same_lan.contains(to);
+    if (!is_hidden(to) || is_near) return dialled.insert({from, to}), true;
     const bool is_open = !is_dialled && dialled.contains({to, from});
     lost_to_hidden += !is_open;
     return is_open;
@@ -107,6 +108,7 @@ struct Cluster {
   std::size_t probes = 0;
   std::set<std::pair<std::size_t, std::size_t>> dialled;  // who has dialled whom
   std::set<std::size_t> behind_nat;                       // give an address that leads to nobody
+  std::set<std::size_t> same_lan;                         // reach each other all the same
   std::size_t vain_probes = 0;                            // of nodes that cannot be dialled
   std::size_t lost_to_hidden = 0;                         // messages without a connection
 };

@@ -69,6 +69,19 @@ TEST_CASE("A node that others cannot dial finds out and all wait for it to dial"
     }
 }
 
+TEST_CASE("Members behind the same NAT do not vouch for each other") {
+  Testing table(1, {1, 2, 3, 4});
+  table.silences = true;
+  for (int k = 1; k < 5; ++k) {
+    Options options = party_options(k);
+    options.control.host = fmt::format("192.168.1.{}", k);
+    table.start(k, options);
+  }
+  table.same_lan = {1, 2, 3, 4};
+  table.run(10s);
+  for (std::size_t k = 0; k < 5; ++k) CHECK(table.all_know(k, k > 0));
+}
+
 TEST_CASE("A node that can be dialled again says so within two minutes") {
   Testing table(4, {3});
   table.run(10s);

@@ -274,7 +274,7 @@ def every_state(program, document, first, nodes):
 
 
 def has_keys(document, program, folder, nodes):
-    """A node with keys, and two that nobody can dial."""
+    """A relay with keys, and two nodes that nobody can dial."""
     def keygen(*arguments):
         subprocess.run([program, "keygen", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
@@ -283,7 +283,8 @@ def has_keys(document, program, folder, nodes):
     for name in ("keyed", "hidden", "hidden-2"):
         keygen("node", "--name", name, "--group", "lab", "--out", name)
         seed = [f"--join={keyed[0].addresses['control']}", "--listen.advertise=none"] if keyed else []
-        keyed.append(Node(program, name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed))
+        role = ["--node.role=relay"] if name == "keyed" else []
+        keyed.append(Node(program, name, f"--node.data-dir={folder}/{name}", "--cluster.id=keyed", *seed, *role))
         nodes.append(keyed[-1])
     eventually(lambda: all("replaced" in json.loads(node.ask("get", "/v1/topology")[2]) for node in keyed),
                "two hidden members that would be neighbours")
