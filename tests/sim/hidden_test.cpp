@@ -14,6 +14,7 @@
 #include "tests/lengths.h"
 #include "tests/sim/battery.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/hidden_world.h"
 #include "tests/sim/legal_ways.h"
 #include "tests/sim/trials.h"
 #include "topology/build.h"
@@ -24,43 +25,11 @@ using namespace starling::test;
 namespace {
 
 constexpr std::size_t kNodes = 16;
-constexpr double kExact = 1e-10;
 constexpr Duration kHealed = 10s, kWatched = 20s;
 constexpr Duration kRoundAtMost = 2s;
 
-optim::Options training_of(const LegalWay& way) {
-  optim::Options training = reference_training(0.05);
-  training.algorithm = way.algorithm;
-  training.outer = way.outer;
-  training.penalty = 0.5;
-  return training;
-}
-
 sim::Options world_of(const LegalWay& way, const sim::Hiding& hiding, std::uint64_t seed) {
-  sim::Options options = reference_world(kNodes, way.kind, training_of(way));
-  options.hiding = hiding;
-  options.seed = seed;
-  options.compute = 50ms;
-  options.network.delay = 5ms;
-  options.network.jitter = 5ms;
-  options.base.expect = kNodes;
-  options.base.schedule = way.schedule;
-  options.base.quorum = way.quorum;
-  options.base.missing = way.missing;
-  options.base.staleness = 2;
-  return options;
-}
-
-LegalWay way_of(std::string_view algorithm, topology::Kind kind = topology::Kind::automatic) {
-  LegalWay way{.name = std::string(algorithm), .algorithm = optim::algorithm_named(algorithm)};
-  way.kind = kind;
-  return way;
-}
-
-bool is_exact(const LegalWay& way) {
-  return std::ranges::any_of(all_rows(), [&](const Row& row) {
-    return row.algorithm == way.algorithm && row.is_exact && way.outer == optim::OuterKind::none;
-  });
+  return hidden_world(way, kNodes, hiding, seed);
 }
 
 // A cluster with what a fault and its healing need.
@@ -107,7 +76,7 @@ class Hidden : public Cluster {
     const Duration pause = 20 * world.options().compute;
     for (const Time end = world.now() + 600 * pause; world.now() < end && tries_full();) {
       run(pause);
-      if (distance_to_optimum() <= kExact) return true;
+      if (distance_to_optimum() <= kExactDistance) return true;
     }
     if (tries_full()) MESSAGE("error ", distance_to_optimum(), " in round ", round(0));
     return !tries_full();

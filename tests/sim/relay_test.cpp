@@ -10,6 +10,7 @@
 #include "tests/lengths.h"
 #include "tests/sim/battery.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/hidden_world.h"
 #include "tests/sim/legal_ways.h"
 #include "tests/sim/trials.h"
 
@@ -19,43 +20,12 @@ using namespace starling::test;
 namespace {
 
 constexpr std::size_t kNodes = 16;
-constexpr double kExact = 1e-10;
-
-optim::Options training_of(const LegalWay& way) {
-  optim::Options training = reference_training(0.05);
-  training.algorithm = way.algorithm;
-  training.outer = way.outer;
-  training.penalty = 0.5;
-  return training;
-}
-
-LegalWay way_of(std::string_view algorithm, topology::Kind kind = topology::Kind::automatic) {
-  LegalWay way{.name = std::string(algorithm), .algorithm = optim::algorithm_named(algorithm)};
-  way.kind = kind;
-  return way;
-}
-
-bool is_exact(const LegalWay& way) {
-  return std::ranges::any_of(all_rows(), [&](const Row& row) {
-    return row.algorithm == way.algorithm && row.is_exact && way.outer == optim::OuterKind::none;
-  });
-}
 
 // The first nodes are relays, and nobody can dial the others.
-sim::Options world_of(const LegalWay& way, std::size_t relays, std::uint64_t seed = 1,
-                      std::size_t nodes = kNodes) {
-  sim::Options options = reference_world(nodes, way.kind, training_of(way));
+sim::Options world_of(const LegalWay& way, std::size_t relays, std::uint64_t seed = 1) {
+  sim::Options options = hidden_world(way, kNodes, {kNodes - relays, 3}, seed);
   options.relays = relays;
-  options.hiding = {nodes - relays, 3};
-  options.seed = seed;
-  options.compute = 50ms;
-  options.network.delay = 5ms;
-  options.network.jitter = 5ms;
-  options.base.expect = nodes - relays;
-  options.base.schedule = way.schedule;
-  options.base.quorum = way.quorum;
-  options.base.missing = way.missing;
-  options.base.staleness = 2;
+  options.base.expect = kNodes - relays;
   return options;
 }
 
@@ -95,7 +65,7 @@ class Relayed : public Cluster {
     const Duration pause = 20 * world.options().compute;
     for (const Time end = world.now() + 600 * pause; world.now() < end;) {
       run(pause);
-      if (distance_to_optimum() <= kExact) return true;
+      if (distance_to_optimum() <= kExactDistance) return true;
     }
     MESSAGE("error ", distance_to_optimum(), " in round ", round(kNodes - 1));
     return false;
