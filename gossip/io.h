@@ -91,9 +91,9 @@ struct Send {
   std::size_t from = 0;  // send the payload from this byte on; the peer has the bytes before
 };
 // The same to an address: a Join to a place where a node may be, or an answer to a stranger.
-// `asker`: that stranger; the answer goes back over the
-// connection on which it came, and only without one to the address. `key`: that whoever listens at
-// the address must prove, where it is known.
+// `asker`: that stranger. The answer goes back over the stranger's connection, or to the address
+// if there is none. `key`: the public key that the process at the address must prove; empty: not
+// known.
 struct Introduce {
   Endpoint to;
   Message message;

@@ -52,8 +52,8 @@ class Prober {
   // The node did not run for `away`: pending probes get that much more time.
   void was_away(Duration away);
   void refuted() { worsen(1); }
-  // A member is hidden that was asked as one that can be dialled: what was missed until now says
-  // nothing about this node's health.
+  // A member, or this node, turned out to be hidden. Answers missed before that tell nothing about
+  // this node's health.
   void forgive() { health_ = 0; }
 
   // 1 in good health, up to 9.

@@ -10,7 +10,8 @@
 namespace starling::gossip {
 namespace {
 
-// Between two tests. Longer: a port that was opened is noticed later. Shorter: more connections.
+// The time between two tests. Longer: a port that was opened is noticed later. Shorter: more
+// connections.
 constexpr Duration kTestEvery = std::chrono::minutes(1);
 // After this a call counts as successful, as far as the caller can see. Longer than a driver takes
 // to find that no host answers (daemon/process/connect_prober.h).
@@ -24,6 +25,7 @@ constexpr std::size_t kCallsLimit = 16;
 // The first 24 bits of an address of IPv4, and the first four groups of one of IPv6; of a name all.
 std::string_view network_of(const Endpoint& at) {
   const std::string_view host = at.host;
+  if (!is_numeric(at)) return host;
   if (const auto dot = host.rfind('.'); dot != host.npos) return host.substr(0, dot);
   std::size_t end = 0;
   for (int groups = 0; groups < 4 && end != host.npos; ++groups) end = host.find(':', end + 1);
@@ -45,10 +47,9 @@ void Reachability::receive(Time now, NodeId from, const DialBack& message, Outbo
     return asked.to == from && asked.number == message.number;
   });
   if (question == asked_.end()) return;
-  // A call that found somebody else at the address found nobody.
   if (message.kind == DialBack::Kind::call)
     question->is_called = true;
-  else
+  else  // without a call another machine has the address
     question->is_closed = message.is_closed || !question->is_called;
 }
 
@@ -85,8 +86,9 @@ void Reachability::failed(const Endpoint& at, Outbox& out) {
 
 // ---------------------------------------------------------------- for this node
 
-// A member that this node has not heard from may be one that neither can dial. Those of this node's
-// network may be behind the same NAT, and are asked only if there are no others.
+// Two nodes of which neither can dial the other do not hear from each other, so such a member is
+// not asked. Members of this node's network can dial it through no NAT, so they are asked only if
+// there are no others.
 std::vector<const Member*> Reachability::askable() const {
   std::vector<const Member*> near, far;
   for (const Member* member : roster_.present_others()) {

@@ -1,8 +1,8 @@
 // Reachability: whether others can dial the address that a node gives. A node asks up to three
 // members that can be dialled to dial it there; when at least half of those who tried found no way,
 // it counts as hidden, and the others wait for it to dial. It asks again now and then, because
-// firewalls and NATs change. Members of other networks are asked first: behind one NAT all can dial
-// each other.
+// firewalls and NATs change. Members of other networks are asked first: nodes on one side of a NAT
+// can dial each other.
 //
 // The member that is asked sends the asker's number over a connection that it dials for it, and
 // looks whether anybody listens there at all. Only the number that comes back shows that the

@@ -67,13 +67,15 @@ struct Cluster {
     const Endpoint& own = parties[party]->options.control;
     return own.host == at.host && (own.port == at.port || at.port == 0);
   }
+  bool is_near(std::size_t a, std::size_t b) const {
+    return same_lan.contains(a) && same_lan.contains(b);
+  }
   bool is_hidden(std::size_t party) const {
     return parties[party]->options.control.port == 0 || behind_nat.contains(party);
   }
   // Whether there is a connection, or one can be dialled.
   bool passes(std::size_t from, std::size_t to, bool is_dialled) {
-    const bool is_near = same_lan.contains(from) && same_lan.contains(to);
-    if (!is_hidden(to) || is_near) return dialled.insert({from, to}), true;
+    if (!is_hidden(to) || is_near(from, to)) return dialled.insert({from, to}), true;
     const bool is_open = !is_dialled && dialled.contains({to, from});
     lost_to_hidden += !is_open;
     return is_open;
@@ -82,7 +84,8 @@ struct Cluster {
     for (const gossip::ConnectProbe& probe : asked) {
       bool listens = false;
       for (std::size_t k = 0; k < parties.size(); ++k)
-        listens |= parties[k] && !behind_nat.contains(k) && parties[k]->options.control == probe.at;
+        listens |= parties[k] && (!behind_nat.contains(k) || is_near(by, k)) &&
+                   parties[k]->options.control == probe.at;
       Party& party = *parties[by];
       if (silences && !listens) unanswered.push_back({now + 1500ms, by, {probe.of, probe.at}});
       if (refuses && !listens) party.membership.refused(now, {probe.of, probe.at}, party.outbox);

@@ -1,9 +1,10 @@
 // Nodes find out by being dialled back whether others can dial them.
 #include <doctest/doctest.h>
 
-#include <functional>
+#include <algorithm>
+#include <set>
+#include <string>
 
-#include "gossip/contact.h"
 #include "tests/gossip/crowd.h"
 
 using namespace starling;
@@ -69,7 +70,7 @@ TEST_CASE("A node that others cannot dial finds out and all wait for it to dial"
     }
 }
 
-TEST_CASE("Members behind the same NAT do not vouch for each other") {
+TEST_CASE("Members of one LAN behind a NAT do not vouch for each other") {
   Testing table(1, {1, 2, 3, 4});
   table.silences = true;
   for (int k = 1; k < 5; ++k) {
@@ -80,6 +81,32 @@ TEST_CASE("Members behind the same NAT do not vouch for each other") {
   table.same_lan = {1, 2, 3, 4};
   table.run(10s);
   for (std::size_t k = 0; k < 5; ++k) CHECK(table.all_know(k, k > 0));
+}
+
+// Two members can dial the node, and a third of another network cannot.
+TEST_CASE("The network of a member is told by its address and of a name by all of it") {
+  struct Hosts {
+    std::string node, mates;  // a digit follows that of `mates`
+    bool are_near;
+  };
+  for (const Hosts& hosts : {Hosts{"192.168.1.9", "192.168.1.", true},
+                             {"192.168.1.9", "192.168.2.", false},
+                             {"fd00:1:2:3::9", "fd00:1:2:3::", true},
+                             {"fd00:1:2:3::9", "fd00:1:2:4::", false},
+                             {"node-9.site", "node-", false}}) {
+    CAPTURE(hosts.node);
+    CAPTURE(hosts.mates);
+    Testing table(1, {3});
+    table.same_lan = {1, 2, 3};
+    table.silences = true;
+    for (int k = 1; k < 4; ++k) {
+      Options options = party_options(k);
+      options.control.host = k == 3 ? hosts.node : fmt::format("{}{}", hosts.mates, k);
+      table.start(k, options);
+    }
+    table.run(10s);
+    CHECK(table.all_know(3, hosts.are_near));
+  }
 }
 
 TEST_CASE("A node that can be dialled again says so within two minutes") {
