@@ -272,7 +272,7 @@ json members_json(const Snapshot& snapshot) {
       object["control"] = to_string(member.control);
     if (is_relay(member)) object["role"] = "relay";
     const Endpoint& http = status.self ? snapshot.identity.http : member.http;
-    if (http.port != 0) object["http"] = to_string(http);
+    if (http.port != 0 && (status.self || !is_hidden(member))) object["http"] = to_string(http);
     if (member.round > 0 && !is_relay(member)) put(object, "loss", member.loss);
     if (member.saved > 0) object["saved_round"] = member.saved;
     if (const auto certificate =
