@@ -23,7 +23,7 @@ LegalWay way_of(std::string_view algorithm, topology::Kind kind) {
   return way;
 }
 
-bool is_exact(const LegalWay& way) {
+bool reaches_optimum(const LegalWay& way) {
   return std::ranges::any_of(all_rows(), [&](const Row& row) {
     return row.algorithm == way.algorithm && row.is_exact && way.outer == optim::OuterKind::none;
   });

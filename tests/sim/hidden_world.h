@@ -15,7 +15,7 @@ optim::Options training_of(const LegalWay& way);
 // The way of the algorithm with its usual schedule.
 LegalWay way_of(std::string_view algorithm, topology::Kind kind = topology::Kind::automatic);
 // Whether the nodes end in the optimum of all.
-bool is_exact(const LegalWay& way);
+bool reaches_optimum(const LegalWay& way);
 // Rounds take 50 ms and messages 5 to 10 ms.
 sim::Options hidden_world(const LegalWay& way, std::size_t nodes, const sim::Hiding& hiding,
                           std::uint64_t seed);

@@ -89,7 +89,7 @@ TEST_CASE("Hidden nodes around relays come to their optimum by every exact way")
       CAPTURE(way.name);
       CAPTURE(relays);
       Relayed cluster(way, relays, turn);
-      if (is_exact(way) && (tries_full() || turn % 4 == 1))
+      if (reaches_optimum(way) && (tries_full() || turn % 4 == 1))
         CHECK(cluster.becomes_exact());
       else
         cluster.run(full_or(10s, 5s));
