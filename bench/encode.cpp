@@ -44,7 +44,7 @@ double message_seconds(const std::vector<float>& x) {
   }
   ENSURE(whole, "the message comes together again");
   std::vector<float> numbers(x.size());
-  optim::decode<float>(*optim::format_named("f32"), whole->payload, 0, numbers);
+  optim::decode<float>(*optim::format_named("f32"), whole->payload, std::span(numbers));
   ENSURE(numbers == x, "the numbers are the same");
   return seconds;
 }

@@ -195,7 +195,7 @@ class Process {
     }
     for (const optim::MixTerm& term : received_) {
       std::vector<float> theirs(term.theirs.size() / sizeof(float));
-      optim::decode<float>(*optim::format_named("f32"), term.theirs, 0, theirs);
+      optim::decode<float>(*optim::format_named("f32"), term.theirs, theirs);
       for (std::size_t k = 0; k < theirs.size(); ++k)
         ENSURE(theirs[k] == value(static_cast<float>(term.peer.value), k), "what came was sent");
     }

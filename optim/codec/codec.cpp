@@ -38,29 +38,13 @@ Payload encode(const Format& format, SharedVector<S>& values, BufferPool& pool) 
 }
 
 template <class S>
-void decode(const Format& format, const Payload& payload, std::size_t first, std::span<S> out) {
-  const std::size_t width = format.width;
-  std::byte scratch[4096];
-  while (!out.empty()) {
-    const std::size_t count = std::min(out.size(), sizeof(scratch) / width);
-    payload.copy_to(first * width, {scratch, count * width});
-    decode_bytes(format, scratch, out.first(count));
-    first += count;
-    out = out.subspan(count);
-  }
-}
-
-template <class S>
 std::span<const S> VectorReader<S>::next(std::span<S> scratch) {
   const std::size_t width = format_->width;
-  const auto& pieces = payload_->pieces();
   std::size_t filled = 0;
   while (filled < scratch.size()) {
-    ENSURE(piece_ < pieces.size(), "a vector is not read past its end");
-    const std::span<const std::byte> rest = pieces[piece_].bytes.subspan(offset_);
+    const std::span<const std::byte> rest = bytes_.rest();
     const std::size_t count = std::min(scratch.size() - filled, rest.size() / width);
-    offset_ += count * width;
-    if (offset_ == pieces[piece_].bytes.size()) ++piece_, offset_ = 0;
+    bytes_.pass(count * width);
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(rest.data()) % alignof(S) == 0;
     if (count == scratch.size() && kernels<S>(*format_).is_native() && is_aligned)
       return {reinterpret_cast<const S*>(rest.data()), count};
@@ -74,8 +58,6 @@ template Payload encode(const Format&, std::span<const float>, BufferPool&);
 template Payload encode(const Format&, std::span<const double>, BufferPool&);
 template Payload encode(const Format&, SharedVector<float>&, BufferPool&);
 template Payload encode(const Format&, SharedVector<double>&, BufferPool&);
-template void decode(const Format&, const Payload&, std::size_t, std::span<float>);
-template void decode(const Format&, const Payload&, std::size_t, std::span<double>);
 template class VectorReader<float>;
 template class VectorReader<double>;
 

@@ -1,10 +1,12 @@
 // Codec: vectors of S to and from the wire, in any row of the table of formats.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
 #include "base/payload.h"
+#include "optim/codec/byte_reader.h"
 #include "optim/codec/format.h"
 #include "optim/vector/buffer_pool.h"
 #include "optim/vector/shared_vector.h"
@@ -18,26 +20,28 @@ Payload encode(const Format& format, std::span<const S> values, BufferPool& pool
 template <class S>
 Payload encode(const Format& format, SharedVector<S>& values, BufferPool& pool);
 
-// The numbers [first, first + out.size()) of an encoded vector. REQUIRES they exist.
-template <class S>
-void decode(const Format& format, const Payload& payload, std::size_t first, std::span<S> out);
-
 // Reads an encoded vector front to back in steps, without copying if the format is S as in memory.
 template <class S>
 class VectorReader {
  public:
   // REQUIRES fits(format, payload, …); `payload` outlives the reader.
-  VectorReader(const Format& format, const Payload& payload)
-      : format_(&format), payload_(&payload) {}
+  VectorReader(const Format& format, const Payload& payload) : format_(&format), bytes_(payload) {}
 
   // The next scratch.size() numbers, in place or decoded into `scratch`. REQUIRES they exist.
   std::span<const S> next(std::span<S> scratch);
+  // Passes over the next `count` numbers. REQUIRES they exist.
+  void skip(std::size_t count) { bytes_.pass(count * format_->width); }
 
  private:
   const Format* format_;
-  const Payload* payload_;
-  std::size_t piece_ = 0;
-  std::size_t offset_ = 0;  // bytes into the piece
+  ByteReader bytes_;
 };
+
+// The first out.size() numbers of an encoded vector. REQUIRES they exist, and fits().
+template <class S>
+void decode(const Format& format, const Payload& payload, std::span<S> out) {
+  const std::span<const S> numbers = VectorReader<S>(format, payload).next(out);
+  if (numbers.data() != out.data()) std::ranges::copy(numbers, out.begin());
+}
 
 }  // namespace starling::optim

@@ -49,7 +49,7 @@ std::vector<Rejection> Duals<S>::absorb(std::span<const MixTerm> terms, const Fo
       rejections.push_back({term.peer, "size"});
       continue;
     }
-    decode(format, term.theirs, 0, std::span(q));
+    decode(format, term.theirs, std::span(q));
     if (!std::isfinite(squared_norm(std::span<const S>(q)))) {
       rejections.push_back({term.peer, "not finite"});
       continue;

@@ -145,13 +145,16 @@ MixResult mix(SharedVector<S>& x, const Payload& sent, std::span<const MixTerm> 
 
 template <class S>
 void accumulate(std::span<S> flow, std::size_t first, const MixTerm& term, const Format& format) {
-  std::array<S, kMixTile> mine, theirs;
+  std::array<S, kMixTile> own_scratch, scratch;
+  VectorReader<S> own_reader(format, term.own), reader(format, term.theirs);
+  own_reader.skip(first);
+  reader.skip(first);
   const S weight = static_cast<S>(term.weight);
   for (std::size_t start = 0; start < flow.size(); start += kMixTile) {
     const std::size_t size = std::min(kMixTile, flow.size() - start);
-    decode(format, term.own, first + start, std::span(mine).first(size));
-    decode(format, term.theirs, first + start, std::span(theirs).first(size));
-    for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - mine[k]);
+    const std::span<const S> own = own_reader.next(std::span(own_scratch).first(size));
+    const std::span<const S> theirs = reader.next(std::span(scratch).first(size));
+    for (std::size_t k = 0; k < size; ++k) flow[start + k] += weight * (theirs[k] - own[k]);
   }
 }
 

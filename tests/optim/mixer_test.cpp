@@ -100,7 +100,7 @@ TEST_CASE("What was sent stays as it is while the vector goes on") {
         worst = std::max(worst, std::abs(x.values()[i] - 0.5 * (own[i] + theirs[i])));
       CHECK(worst < 1e-5);
       std::vector<float> seen(size);
-      decode<float>(*format_named("f32"), sent, 0, seen);
+      decode<float>(*format_named("f32"), sent, seen);
       CHECK(seen == own);
       x.edit()[0] = 7;
       CHECK_FALSE(x.is_shown_by(sent));
@@ -113,7 +113,7 @@ TEST_CASE("A shared vector is copied before it is edited") {
   const Payload sent = x.share();
   x.edit()[3] = 42;
   std::vector<float> seen(own.size());
-  decode<float>(*format_named("f32"), sent, 0, seen);
+  decode<float>(*format_named("f32"), sent, seen);
   CHECK(seen == own);
   CHECK(x.values()[3] == 42);
   const float* place = x.values().data();
@@ -262,9 +262,9 @@ TEST_CASE("A vector survives its encoding") {
   BufferPool pool;
   const auto values = random_vector<double>(5001, 4);
   std::vector<double> back(values.size());
-  decode<double>(*format_named("f64"), encode<double>(*format_named("f64"), values, pool), 0, back);
+  decode<double>(*format_named("f64"), encode<double>(*format_named("f64"), values, pool), back);
   CHECK(back == values);
-  decode<double>(*format_named("f32"), encode<double>(*format_named("f32"), values, pool), 0, back);
+  decode<double>(*format_named("f32"), encode<double>(*format_named("f32"), values, pool), back);
   for (std::size_t i = 0; i < values.size(); ++i)
     REQUIRE(back[i] == static_cast<double>(static_cast<float>(values[i])));
   CHECK_FALSE(fits(*format_named("f32"),

@@ -116,8 +116,11 @@ Vector mean_of_flows(Lockstep& lockstep, const Row& row) {
   lockstep.run(1);
   std::vector<Vector> flows;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    std::vector<S> offer(10);
-    optim::decode<S>(*kFormat<S>, lockstep.offer(i).offer, is_tracked ? 10 : 0, offer);
+    std::vector<S> scratch(10);
+    const Payload offered = lockstep.offer(i).offer;
+    optim::VectorReader<S> reader(*kFormat<S>, offered);
+    reader.skip(is_tracked ? 10 : 0);
+    const std::span<const S> offer = reader.next(scratch);
     flows.emplace_back(10);
     for (std::size_t k = 0; k < offer.size(); ++k)
       flows[i][k] = is_tracked ? offer[k] - g[i][k] : x[i][k] - row.rate * g[i][k] - offer[k];
