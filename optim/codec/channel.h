@@ -1,0 +1,99 @@
+// Channel: what a node remembers of the vectors that it exchanges over its edges, so that these can
+// be encoded lossily and still be averaged exactly. An end keeps r, what its peer has decoded of
+// its vectors, and sends the difference:
+//   v = s - r ;  message = encode(v) ;  q = decode(message) ;  r += q         as pair k is sent
+//   D += q_theirs - q_own                                                     when pair k is whole
+// D is the peer's r less one's own, both after pair k. Both ends add the same two vectors with
+// opposite sign, so their D differ in the sign only, to the last bit, and what one gains by D the
+// other loses. As the vectors settle v shrinks, and the error with it. Every pair enters once and
+// in order (gossip's sessions see to that); r = D = 0 before the first pair, which is sent whole.
+// After CHOCO-SGD (Koloskova, Stich, Jaggi, 2019), with a replica for each edge. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/payload.h"
+#include "optim/codec/compressor.h"
+#include "optim/codec/quality.h"
+#include "optim/vector/buffer_pool.h"
+
+namespace starling::optim {
+
+// A compressor as a run uses it.
+struct Coding {
+  const Compressor* compressor = nullptr;
+  double density = 1;  // of a sparse one
+};
+
+// How a vector divides. Blocks of a compressor begin anew at each segment.
+struct Layout {
+  std::vector<std::size_t> segments;  // their sizes, in order; in every half the same
+  std::size_t halves = 1;             // vectors that are sent as one
+
+  std::size_t size() const;
+};
+
+template <class S>
+class Channel {
+ public:
+  Channel(const Coding& coding, Layout layout) : coding_(coding), layout_(std::move(layout)) {}
+
+  // Forgets all other edges.
+  void keep(std::span<const std::uint64_t> edges);
+
+  struct Message {
+    Payload payload;
+    // The part of an average that the edge bears, in [0, 1]; see quality.h.
+    double step = 1;
+  };
+  // The message that offers s as pair number `pair` of the edge, 1 being the first. If the number
+  // is that of the last offer, that one was not sent. Where s is not finite, the message changes
+  // nothing and its step is 0. REQUIRES the last number or the one after it.
+  Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool);
+
+  // Takes both messages of a pair and returns D, valid until the edge is forgotten; empty if the
+  // peer's is no such message: then nothing more is taken from this edge. `own` may be empty: the
+  // sum of the peer's vectors alone. REQUIRES pairs in order.
+  std::span<const S> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
+                          const Payload& theirs);
+
+  // Bytes of the message of pair `pair`.
+  std::size_t bytes(std::uint64_t pair) const;
+  // The most bytes of a message.
+  std::size_t bytes_limit() const { return std::max(bytes(1), bytes(2)); }
+  // Of what is remembered.
+  std::size_t memory_bytes() const;
+  // The mean of the qualities of the edges' last messages, 1 without any.
+  double quality() const;
+
+ private:
+  struct Edge {
+    std::vector<S> replica, difference;  // r, without the last offer, and D
+    Payload offered;                     // the last offer
+    std::uint64_t pair = 0;              // its number
+    Quality quality, quality_before;     // with the last offer, and without it
+    bool is_broken = false;
+  };
+  struct Place {
+    std::size_t first, count, half;
+  };
+  class Decoder;
+  template <class Visit>
+  bool for_blocks(Visit visit) const;
+  void follow_offer(Edge& end) const;
+  std::optional<double> encode(std::span<const S> s, std::span<const S> r, std::byte* wire) const;
+  Message first_message(std::span<const S> s, BufferPool& pool) const;
+
+  Coding coding_;
+  Layout layout_;
+  std::map<std::uint64_t, Edge> edges_;
+};
+
+}  // namespace starling::optim

@@ -1,0 +1,57 @@
+// Compressor: encodes numbers lossily, in blocks that stand for themselves. A compressor has no
+// state, no randomness and no step size: what was lost stays in the difference that is sent next
+// (channel.h). To add one: its file, and its row in compressors().
+//
+// The law of every row, for all finite v: with q = decode(encode(v)), ||v - q|| <= ||v||; decode
+// reads no further than bytes(count); the same bytes decode to the same bits on every processor.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace starling::optim {
+
+// The most numbers of a block.
+inline constexpr std::size_t kBlockLimit = 4096;
+
+template <class S>
+struct BlockKernels {
+  // REQUIRES at least one and at most Compressor::block numbers, all finite; writes bytes(count)
+  // bytes. `density` is the fraction of the numbers that a sparse row keeps.
+  void (*encode)(std::span<const S> v, double density, std::byte* wire) = nullptr;
+  // Overwrites q. Returns false if the bytes are no such block.
+  bool (*decode)(const std::byte* wire, double density, std::span<S> q) = nullptr;
+};
+
+struct Compressor {
+  std::string_view name;
+  std::string_view help;  // what it costs and what it cannot show
+  bool is_sparse = false;
+  std::size_t block = 0;                                              // numbers
+  std::size_t (*bytes)(std::size_t count, double density) = nullptr;  // of a block
+  BlockKernels<float> in_single = {};
+  BlockKernels<double> in_double = {};
+};
+
+// In the order of display. Rows are static; compare them by address.
+std::span<const Compressor> compressors();
+
+template <class S>
+const BlockKernels<S>& kernels(const Compressor& compressor);
+template <>
+inline const BlockKernels<float>& kernels(const Compressor& compressor) {
+  return compressor.in_single;
+}
+template <>
+inline const BlockKernels<double>& kernels(const Compressor& compressor) {
+  return compressor.in_double;
+}
+
+// One function for each row.
+Compressor i8_row();
+Compressor i4_row();
+Compressor i2_row();
+Compressor top_row();
+
+}  // namespace starling::optim

@@ -1,0 +1,30 @@
+// Quality: how much of what is sent over an edge arrives, and the part of an average that the edge
+// bears therefore. Of each message, with v to be sent and q as it decodes,
+//   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   c = d / (2 - d), d = min(delta,
+//   m)
+// (m = delta at first). Both ends take the smaller c of the two as the step theta: no setting is
+// tuned. The last delta alone is too large for rows whose quality jumps, and m alone too.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+namespace starling::optim {
+
+class Quality {
+ public:
+  // Takes the delta of a message and returns its c, in [0, 1].
+  double after(double delta) {
+    constexpr double kMemory = 0.9;
+    mean_ = mean_ ? kMemory * *mean_ + (1 - kMemory) * delta : delta;
+    const double least = std::clamp(std::min(delta, *mean_), 0.0, 1.0);
+    return least / (2 - least);
+  }
+  // m; 1 before the first message.
+  double mean() const { return mean_.value_or(1); }
+
+ private:
+  std::optional<double> mean_;
+};
+
+}  // namespace starling::optim
