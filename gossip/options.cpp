@@ -141,8 +141,9 @@ bool mixes_rounds(const Options& options) {
 
 bool counts_pairs(const Options& options) {
   // Each new vector replaces the one before, so that some may be lost.
-  const bool takes_newest =
-      options.needs.delivery == optim::Delivery::per_edge && options.schedule->is_loose;
+  const bool takes_newest = options.needs.fanout == optim::Fanout::per_edge &&
+                            options.needs.pairing == optim::Pairing::newest &&
+                            options.schedule->is_loose;
   return options.missing == Missing::late && !takes_newest;
 }
 

@@ -27,22 +27,28 @@
 
 namespace starling::optim {
 
-// How the vectors of an algorithm travel over an edge.
-enum class Delivery {
-  newest,        // any vector of the neighbour will do; repeats and losses are allowed
+// For whom the vector of a round is.
+enum class Fanout {
+  same,      // for all neighbours
+  per_edge,  // for one: each neighbour gets its own, and takes it once
+};
+
+// Which vectors of an edge an algorithm needs.
+enum class Pairing {
+  newest,        // any vector of the neighbour will do; losses are allowed
   exactly_once,  // every pair of vectors is averaged once at both ends, or at neither end
-  per_edge,      // each neighbour is sent its own vector, and applies the newest, once
 };
 
 // The requirements of an algorithm on the protocol.
 struct Needs {
-  Delivery delivery = Delivery::newest;
+  Fanout fanout = Fanout::same;
+  Pairing pairing = Pairing::newest;
   // Two nodes at a time exchange.
   bool is_pairwise = false;
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
-  // The part of a full averaging step that a model moves: (1 - share) I + share W.
+  // The part of a full averaging step that a model moves: (1 - share) I + share W. 0: none.
   double mixing_share = 1;
 };
 

@@ -12,7 +12,8 @@ std::optional<double> SpectrumCache::second_modulus(
 
 std::optional<double> SpectrumCache::mixing_rate(
     const std::shared_ptr<const topology::Graph>& graph) {
-  if (rounds_.partners == Partners::one_free || !knows(graph)) return std::nullopt;
+  const bool averages = rounds_.partners != Partners::one_free && rounds_.share > 0;
+  if (!averages || !knows(graph)) return std::nullopt;
   return rate_;
 }
 

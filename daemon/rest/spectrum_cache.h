@@ -27,7 +27,7 @@ class SpectrumCache {
 
   // Nothing without a graph and above the limit.
   std::optional<double> second_modulus(const std::shared_ptr<const topology::Graph>& graph);
-  // The same, and nothing if nodes choose their partners freely.
+  // The same, and nothing if nodes choose their partners freely or take no averages.
   std::optional<double> mixing_rate(const std::shared_ptr<const topology::Graph>& graph);
 
  private:

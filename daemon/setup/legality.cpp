@@ -5,7 +5,7 @@
 namespace starling::daemon {
 namespace {
 
-using optim::AlgorithmRow, optim::Delivery, optim::OptimizerRule;
+using optim::AlgorithmRow, optim::Fanout, optim::OptimizerRule, optim::Pairing;
 using optim::LocalOptimizerKind;
 
 bool allows_mixed_rounds(const AlgorithmRow& algorithm) {
@@ -97,12 +97,12 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
         fmt::format("what a partner sent in an earlier round stands for nobody in "
                     "schedule {}; use late",
                     node.schedule->name));
-  if (algorithm.needs.delivery == Delivery::exactly_once)
+  if (algorithm.needs.pairing == Pairing::exactly_once)
     reader.mistake("exchange.missing",
                    fmt::format("{} is exact only where both ends of an edge average the same "
                                "vectors; use late, or algorithm dpsgd",
                                algorithm.name));
-  else if (algorithm.needs.delivery == Delivery::per_edge)
+  else if (algorithm.needs.fanout == Fanout::per_edge)
     reader.mistake("exchange.missing",
                    fmt::format("{} takes each message once, whenever it comes; leave it at late",
                                algorithm.name));
@@ -135,7 +135,9 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
                           fmt::format("its edges lead one way, and partners exchange both ways in "
                                       "schedule {}; use hypercube or random, or schedule rounds",
                                       node.schedule->name));
-  if (algorithm.needs.delivery == Delivery::newest && !algorithm.needs.is_pairwise) return;
+  const optim::Needs& needs = algorithm.needs;
+  if (needs.fanout == Fanout::same && needs.pairing == Pairing::newest && !needs.is_pairwise)
+    return;
   if (node.topology.kind == topology::Kind::exponential)
     reader.mistake("topology.kind",
                    fmt::format("its edges lead one way, and {} needs both; use hypercube or "

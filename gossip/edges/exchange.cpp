@@ -332,8 +332,7 @@ void Exchange::describe(Time now, const Links& links, Status& status) const {
   status.late_edges = sessions_.late();
   status.abandoned_edges = sessions_.abandoned();
   status.wait = waits_.waited();
-  // Vectors of Delivery::per_edge are not averaged with these weights.
-  if (options_.needs.delivery != optim::Delivery::per_edge) status.mixing_rate = mixing_.rate();
+  if (options_.needs.mixing_share > 0) status.mixing_rate = mixing_.rate();
   status.network_wait = waits_.waited_for_network();
   add_reasons(now, links, status);
 }

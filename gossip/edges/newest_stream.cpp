@@ -5,7 +5,7 @@
 namespace starling::gossip {
 
 NewestStream::Rules NewestStream::rules_of(const Options& options, bool by_round) {
-  return {.once = options.needs.delivery == optim::Delivery::per_edge,
+  return {.once = options.needs.fanout == optim::Fanout::per_edge,
           .by_round = by_round,
           .reuses = options.missing != Missing::self};
 }

@@ -1,5 +1,5 @@
 // NewestStream: delivery of the newest vector on one edge, where older ones may be lost: directed
-// edges, exchange.missing other than `late`, and Delivery::per_edge with a loose schedule. Sessions
+// edges, exchange.missing other than `late`, and Fanout::per_edge with a loose schedule. Sessions
 // is for edges whose vectors are paired; Stream retransmits the vectors of both.
 #pragma once
 

@@ -60,6 +60,8 @@ struct AlgorithmRow {
   std::size_t vectors_offered = 1;  // of the model's size in one offer
   // Plain averaging: if data differ by node, the limit is biased.
   bool is_plain = false;
+  // The limit is the optimum of all data, however these differ by node.
+  bool is_exact = false;
   // The nearest algorithm that exchanges with all neighbours if this one does so by pairs, and vice
   // versa.
   std::string_view counterpart = {};

@@ -51,8 +51,8 @@ optim::Needs needs_of(const std::string& algorithm) {
   optim::Needs needs{.is_pairwise = algorithm == "adpsgd" || algorithm == "pairwise-ed",
                      .overlaps = algorithm == "dpsgd-pipelined"};
   if (algorithm == "ed" || algorithm == "gt" || algorithm == "pairwise-ed")
-    needs.delivery = optim::Delivery::exactly_once;
-  if (algorithm == "admm") needs.delivery = optim::Delivery::per_edge;
+    needs.pairing = optim::Pairing::exactly_once;
+  if (algorithm == "admm") needs.fanout = optim::Fanout::per_edge;
   return needs;
 }
 

@@ -37,7 +37,7 @@ optim::Done answer_to(const optim::Job& job, const CannedTrainer& trainer,
     done.workload = std::move(workload);
   }
   done.is_offer = job.offer;
-  const bool tells_each = needs.delivery == optim::Delivery::per_edge;
+  const bool tells_each = needs.fanout == optim::Fanout::per_edge;
   if (job.offer && !tells_each) done.offer = payload_of(trainer.bytes);
   if (job.offer && tells_each)
     for (const std::uint64_t edge : job.edges)

@@ -21,7 +21,7 @@ std::unique_ptr<Scheduler> scheduler_of(std::string_view schedule, double quorum
   options.schedule = schedule_named(schedule);
   options.quorum = quorum;
   options.staleness = 3;
-  if (counts_flows) options.needs.delivery = optim::Delivery::exactly_once;
+  if (counts_flows) options.needs.pairing = optim::Pairing::exactly_once;
   return options.schedule->make(options);
 }
 

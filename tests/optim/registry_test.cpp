@@ -59,7 +59,7 @@ TEST_CASE("A model moves by as much of an average as its row says") {
   const auto pool = std::make_shared<BufferPool>();
   constexpr double kWeight = 0.25;
   for (const AlgorithmRow& row : algorithms()) {
-    if (row.needs.delivery == Delivery::per_edge) continue;  // it takes no average
+    if (row.needs.fanout == Fanout::per_edge) continue;  // it takes no average
     CAPTURE(row.name);
     Options options;
     options.algorithm = &row;

@@ -110,7 +110,7 @@ TEST_CASE("D-PSGD steps and then averages what was offered") {
 
 TEST_CASE("A term without the vector it is averaged with is refused") {
   for (const AlgorithmRow& row : algorithms()) {
-    if (row.needs.delivery == Delivery::per_edge) continue;
+    if (row.needs.fanout == Fanout::per_edge) continue;
     CAPTURE(row.name);
     const auto node = trainer(1, options_for(&row)), peer = trainer(3, options_for(&row));
     const auto alone = trainer(1, options_for(&row));

@@ -24,9 +24,7 @@ LegalWay way_of(std::string_view algorithm, topology::Kind kind) {
 }
 
 bool reaches_optimum(const LegalWay& way) {
-  return std::ranges::any_of(all_rows(), [&](const Row& row) {
-    return row.algorithm == way.algorithm && row.is_exact && way.outer == optim::OuterKind::none;
-  });
+  return way.algorithm->is_exact && way.outer == optim::OuterKind::none;
 }
 
 sim::Options hidden_world(const LegalWay& way, std::size_t nodes, const sim::Hiding& hiding,

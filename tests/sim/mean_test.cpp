@@ -193,7 +193,7 @@ TEST_CASE("The mean stays though the wire rounds to two bytes") {
 // over it must still be averaged at both.
 TEST_CASE("The mean stays through a partition under loss with algorithms that keep flows") {
   for (const optim::AlgorithmRow& row : optim::algorithms()) {
-    if (row.needs.delivery != optim::Delivery::exactly_once) continue;
+    if (row.needs.pairing != optim::Pairing::exactly_once) continue;
     for (const gossip::ScheduleRow& schedule : gossip::schedules()) {
       if (row.needs.is_pairwise != schedule.is_pairwise || schedule.is_loose) continue;
       CAPTURE(std::string(row.name));

@@ -151,8 +151,7 @@ Result<std::vector<Combination>> combinations_of(const CommandLine& line) {
 void give_time(Setup& setup) {
   constexpr int kSlowByPartners = 7;
   const gossip::Options& node = setup.options.base;
-  const bool is_slow =
-      setup.outer != optim::OuterKind::none || node.needs.delivery == optim::Delivery::per_edge;
+  const bool is_slow = setup.outer != optim::OuterKind::none || node.needs.mixing_share == 0;
   if (is_slow && node.schedule->is_matched) setup.options.phases.healed *= kSlowByPartners;
 }
 

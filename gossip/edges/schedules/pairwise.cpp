@@ -25,7 +25,7 @@ class Pairwise : public Scheduler {
       : Scheduler({.answers = true}),
         prng_(Prng::derive(options.seed, stable_hash("pair " + options.name))),
         initial_(options.timing.patience_initial),
-        counts_flows_(options.needs.delivery == optim::Delivery::exactly_once) {}
+        counts_flows_(options.needs.pairing == optim::Pairing::exactly_once) {}
 
   double share(std::size_t) const override { return 0.5; }
 
