@@ -50,7 +50,7 @@ class Channel {
 
   struct Message {
     Payload payload;
-    // The part of an average that the edge bears, in [0, 1]; see quality.h.
+    // The step theta that this end allows the pair, in [0, 1]; see quality.h.
     double step = 1;
   };
   // The message that offers s as pair number `pair` of the edge, 1 being the first. If the number

@@ -1,5 +1,5 @@
-// Quality: how much of what is sent over an edge arrives, and the part of an average that the edge
-// bears therefore. Of each message, with v to be sent and q as it decodes,
+// Quality: how much of a vector its messages carry, and the step theta that an edge can take
+// without divergence. For a message q that was encoded from v,
 //   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   c = d / (2 - d), d = min(delta,
 //   m)
 // (m = delta at first). Both ends take the smaller c of the two as the step theta: no setting is
