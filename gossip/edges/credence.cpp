@@ -19,24 +19,6 @@ constexpr std::uint64_t kRoundsMost = kRoundLimit / 2;
 // The assumed age of the members' table, for the round of a neighbour not heard yet.
 constexpr Duration kRecordAge = std::chrono::seconds(5);
 
-// Known are this node's round, the rounds of its neighbours and, for a peer not heard yet, the
-// round in the members' table.
-bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
-               std::uint64_t round) {
-  std::uint64_t highest = known.rounds.round();
-  for (const auto& [id, other] : known.neighbors.all()) highest = std::max(highest, other.round);
-  if (PLANTED(believes_any_round)) return true;
-  if (round > kRoundsMost) return false;
-  if (round <= highest + kRoundsAhead) return true;
-  const bool was_heard = neighbor && neighbor->round > 0;
-  if (const Member* member = known.members.find(peer); member && !was_heard)
-    highest = std::max(highest, member->round);
-  const Duration age = was_heard ? now - neighbor->heard : kRecordAge;
-  if (!known.times.is_measured()) return round <= highest + kRoundsAhead;
-  const Duration shortest = std::max(known.times.least() / kRoundShare, kRoundLeast);
-  return round <= highest + kRoundsAhead + static_cast<std::uint64_t>(age / shortest);
-}
-
 // Whether another neighbour or another member's record is about as far ahead of this node. Half as
 // far is enough, because records are seconds old. No witness is needed if no other member has a
 // model, or if the rounds of different nodes are unrelated.
@@ -53,6 +35,30 @@ bool has_witness(const Credence& known, NodeId peer, std::uint64_t round) {
     witness = std::max(witness, member->round);
   }
   return !is_possible || round - own <= kRoundsAhead + 2 * (witness - own);
+}
+
+// How many rounds of the shortest known time there are in `age`.
+std::uint64_t rounds_within(Duration age, const Recent& times) {
+  if (!times.is_measured()) return 0;
+  return static_cast<std::uint64_t>(age / std::max(times.least() / kRoundShare, kRoundLeast));
+}
+
+// Known are this node's round and the rounds of its neighbours. For a peer not heard yet, the round
+// in the members' table counts too, where it has a witness: the table may hold a false number.
+bool is_likely(const Credence& known, Time now, const Neighbor* neighbor, NodeId peer,
+               std::uint64_t round) {
+  std::uint64_t highest = known.rounds.round() + kRoundsAhead;
+  for (const auto& [id, other] : known.neighbors.all())
+    highest = std::max(highest, other.round + kRoundsAhead);
+  if (PLANTED(believes_any_round)) return true;
+  if (round > kRoundsMost) return false;
+  const bool was_heard = neighbor && neighbor->round > 0;
+  const Duration age = was_heard ? now - neighbor->heard : kRecordAge;
+  const std::uint64_t since = rounds_within(age, known.times);
+  if (round <= highest + since) return true;
+  const Member* member = known.members.find(peer);
+  return !was_heard && member && round <= member->round + kRoundsAhead + since &&
+         has_witness(known, peer, round);
 }
 
 }  // namespace

@@ -24,13 +24,12 @@ struct Trader : Party {
     return options;
   }
 
-  void want(const Party& peer, Time now) {
-    membership.receive(now, {},
-                       Gossip{{{*peer.membership.roster().find(peer.membership.roster().self())}}},
-                       outbox);
+  void want(const Trader& peer, Time now) {
+    membership.receive(now, {}, Gossip{{{peer.record()}}}, outbox);
     links.open(1);
     links.want(now, {{peer.membership.roster().self()}}, membership.roster(), outbox);
   }
+  const Member& record() const { return *membership.roster().find(membership.roster().self()); }
   EdgeStatus edge() const {
     Status status;
     exchange.describe({}, links, status);
@@ -225,6 +224,22 @@ TEST_CASE("A round that no node can have reached is not believed") {
   b.take(now, std::move(sends));
   CHECK_FALSE(b.exchange.complete(now, b.links));
   CHECK(b.edge().rejected.at("round") == 1);
+}
+
+TEST_CASE("A false round in the members' table makes no false round of a neighbour believed") {
+  for (const std::uint64_t of_third : {9, 5'000'000}) {
+    CAPTURE(of_third);
+    const Time now{1s};
+    Trader a(1), b(2), third(3);
+    a.membership.set_self({.phase = Phase::training, .round = 7'000'000});
+    third.membership.set_self({.phase = Phase::training, .round = of_third});
+    b.membership.receive(now, {}, Gossip{{{third.record()}}}, b.outbox);
+    connect(a, b, now);
+    b.exchange.rounds().start(now, 8);
+    a.offer(5'000'000, now);
+    b.take(now, a.said());
+    CHECK(b.edge().round == (of_third == 9 ? 0 : 5'000'000));
+  }
 }
 
 TEST_CASE("An unlikely round is believed when the next message confirms it") {
