@@ -79,8 +79,9 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   means_.plan(now + options_.timing.period);
   means_.begin_round(round);
   means_.update();
-  // A peer that asks learns that this node is past its round, and stops waiting.
-  if (rules.by_partner) sessions_.skip(round);
+  // A peer that asks over an edge without an offer of this round, because the edge is younger,
+  // learns that this node is past the peer's round, and stops waiting.
+  if (rules.by_round) sessions_.skip(round);
   for (const NodeId peer : scheduler_->choose(streams)) {
     send_offer(now, *links.active(peer), out);
     Neighbor& neighbor = *neighbors_.find(peer);

@@ -276,6 +276,25 @@ TEST_CASE("The same false round twice is not believed with an honest one in betw
   CHECK(b.edge().round == 9);
 }
 
+TEST_CASE("A node does not wait for a neighbour further ahead whose offer is older than the edge") {
+  const Time now{1s};
+  Trader behind(1), ahead(2);
+  ahead.offer(6, now);
+  connect(behind, ahead, now);
+  behind.offer(1, now);
+  CHECK_FALSE(behind.exchange.complete(now, behind.links));
+  const Time later = behind.exchange.next_tick();
+  behind.exchange.tick(later, behind.links, behind.outbox);
+  ahead.take(later, behind.said());
+  behind.take(later, ahead.said());
+  for (std::uint64_t round = 1; round <= 6; ++round) {
+    CHECK(behind.exchange.complete(later, behind.links));
+    behind.exchange.finish_round(later, behind.links, behind.outbox);
+    behind.offer(round + 1, later);
+  }
+  CHECK_FALSE(behind.exchange.complete(later, behind.links));  // both are in step
+}
+
 TEST_CASE("A neighbour that catches up is waited for as long as it is heard") {
   Pair pair(Missing::late);
   auto& [now, later, a, b] = pair;
