@@ -19,15 +19,18 @@ class Desk {
 
   std::optional<std::uint64_t> take() {
     const std::lock_guard lock(mutex_);
-    if (next_ > options_.last_seed || failures_ >= options_.failures_limit) return std::nullopt;
+    if (next_ > options_.last_seed || failed_.size() >= options_.failures_limit)
+      return std::nullopt;
     return next_++;
   }
   void put(std::uint64_t seed, Verdict verdict) {
     const std::lock_guard lock(mutex_);
-    failures_ += !verdict.passed();
-    if (verdict.passed()) verdict.scenario.faults = {};
+    if (verdict.passed())
+      verdict.scenario.faults = {};
+    else
+      failed_.push_back(seed);
     verdicts_.emplace(seed, std::move(verdict));
-    if (options_.told) options_.told(verdicts_.size(), failures_);
+    if (options_.told) options_.told(verdicts_.size(), failed_);
   }
   SoakReport report() && {
     SoakReport report;
@@ -48,7 +51,7 @@ class Desk {
   SoakOptions options_;
   std::mutex mutex_;
   std::uint64_t next_;
-  std::size_t failures_ = 0;
+  std::vector<std::uint64_t> failed_;
   std::map<std::uint64_t, Verdict> verdicts_;
 };
 

@@ -16,8 +16,8 @@ struct SoakOptions {
   std::uint64_t first_seed = 1, last_seed = 100;
   std::size_t threads = 1;
   std::size_t failures_limit = 10;  // then no further seed is begun
-  // Is told after every seed, by one thread at a time.
-  std::function<void(std::uint64_t done, std::size_t failed)> told = {};
+  // Is told after every seed, by one thread at a time: how many are done, and which failed.
+  std::function<void(std::uint64_t done, const std::vector<std::uint64_t>& failed)> told = {};
 };
 
 struct SoakReport {

@@ -1,6 +1,5 @@
 #include "tests/sim/hidden_world.h"
 
-#include <algorithm>
 #include <string>
 
 #include "tests/sim/battery.h"

@@ -86,6 +86,18 @@ TEST_CASE("A seed of chaos gives the same history every time and on every thread
   CHECK(sim::soak(options, quick_trainers()).hash == alone.hash);
 }
 
+TEST_CASE("Seeds that fail are told by number while others are still tried") {
+  sim::SoakOptions options{.world = quick_trial(2), .first_seed = 4, .last_seed = 6};
+  options.world.phases = {
+      .chaos = 10s, .healed = 10s, .agree_within = 0s};  // nobody agrees so soon
+  std::vector<std::vector<std::uint64_t>> told;
+  options.told = [&](std::uint64_t, const std::vector<std::uint64_t>& failed) {
+    told.push_back(failed);
+  };
+  sim::soak(options, quick_trainers());
+  CHECK(told == std::vector<std::vector<std::uint64_t>>{{4}, {4, 5}, {4, 5, 6}});
+}
+
 TEST_CASE("A scenario that fails shrinks to the faults that make it fail") {
   sim::Options trial = quick_trial(4);
   trial.phases = {.healed = 30s, .agree_within = 0s};  // nobody agrees so soon

@@ -1,5 +1,7 @@
 #include "daemon/cli/simulate/main_chaos.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -89,9 +91,11 @@ int play_many(const CommandLine& line, const ChaosSetup& setup, const SeedRange&
   ProgressLine progress;
   const std::uint64_t count = seeds.last - seeds.first + 1;
   sim::SoakOptions soak = soak_of(setup.options, seeds);
-  soak.told = [&](std::uint64_t done, std::size_t failed) {
-    progress.tell(
-        [&] { return fmt::format("{} of {} seeds are done, {} failed", done, count, failed); });
+  soak.told = [&](std::uint64_t done, const std::vector<std::uint64_t>& failed) {
+    progress.tell([&] {
+      return fmt::format("{} of {} seeds are done, {} failed{}{}", done, count, failed.size(),
+                         failed.empty() ? "" : ": ", fmt::join(failed, ", "));
+    });
   };
   const auto started = std::chrono::steady_clock::now();
   const sim::SoakReport report = sim::soak(soak, setup.make_trainer);
