@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "optim/codec/kernels_of.h"
+
 namespace starling::optim {
 
 // The most numbers of a block.
@@ -36,17 +38,6 @@ struct Compressor {
 
 // In the order of display. Rows are static; compare them by address.
 std::span<const Compressor> compressors();
-
-template <class S>
-const BlockKernels<S>& kernels(const Compressor& compressor);
-template <>
-inline const BlockKernels<float>& kernels(const Compressor& compressor) {
-  return compressor.in_single;
-}
-template <>
-inline const BlockKernels<double>& kernels(const Compressor& compressor) {
-  return compressor.in_double;
-}
 
 // One function for each row.
 Compressor i8_row();

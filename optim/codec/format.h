@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/payload.h"
+#include "optim/codec/kernels_of.h"
 
 namespace starling::optim {
 
@@ -33,17 +34,6 @@ struct Format {
 std::span<const Format> formats();
 // REQUIRES that there is one: our code names it, not the user.
 const Format* format_named(std::string_view name);
-
-template <class S>
-const FormatKernels<S>& kernels(const Format& format);
-template <>
-inline const FormatKernels<float>& kernels(const Format& format) {
-  return format.in_single;
-}
-template <>
-inline const FormatKernels<double>& kernels(const Format& format) {
-  return format.in_double;
-}
 
 // The most bytes of a vector of `count` numbers.
 std::size_t bytes_limit(const Format& format, std::size_t count);

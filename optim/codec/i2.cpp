@@ -2,8 +2,7 @@
 // the largest number, or -1 0 1, with 0 up to half of it, whichever fits better; the scale of the
 // second kind is sent as a negative number. Byte k holds the numbers k, k + t, k + 2t and k + 3t of
 // the block, t = ceil(count / 4), the first in its lowest bits.
-#include "base/every_cpu.h"
-#include "optim/codec/compressor.h"
+#include "optim/codec/block_kernels.h"
 #include "optim/codec/levels.h"
 
 namespace starling::optim {
@@ -43,7 +42,7 @@ template <class S>
 }
 
 template <class S>
-[[gnu::always_inline]] inline void encode_block(std::span<const S> v, std::byte* wire) {
+[[gnu::always_inline]] inline void encode_block(std::span<const S> v, double, std::byte* wire) {
   Block<S> block, four, three;
   load(v, block);
   const S size = largest(block), outer = size * 2 / 3, inner = size / 2;
@@ -72,7 +71,7 @@ template <class S>
 }
 
 template <class S>
-[[gnu::always_inline]] inline bool decode_block(const std::byte* wire, std::span<S> q) {
+[[gnu::always_inline]] inline bool decode_block(const std::byte* wire, double, std::span<S> q) {
   const float scale = read_scale(wire);
   if (!is_scale(scale)) return false;
   const bool is_four = !std::signbit(scale);
@@ -88,18 +87,7 @@ template <class S>
   return true;
 }
 
-EVERY_CPU void encode(std::span<const float> v, double, std::byte* wire) {
-  encode_block(v, wire);
-}
-EVERY_CPU void encode(std::span<const double> v, double, std::byte* wire) {
-  encode_block(v, wire);
-}
-EVERY_CPU bool decode(const std::byte* wire, double, std::span<float> q) {
-  return decode_block(wire, q);
-}
-EVERY_CPU bool decode(const std::byte* wire, double, std::span<double> q) {
-  return decode_block(wire, q);
-}
+BLOCK_KERNELS
 
 }  // namespace
 }  // namespace i2

@@ -1,6 +1,5 @@
 // i4: half a byte a number, levels -7 .. 7.
-#include "base/every_cpu.h"
-#include "optim/codec/compressor.h"
+#include "optim/codec/block_kernels.h"
 #include "optim/codec/whole_levels.h"
 
 namespace starling::optim {
@@ -14,18 +13,16 @@ std::size_t bytes(std::size_t count, double) {
   return levels::kScaleBytes + levels::stride_of<kPerByte>(count);
 }
 
-EVERY_CPU void encode(std::span<const float> v, double, std::byte* wire) {
+template <class S>
+[[gnu::always_inline]] inline void encode_block(std::span<const S> v, double, std::byte* wire) {
   levels::encode<kPerByte>(v, kLevels, wire);
 }
-EVERY_CPU void encode(std::span<const double> v, double, std::byte* wire) {
-  levels::encode<kPerByte>(v, kLevels, wire);
-}
-EVERY_CPU bool decode(const std::byte* wire, double, std::span<float> q) {
+template <class S>
+[[gnu::always_inline]] inline bool decode_block(const std::byte* wire, double, std::span<S> q) {
   return levels::decode<kPerByte>(wire, q);
 }
-EVERY_CPU bool decode(const std::byte* wire, double, std::span<double> q) {
-  return levels::decode<kPerByte>(wire, q);
-}
+
+BLOCK_KERNELS
 
 }  // namespace
 }  // namespace i4

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/every_cpu.h"
-#include "optim/codec/compressor.h"
+#include "optim/codec/block_kernels.h"
 #include "optim/codec/levels.h"
 
 namespace starling::optim {
@@ -83,7 +82,7 @@ template <class S>
 }
 
 template <class S>
-[[gnu::always_inline]] inline void encode_chunk(std::span<const S> v, double density,
+[[gnu::always_inline]] inline void encode_block(std::span<const S> v, double density,
                                                 std::byte* wire) {
   const std::size_t count = kept(v.size(), density);
   Threshold<S> limit = threshold(v, count);
@@ -114,7 +113,7 @@ template <class S>
 }
 
 template <class S>
-[[gnu::always_inline]] inline bool decode_chunk(const std::byte* wire, double density,
+[[gnu::always_inline]] inline bool decode_block(const std::byte* wire, double density,
                                                 std::span<S> q) {
   const float scale = levels::read_scale(wire);
   if (!levels::is_scale(scale)) return false;
@@ -133,18 +132,7 @@ template <class S>
   return true;
 }
 
-EVERY_CPU void encode(std::span<const float> v, double density, std::byte* wire) {
-  encode_chunk(v, density, wire);
-}
-EVERY_CPU void encode(std::span<const double> v, double density, std::byte* wire) {
-  encode_chunk(v, density, wire);
-}
-EVERY_CPU bool decode(const std::byte* wire, double density, std::span<float> q) {
-  return decode_chunk(wire, density, q);
-}
-EVERY_CPU bool decode(const std::byte* wire, double density, std::span<double> q) {
-  return decode_chunk(wire, density, q);
-}
+BLOCK_KERNELS
 
 }  // namespace
 }  // namespace top
