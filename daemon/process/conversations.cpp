@@ -15,6 +15,7 @@
 namespace starling::daemon {
 namespace {
 
+// A connection that is to be closed stays for as long, and longer while anything moves on it.
 constexpr std::chrono::milliseconds kLinger{500};
 
 // How long frames of a connection that has ended may still be read.
@@ -67,6 +68,14 @@ bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience
   const tcp_info info = state_of(conversation.descriptor);
   return info.tcpi_unacked > 0 && info.tcpi_retransmits >= again &&
          std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
+}
+
+// Whether bytes that were sent are not acknowledged, or bytes came a moment ago.
+bool is_moving(const Conversation& conversation) {
+  if (conversation.descriptor < 0 || conversation.ended) return false;
+  const tcp_info info = state_of(conversation.descriptor);
+  return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
+         std::chrono::milliseconds(info.tcpi_last_data_recv) < kLinger;
 }
 
 // ZeroMQ finds the end of the connection, and frees what it held.
@@ -312,7 +321,9 @@ std::size_t Conversations::look(Clock::time_point now, const Closed& closed) {
 }
 
 bool Conversations::is_due(const Conversation& connection, Clock::time_point now) {
-  if (connection.closes_at && now >= *connection.closes_at) return true;
+  // A stranger's bytes do not keep a connection.
+  if (connection.closes_at && now >= *connection.closes_at)
+    if (!connection.peer || !is_moving(connection)) return true;
   if (is_cut(connection, kCutPatience, kCutSendings)) {
     if (connection.peer && connection.plane == Plane::control) cut_.push_back(*connection.peer);
     return true;

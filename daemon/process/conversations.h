@@ -106,7 +106,8 @@ class Conversations {
   // Closes the connections with the same peer that have proved another key than this one, which has
   // been made later.
   void close_superseded(const Conversation& by, const Closed& closed);
-  // Closes a connection at once, or when what was sent has had half a second to leave.
+  // Closes a connection at once, or when what was sent has had half a second to leave and, if the
+  // peer is known, has been acknowledged.
   void close(const Route& route, const Closed& closed);
   void close_soon(const Route& route, Clock::time_point now);
   // Closes the connections that hold too much, and returns their number; then those that are cut,

@@ -386,6 +386,25 @@ TEST_CASE("A vector of many chunks arrives whole and unchanged") {
   CHECK(bytes_of(received->payload) == bytes_of(sent.payload));
 }
 
+TEST_CASE("What was sent before a connection is hung up arrives however late it is read") {
+  Two two;
+  two.let_b_dial();
+  std::size_t bytes = 0;
+  two.at_a = [&](const gossip::Received& frame) { bytes += frame.body.size(); };
+  constexpr std::size_t kBytes = 40'000'000;
+  gossip::Cutter cutter;
+  two.b->send(Two::kA, Plane::bulk, cutter.cut(message(kBytes)));
+  REQUIRE(two.run([&] { return bytes > 0 && !two.b->has_queued(); }));
+  const std::size_t before = daemon::count_descriptors().used;
+  two.b->hang_up(Two::kA, Plane::bulk);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < until)
+    two.b->poll(std::chrono::milliseconds(2), {}, kNobody);
+  CHECK(bytes < kBytes);
+  CHECK(two.run([&] { return bytes == kBytes; }));
+  CHECK(two.run([&] { return daemon::count_descriptors().used < before; }));
+}
+
 TEST_CASE("A vector whose connection breaks in the middle ends there") {
   Two two;
   const Endpoint at = two.b->endpoint();
