@@ -70,12 +70,18 @@ bool is_cut(const Conversation& conversation, std::chrono::milliseconds patience
          std::chrono::milliseconds(info.tcpi_last_ack_recv) >= patience;
 }
 
-// Whether bytes that were sent are not acknowledged, or bytes came a moment ago.
+// Whether bytes that were sent are not acknowledged, or were sent a moment ago, so that the peer
+// may not have read them.
+bool is_outgoing(const tcp_info& info) {
+  return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
+         std::chrono::milliseconds(info.tcpi_last_data_sent) < kLinger;
+}
+
+// Whether that is so, or bytes came a moment ago.
 bool is_moving(const Conversation& conversation) {
   if (conversation.descriptor < 0 || conversation.ended) return false;
   const tcp_info info = state_of(conversation.descriptor);
-  return info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0 ||
-         std::chrono::milliseconds(info.tcpi_last_data_recv) < kLinger;
+  return is_outgoing(info) || std::chrono::milliseconds(info.tcpi_last_data_recv) < kLinger;
 }
 
 // ZeroMQ finds the end of the connection, and frees what it held.
@@ -102,6 +108,12 @@ std::optional<Conversations::Route> Conversations::with(NodeId peer, Plane plane
 bool Conversations::is_silent(const Route& route) const {
   const auto found = all_.find(route);
   return found == all_.end() || is_cut(found->second, std::chrono::seconds(1), 2);
+}
+
+bool Conversations::is_sending(const Route& route) const {
+  const auto found = all_.find(route);
+  if (found == all_.end() || found->second.descriptor < 0 || found->second.ended) return false;
+  return is_outgoing(state_of(found->second.descriptor));
 }
 
 bool Conversations::is_idle(const Route& route) const {

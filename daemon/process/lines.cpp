@@ -202,12 +202,15 @@ bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const 
   return dialler(route) < dialler(than);
 }
 
-// A message that has begun goes on over its connection, unless that is lost. The end that dialled
-// closes it.
+// A message that has begun goes on over its connection, unless that is lost, and what follows does
+// too until all has arrived: over the other connection it would overtake a large vector, which
+// would then count as lost. The end that dialled closes the connection.
 void Lines::change(Line& line, const Route& to, Clock::time_point now) {
   line.next = to;
-  if (conversations_.is_silent(*line.via)) dropped_ += line.queue.give_up_begun();
-  if (line.queue.is_within()) return;
+  if (conversations_.is_silent(*line.via))
+    dropped_ += line.queue.give_up_begun();
+  else if (line.queue.is_within() || conversations_.is_sending(*line.via))
+    return;
   const Route before = *std::exchange(line.via, std::exchange(line.next, std::nullopt));
   if (before.is_dialled()) conversations_.close_soon(before, now);
 }
@@ -276,7 +279,7 @@ void Lines::dial(const Key& key, Line& line, Clock::time_point now) {
 
 void Lines::drain(Line& line, Clock::time_point now) {
   while (line.via && !line.queue.empty()) {
-    if (line.next && !line.queue.is_within()) change(line, *line.next, now);
+    if (line.next) change(line, *line.next, now);
     const Route route = *line.via;
     bool is_gone = false;
     const bool is_whole = line.queue.send_front([&](const gossip::Frame& frame, bool& sent_header) {

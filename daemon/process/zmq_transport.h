@@ -6,7 +6,7 @@
 // that has not begun. A message whose connection breaks is abandoned.
 //
 // Where both ends have dialled, the connection dialled by the node of the lower id stays. The other
-// is used until the message that has begun on it is sent.
+// is used until nothing was sent over it for half a second, so that messages stay in order.
 #pragma once
 
 #include <chrono>

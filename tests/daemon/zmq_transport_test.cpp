@@ -405,6 +405,24 @@ TEST_CASE("What was sent before a connection is hung up arrives however late it 
   CHECK(two.run([&] { return daemon::count_descriptors().used < before; }));
 }
 
+TEST_CASE("Messages stay in order when another connection with the peer takes over") {
+  Two two;
+  two.let_b_dial();
+  std::size_t bytes = 0, words = 0;
+  two.at_a = [&](const gossip::Received& frame) {
+    bytes += frame.body.size();
+    words += frame.body.empty();
+  };
+  constexpr std::size_t kBytes = 40'000'000;
+  gossip::Cutter cutter;
+  two.b->send(Two::kA, Plane::bulk, cutter.cut(message(kBytes)));
+  two.a->send(Two::kB, Plane::bulk, cutter.cut(message(0)));
+  REQUIRE(two.run([&] { return bytes > 0 && !two.b->has_queued(); }));
+  two.b->send(Two::kA, Plane::bulk, cutter.cut(message(0)));
+  REQUIRE(two.run([&] { return words == 1; }));
+  CHECK(bytes == kBytes);
+}
+
 TEST_CASE("A vector whose connection breaks in the middle ends there") {
   Two two;
   const Endpoint at = two.b->endpoint();
