@@ -91,6 +91,11 @@ bool shut(int descriptor) {
 
 }  // namespace
 
+bool is_sending(const Conversation& conversation) {
+  if (conversation.descriptor < 0 || conversation.ended) return false;
+  return is_outgoing(state_of(conversation.descriptor));
+}
+
 Conversation* Conversations::find(const Route& route) {
   const auto found = all_.find(route);
   return found == all_.end() || found->second.is_closing ? nullptr : &found->second;
@@ -108,12 +113,6 @@ std::optional<Conversations::Route> Conversations::with(NodeId peer, Plane plane
 bool Conversations::is_silent(const Route& route) const {
   const auto found = all_.find(route);
   return found == all_.end() || is_cut(found->second, std::chrono::seconds(1), 2);
-}
-
-bool Conversations::is_sending(const Route& route) const {
-  const auto found = all_.find(route);
-  if (found == all_.end() || found->second.descriptor < 0 || found->second.ended) return false;
-  return is_outgoing(state_of(found->second.descriptor));
 }
 
 bool Conversations::is_idle(const Route& route) const {

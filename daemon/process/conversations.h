@@ -41,6 +41,9 @@ struct Conversation {
   std::optional<Clock::time_point> closes_at = {};  // when what was sent last has left
 };
 
+// The peer may not have read all that was sent over it.
+bool is_sending(const Conversation& conversation);
+
 class Conversations {
  public:
   using Clock = Conversation::Clock;
@@ -71,8 +74,6 @@ class Conversations {
   bool is_silent(const Route& route) const;
   // Sending found that the connection is gone; the event comes later.
   void lost(const Route& route);
-  // The peer may not have read all that was sent over it.
-  bool is_sending(const Route& route) const;
   // Neither data nor acknowledgements came over it for as long as a cut takes to be found.
   bool is_idle(const Route& route) const;
   // The peers whose control connection was closed since the last call because it was cut.

@@ -78,6 +78,8 @@ void Lines::send(const Target& to, Plane plane, gossip::Frames frames) {
 std::size_t Lines::look(Clock::time_point now) {
   const std::size_t full = conversations_.look(now, closed());
   for (const NodeId peer : conversations_.take_cut()) renew_bulk(peer, now);
+  for (auto& [key, line] : lines_)
+    if (line.via && line.next) change(line, *line.next, now);
   return full;
 }
 
@@ -207,9 +209,10 @@ bool Lines::is_better(const Route& route, const Route& than, NodeId peer) const 
 // would then count as lost. The end that dialled closes the connection.
 void Lines::change(Line& line, const Route& to, Clock::time_point now) {
   line.next = to;
+  const Conversation* conversation = conversations_.find(*line.via);
   if (conversations_.is_silent(*line.via))
     dropped_ += line.queue.give_up_begun();
-  else if (line.queue.is_within() || conversations_.is_sending(*line.via))
+  else if (line.queue.is_within() || (conversation && is_sending(*conversation)))
     return;
   const Route before = *std::exchange(line.via, std::exchange(line.next, std::nullopt));
   if (before.is_dialled()) conversations_.close_soon(before, now);
