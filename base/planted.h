@@ -34,6 +34,8 @@ inline constexpr std::array<std::string_view, 19> kBugs = {
     "share_too_large",        // schedules: a node's own part is left out of the shares of a round
     "never_late",             // schedules: a round waits without end for a silent neighbour
     "keeps_broken_edge",      // sessions: an edge whose ends count differently goes on
+    "step_one_sided",         // edge_ledger: each end goes as far as its own codec allows
+    "replica_misses",         // channel: one end does not add every eighth message of its peer
 };
 
 // The place of a bug in the list. A name that is not in the list does not compile.

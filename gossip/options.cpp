@@ -144,7 +144,7 @@ bool counts_pairs(const Options& options) {
   const bool takes_newest = options.needs.fanout == optim::Fanout::per_edge &&
                             options.needs.pairing == optim::Pairing::newest &&
                             options.schedule->is_loose;
-  return options.missing == Missing::late && !takes_newest;
+  return options.needs.in_order || (options.missing == Missing::late && !takes_newest);
 }
 
 std::string_view name(Missing missing) {

@@ -45,6 +45,9 @@ struct Needs {
   Pairing pairing = Pairing::newest;
   // Two nodes at a time exchange.
   bool is_pairwise = false;
+  // Vectors are encoded against earlier ones (codec/channel.h): every pair of an edge is handed to
+  // the trainer, in order.
+  bool in_order = false;
   // A node offers its parameters before the local step of a round, so that computing and
   // communicating overlap.
   bool overlaps = false;
@@ -54,15 +57,35 @@ struct Needs {
 
 struct MixTerm {
   NodeId peer;
-  double weight = 0;  // w_ij >= 0; of the terms of the last offer the sum is below 1
-  Payload theirs;     // a whole vector in the format of the run
+  // w_ij >= 0; of the terms of the last offer the sum is below 1. With Needs::in_order times theta;
+  // 0 for a pair that is only taken note of.
+  double weight = 0;
+  Payload theirs;  // a whole vector in the format of the run
   // The own vector that theirs is averaged with, of this round or an earlier one. The last offer,
-  // known by its address, costs no extra pass. Empty if each neighbour has a vector of its own.
+  // known by its address, costs no extra pass. Empty if each neighbour has a vector of its own that
+  // is not encoded against earlier ones.
   Payload own = {};
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Sum of the learning rates of the local steps since the previous vector on that edge: the larger
-  // of the two ends' sums, so equal at both ends. 0 without steps.
+  // of the two ends' sums, so equal at both ends. 0 without steps. With Needs::in_order divided by
+  // theta.
   double span = 0;
+  std::uint64_t pair = 0;  // the number of the pair on the edge, from 1, with Needs::in_order
+  double theta = 1;        // the lesser step that the two ends allow; see codec/quality.h
+};
+
+// The vector with that number, from 1, on an edge with that life.
+struct EdgePlace {
+  std::uint64_t edge = 0;
+  std::uint64_t number = 0;
+};
+
+// The vector of a neighbour who has one of its own.
+struct EdgeOffer {
+  std::uint64_t edge = 0;
+  Payload payload = {};
+  std::uint64_t number = 0;  // as in Job::offer_to; 0: none was given
+  double step = 1;           // theta, as this end allows it
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.
@@ -91,6 +114,10 @@ struct Job {
   // The lives of this node's edges as of this round, with `absorb` or `offer`; sums are taken in
   // this order. What an exact algorithm remembers of an edge ends with its life, at both ends.
   std::vector<std::uint64_t> edges;
+  // With Needs::in_order: edges that have ended, whose last pairs may still come; and the edges to
+  // offer over. An offer that is not sent is made again, under the same number.
+  std::vector<std::uint64_t> ending;
+  std::vector<EdgePlace> offer_to;
   std::vector<MixTerm> mix;
   bool copy = false;
   bool snapshot = false;
@@ -151,7 +178,7 @@ struct Stats {
 
 // The properties of the training that the protocol needs.
 struct Workload {
-  std::size_t payload_bytes = 0;   // of one offered vector; 0 until founded
+  std::size_t payload_bytes = 0;   // the most of an offered vector; 0 until founded
   std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
   std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense
   std::string schema;              // the same in words
@@ -169,12 +196,11 @@ struct Workload {
 
 struct Done {
   std::uint64_t round = 0;
-  std::optional<Workload> workload;  // after a job that assigned a shard or laid a foundation
-  Payload offer;                     // empty when none was asked for
-  // In its place, if each neighbour has a vector of its own: by the life of the edge.
-  std::vector<std::pair<std::uint64_t, Payload>> edge_offers;
-  bool is_offer = false;                    // one was asked for
-  Payload snapshot;                         // the same; see optim/saved_state.h
+  std::optional<Workload> workload;    // after a job that assigned a shard or laid a foundation
+  Payload offer;                       // empty when none was asked for
+  std::vector<EdgeOffer> edge_offers;  // in its place, if each neighbour has one of its own
+  bool is_offer = false;               // one was asked for
+  Payload snapshot;                    // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for
   std::vector<double> copy;                 // the same
   Stats stats;

@@ -30,9 +30,25 @@ std::string print_steps(std::optional<std::size_t> steps) {
 
 // auto is the precision, which read_options() sets first.
 void read_codec(Reader& reader, Options& options) {
-  const Format* format = nullptr;
-  OneRow<Format>{formats(), true}.read(reader, "exchange.codec", format);
-  if (format) options.codec = format;
+  const auto form = parse_wire_form(reader.text("exchange.codec"));
+  if (!form)
+    reader.mistake("exchange.codec", form.error().text);
+  else if (form->format)
+    options.codec = *form;
+}
+
+std::string codec_help() {
+  std::string help =
+      help_of("numbers on the wire: auto (those that the model computes in)", formats());
+  for (const Compressor& row : compressors())
+    help += fmt::format(", {}{} ({})", row.name, row.is_sparse ? ":P%" : "", row.help);
+  return help;
+}
+
+std::vector<std::string> codec_choices() {
+  std::vector<std::string> choices = wire_form_names();
+  choices.insert(choices.begin(), "auto");
+  return choices;
 }
 
 const Bindings<Options>& bindings() {
@@ -93,11 +109,9 @@ const Bindings<Options>& bindings() {
               "are in step, .5 where messages come late")
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
-        .add({"exchange.codec", "auto",
-              help_of("numbers on the wire: auto (those that the model computes in)", formats()),
-              false, agreed},
-             read_codec, [](const Options& options) { return std::string(options.codec->name); })
-        .among(OneRow<Format>{formats(), true}.choices())
+        .add({"exchange.codec", "auto", codec_help(), false, agreed}, read_codec,
+             [](const Options& options) { return to_string(options.codec); })
+        .among(codec_choices())
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples an evaluation uses; 0 takes all");
     return all;
@@ -117,9 +131,17 @@ std::vector<Term> agreed(const Options& options) {
 
 Options read_options(Reader& reader, const Format& precision) {
   Options options;
-  options.codec = &precision;
+  options.codec = {.format = &precision};
   bindings().read(reader, options);
   return options;
+}
+
+Needs needs_of(const Options& options) {
+  Needs needs = options.algorithm->needs;
+  if (!options.codec.remembers()) return needs;
+  needs.fanout = Fanout::per_edge;
+  needs.in_order = true;
+  return needs;
 }
 
 std::vector<LocalOptimizerKind> local_optimizers() {

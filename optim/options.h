@@ -10,7 +10,7 @@
 
 #include "base/settings.h"
 #include "optim/algorithms/registry.h"
-#include "optim/codec/format.h"
+#include "optim/codec/wire_form.h"
 #include "optim/job.h"
 #include "optim/learning_rate.h"
 
@@ -40,13 +40,13 @@ struct Options {
   OuterKind outer = OuterKind::none;
   // Nothing: the published value of the kind, or of an algorithm with its own outer step.
   std::optional<double> outer_learning_rate, outer_momentum;
-  double outer_pull = 0.7;                    // gamma of NoLoCo
-  double penalty = 0.1;                       // rho of ADMM
-  double relaxation = 0.5;                    // alpha of ADMM
-  std::size_t batch_size = 32;                // 0: all samples
-  const Format* codec = format_named("f32");  // of numbers on the wire
-  std::uint64_t seed = 1;                     // of the initial parameters: the same on every node
-  std::size_t evaluation_samples = 0;         // 0: all
+  double outer_pull = 0.7;                           // gamma of NoLoCo
+  double penalty = 0.1;                              // rho of ADMM
+  double relaxation = 0.5;                           // alpha of ADMM
+  std::size_t batch_size = 32;                       // 0: all samples
+  WireForm codec = {.format = format_named("f32")};  // without segments
+  std::uint64_t seed = 1;              // of the initial parameters: the same on every node
+  std::size_t evaluation_samples = 0;  // 0: all
 };
 
 void describe(Schema& schema);
@@ -54,6 +54,9 @@ void describe(Schema& schema);
 std::vector<Term> agreed(const Options& options);
 // `precision` is that of the model; the codec follows it unless set. The caller fills in the seed.
 Options read_options(Reader& reader, const Format& precision);
+
+// The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
+Needs needs_of(const Options& options);
 
 std::string_view name(LocalOptimizerKind kind);
 std::string_view name(OuterKind kind);

@@ -32,6 +32,12 @@ Fit fit_of(std::string_view theirs, std::string_view own) {
   return {theirs.substr(0, end) == own.substr(0, own_end),
           theirs.substr(end + 1) == own.substr(own_end + 1)};
 }
+std::vector<std::size_t> sizes_of(std::span<const ParameterBlock> blocks) {
+  std::vector<std::size_t> sizes;
+  for (const ParameterBlock& block : blocks) sizes.push_back(block.size());
+  return sizes;
+}
+
 std::string_view unfit_part(const Fit& fit) {
   return fit.optimizer ? "the algorithm" : fit.algorithm ? "the optimizer" : "the node";
 }
@@ -52,8 +58,9 @@ class TypedTrainer final : public Trainer {
     workload.shard_description = std::move(data.shard);
     workload.notes = std::move(data.notes);
     if (!algorithm_) return workload;
-    workload.payload_bytes =
-        bytes_limit(*options_.codec, learner_->dimension() * options_.algorithm->vectors_offered);
+    WireForm form = options_.codec;
+    form.segments = sizes_of(learner_->blocks());
+    workload.payload_bytes = bytes_limit(form, options_.algorithm->vectors_offered);
     workload.snapshot_bytes =
         encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
     workload.schema_hash = hash_of(data.schema);
@@ -111,7 +118,7 @@ class TypedTrainer final : public Trainer {
     laps.evaluated = clock_();
     if (job.local) local(job, done);
     laps.stepped = clock_();
-    if (job.offer) offer(done);
+    if (job.offer) offer(job, done);
     laps.encoded = clock_();
     done.stats.compute = laps.stepped - laps.mixed;
     done.stats.mix = (laps.mixed - laps.begun) + (laps.encoded - laps.stepped);
@@ -119,7 +126,7 @@ class TypedTrainer final : public Trainer {
 
   // The parts that end the previous rounds, and copies of the result.
   void take_in(const Job& job, Done& done) {
-    if (job.absorb || job.offer) algorithm_->follow(job.edges);
+    if (job.absorb || job.offer) algorithm_->follow({job.edges, job.ending});
     if (job.absorb) absorb(job, done);
     if (job.copy) done.copy = parameters();
     if (BufferPool once; job.snapshot) done.snapshot = encode(save(Heir::newcomer, once));
@@ -137,7 +144,8 @@ class TypedTrainer final : public Trainer {
 
   void begin_at(const std::vector<S>& x) {
     algorithm_.reset();  // its buffers are used again
-    algorithm_ = make_algorithm<S>(options_, std::span<const S>(x), pool_);
+    algorithm_ =
+        make_algorithm<S>(options_, std::span<const S>(x), pool_, sizes_of(learner_->blocks()));
   }
 
   std::vector<S> initial_model() const {
@@ -229,11 +237,11 @@ class TypedTrainer final : public Trainer {
   }
 
   std::uint64_t hash_of(const std::string& schema) const {
-    return stable_hash(fmt::format("{} {} {}", schema, options_.codec->name, sizeof(S)));
+    return stable_hash(fmt::format("{} {} {}", schema, to_string(options_.codec), sizeof(S)));
   }
 
-  void offer(Done& done) {
-    Offer made = algorithm_->offer();
+  void offer(const Job& job, Done& done) {
+    Offer made = algorithm_->offer(job.offer_to);
     done.is_offer = true;
     done.offer = std::move(made.vector);
     done.edge_offers = std::move(made.of_edge);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optim/codec/codec.h"
 #include "sim/simulation.h"
 
 namespace starling::sim {
@@ -22,18 +23,14 @@ bool has_astray(const FaultCounts& counts) {
          0;
 }
 
-template <class S>
-std::vector<double> numbers(const Payload& payload) {
-  std::vector<S> raw(payload.size() / sizeof(S));
-  payload.copy_to(0, std::as_writable_bytes(std::span(raw)));
-  return {raw.begin(), raw.end()};
-}
-
 // Empty when it is no vector of that size.
-std::vector<double> decode(const Payload& payload, std::size_t dimension) {
-  if (payload.size() == dimension * sizeof(double)) return numbers<double>(payload);
-  if (payload.size() == dimension * sizeof(float)) return numbers<float>(payload);
-  return {};
+std::vector<double> decode(const optim::Format& format, const Payload& payload,
+                           std::size_t dimension) {
+  std::vector<double> numbers;
+  if (!fits(format, payload, dimension)) return numbers;
+  numbers.resize(dimension);
+  optim::decode(format, payload, std::span(numbers));
+  return numbers;
 }
 
 }  // namespace
@@ -132,16 +129,17 @@ void Ledger::expect_settled() {
 
 // x + sum_j w_j (theirs_j - own_j)
 std::optional<Ledger::Vector> Ledger::mixed(std::size_t node, const optim::Job& job) const {
+  // Two bytes a number round by more than is tolerated here. The mean that they keep is
+  // tests/sim/mean_test.cpp's to see.
+  const optim::Format* format = world_->options().format;
+  if (!format || format->width < sizeof(float)) return std::nullopt;
   const Vector own = world_->trainer(node).parameters();
   if (own.empty() || own.size() > kNumbersLimit) return std::nullopt;
   Vector x = own;
   for (const optim::MixTerm& term : job.mix) {
-    // Two bytes a number round by more than is tolerated here. The mean that they keep is
-    // tests/sim/mean_test.cpp's to see.
-    if (term.theirs.size() == own.size() * 2) return std::nullopt;
-    const Vector theirs = decode(term.theirs, own.size());
+    const Vector theirs = decode(*format, term.theirs, own.size());
     if (theirs.empty()) continue;
-    const Vector given = decode(term.own, own.size());
+    const Vector given = decode(*format, term.own, own.size());
     if (given.empty()) continue;
     for (std::size_t k = 0; k < x.size(); ++k) x[k] += term.weight * (theirs[k] - given[k]);
   }

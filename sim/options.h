@@ -52,6 +52,8 @@ struct Options {
   // What all nodes share. Names, addresses and node seeds are made by the simulator; without
   // `seeds` every node asks node-0.
   gossip::Options base;
+  // Of the vectors that nodes exchange, for the ledger; null: it cannot read them.
+  const optim::Format* format = nullptr;
 };
 
 // Makes the trainer of node-<index>, whenever that starts; of a relay, by optim::make_relay(). Its

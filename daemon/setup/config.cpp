@@ -256,7 +256,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
     config.advice = advise(config.node, config.learner, reader);
   }
   config.node.algorithm = optim::full_name(config.learner.optim);
-  config.node.needs = algorithm->needs;
+  config.node.needs = needs_of(config.learner.optim);
   config.node.local_steps = config.learner.optim.local_steps;
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");

@@ -114,6 +114,29 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
                                node.schedule->name));
 }
 
+// What is encoded against earlier vectors needs every one of them, both ways.
+void check_codec(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  const optim::WireForm& codec = training.codec;
+  if (!codec.remembers()) return;
+  const auto refuse = [&](const std::string& why) {
+    reader.mistake("exchange.codec", fmt::format("{} {}", to_string(codec), why));
+  };
+  if (node.missing != gossip::Missing::late)
+    refuse(
+        fmt::format("tells what changed since the vector before, so that none can be left out, as "
+                    "with exchange.missing = {}; use late, or codec bf16",
+                    gossip::name(node.missing)));
+  if (node.topology.kind == topology::Kind::exponential)
+    refuse(
+        "counts the vectors both ways of an edge, and those of topology.kind = exponential lead "
+        "one way; use kind hypercube or random, or codec bf16");
+  if (codec.coding.compressor->is_sparse && !training.algorithm->is_exact)
+    refuse(
+        fmt::format("makes the graph mix more slowly, and the bias of {} grows with that; use i4, "
+                    "or algorithm ed",
+                    training.algorithm->name));
+}
+
 }  // namespace
 
 bool allows(const AlgorithmRow& algorithm, const gossip::Options& node,
@@ -130,6 +153,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_outer(node, training, reader);
   check_local_steps(node, training, reader);
   check_missing(node, algorithm, reader);
+  check_codec(node, training, reader);
   if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
     return reader.mistake("topology.kind",
                           fmt::format("its edges lead one way, and partners exchange both ways in "

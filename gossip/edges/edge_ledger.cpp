@@ -10,12 +10,18 @@
 namespace starling::gossip {
 
 double EdgeLedger::Pair::weight() const {
-  if (PLANTED(weight_one_sided)) return own.share;
-  return std::min(own.share, theirs.share);
+  if (PLANTED(weight_one_sided)) return own.share * theta();
+  return std::min(own.share, theirs.share) * theta();
 }
 
 double EdgeLedger::Pair::span() const {
-  return std::max(own.span, theirs.span);
+  return theta() > 0 ? std::max(own.span, theirs.span) / theta() : 0;
+}
+
+double EdgeLedger::Pair::theta() const {
+  const std::uint64_t damping =
+      PLANTED(step_one_sided) ? own.damping : std::max(own.damping, theirs.damping);
+  return 1 - static_cast<double>(damping) / static_cast<double>(kDampingOne);
 }
 
 std::size_t EdgeLedger::waiting() const {
@@ -64,10 +70,11 @@ std::vector<EdgeLedger::Pair> EdgeLedger::take() {
   auto& kept = sent_.kept();
   for (auto item = theirs_.begin(); item != theirs_.end();) {
     const auto own = kept.find(item->first);
-    if (own == kept.end()) {
+    if (own == kept.end() || (in_order_ && item->first > mixed_ + 1)) {
       ++item;
       continue;
     }
+    mixed_ = std::max(mixed_, item->first);
     pairs.push_back({item->first, own->second.vector, std::move(item->second)});
     own->second.is_mixed = true;
     if (PLANTED(pair_mixed_twice)) pairs.push_back(pairs.back());
@@ -77,9 +84,13 @@ std::vector<EdgeLedger::Pair> EdgeLedger::take() {
   return pairs;
 }
 
+bool EdgeLedger::is_whole(std::uint64_t index) const {
+  return theirs_.contains(index) && sent_.kept().contains(index);
+}
+
 bool EdgeLedger::has_pairs() const {
-  return std::ranges::any_of(theirs_,
-                             [&](const auto& item) { return sent_.kept().contains(item.first); });
+  if (in_order_) return is_whole(mixed_ + 1);
+  return std::ranges::any_of(theirs_, [&](const auto& item) { return is_whole(item.first); });
 }
 
 bool EdgeLedger::is_waiting() const {

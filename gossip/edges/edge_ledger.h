@@ -20,6 +20,9 @@ namespace starling::gossip {
 
 class EdgeLedger {
  public:
+  // `in_order`: no pair is mixed before those with lower numbers.
+  explicit EdgeLedger(bool in_order = false) : in_order_(in_order) {}
+
   // Pairs that may wait for the peer's vector when one more vector is offered. Larger: rounds go on
   // longer without a slow or lossy edge, with older vectors and more memory.
   static constexpr std::size_t kLateLimit = 1;
@@ -30,6 +33,8 @@ class EdgeLedger {
 
     double weight() const;
     double span() const;
+    // The smaller of both ends; see Round::damping.
+    double theta() const;
   };
 
   // The vectors that this end has sent, and those that have come from the peer.
@@ -87,7 +92,10 @@ class EdgeLedger {
  private:
   std::size_t waiting() const;
   void forget_done();
+  bool is_whole(std::uint64_t index) const;
 
+  bool in_order_;
+  std::uint64_t mixed_ = 0;  // the highest number of a pair that is mixed
   SendWindow sent_;
   ReceiveWindow received_;
   std::map<std::uint64_t, EdgeVector> theirs_;  // the peer's vectors until they are mixed

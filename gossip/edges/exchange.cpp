@@ -32,6 +32,7 @@ Exchange::Exchange(const Options& options, const KeptExchange& before)
       offering_{
           .path = before.path, .path_before = before.path, .partner_path = before.partner_path},
       neighbors_(options.timing),
+      sessions_(options.needs.in_order),
       mixing_(node_id(options.name), options.needs.mixing_share) {}
 
 void Exchange::links_changed(Time now, const Links& links, const Roster& members, Outbox& out) {
@@ -98,9 +99,26 @@ const Link* Exchange::asker(const Links& links) const {
   return asks == streams.end() ? nullptr : links.active(asks->peer);
 }
 
-void Exchange::answer(Time now, Payload payload, const Links& links, Outbox& out) {
-  offering_.answer(std::move(payload), mixing_.end());
+void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& out) {
+  offering_.answer(done, mixing_.end());
   if (const Link* link = asker(links)) send_offer(now, *link, out);
+}
+
+// An edge that skips the round now skips it later too. The other edges may still skip it.
+std::vector<optim::EdgePlace> Exchange::offer_to(const Links& links) const {
+  if (!options_.needs.in_order) return {};
+  const Scheduler::Rules& rules = scheduler_->rules();
+  const std::uint64_t round = rounds_.round();
+  const Link* asks = asker(links);
+  std::vector<optim::EdgePlace> places;
+  for (const StreamView& stream : neighbors_.views(links, sessions_)) {
+    const Link& link = *links.active(stream.peer);
+    if (asks ? &link != asks : rules.by_partner && links.partner(round) != stream.peer) continue;
+    if (rules.by_round && scheduler_->skips_round(stream, round)) continue;
+    if (const auto number = sessions_.next_number(link))
+      places.push_back({link.edge_id(), *number});
+  }
+  return places;
 }
 
 bool Exchange::complete(Time now, const Links& links) const {
@@ -156,13 +174,20 @@ std::vector<optim::MixTerm> Exchange::take_pairs() {
   std::vector<optim::MixTerm> terms;
   for (Sessions::Mixable& item : sessions_.take()) {
     // Both ends know the rounds of the pair, so both leave the pair out.
-    if (rules.same_round_pairs && item.pair.own.round != item.pair.theirs.round) continue;
-    const double weight = item.pair.weight(), span = item.pair.span();
+    EdgeLedger::Pair& pair = item.pair;
+    const bool is_left_out = rules.same_round_pairs && pair.own.round != pair.theirs.round;
+    if (is_left_out && !options_.needs.in_order) continue;
+    const double weight = is_left_out ? 0 : pair.weight();
     if (Neighbor* neighbor = neighbors_.find(item.peer)) neighbor->status.weight = weight;
-    mixing_.mix(weight, {item.pair.own.round, item.pair.own.probe},
-                {item.pair.theirs.round, item.pair.theirs.probe});
-    terms.push_back({item.peer, weight, std::move(item.pair.theirs.payload),
-                     std::move(item.pair.own.payload), item.edge, span});
+    mixing_.mix(weight, {pair.own.round, pair.own.probe}, {pair.theirs.round, pair.theirs.probe});
+    terms.push_back({.peer = item.peer,
+                     .weight = weight,
+                     .theirs = std::move(pair.theirs.payload),
+                     .own = std::move(pair.own.payload),
+                     .edge = item.edge,
+                     .span = pair.span(),
+                     .pair = pair.index,
+                     .theta = is_left_out ? 0 : pair.theta()});
   }
   return terms;
 }
@@ -247,7 +272,8 @@ bool Exchange::offer_pair(Time now, const Link& link, const Neighbor& neighbor, 
       by_partner ? neighbor.patience.answer() : neighbor.patience.usual(),
       2 * neighbor.patience.doubt(timing.doubt_least, timing.patience_initial)};
   // An edge that opened after the job began has no vector to send.
-  const bool skips = (link.wanted.out && vector.payload.empty()) ||
+  const bool is_stale = vector.number != 0 && sessions_.next_number(link) != vector.number;
+  const bool skips = (link.wanted.out && vector.payload.empty()) || is_stale ||
                      scheduler_->skips_round(neighbors_.view(link, sessions_), vector.round);
   return sessions_.offer(now, link, std::move(vector), skips, waits, message);
 }
@@ -314,6 +340,9 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
 void Exchange::note(Time now, const optim::Done& done) {
   waits_.worked(now);
   neighbors_.note(done);
+  // What is encoded against earlier vectors cannot go on without one of them.
+  if (options_.needs.in_order)
+    for (const optim::Rejection& item : done.rejections) sessions_.reject(now, item.peer);
 }
 
 // For unpaired vectors the ends need to agree on the round only.

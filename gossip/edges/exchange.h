@@ -42,10 +42,10 @@ class Exchange {
   void links_changed(Time now, const Links& links, const Roster& members, Outbox& out);
   // Sends the trainer's offer of the current round. REQUIRES done.is_offer.
   void offer(Time now, optim::Done& done, const Links& links, Outbox& out);
-  // Whether a neighbour waits for an answer between rounds. answer() sends it; call that after all
-  // whole pairs have been averaged.
-  bool is_asked(const Links& links) const { return asker(links) != nullptr; }
-  void answer(Time now, Payload payload, const Links& links, Outbox& out);
+  // The edge of a neighbour that waits for an answer between rounds; null: none does. answer()
+  // sends it; call that after all whole pairs have been averaged.
+  const Link* asker(const Links& links) const;
+  void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
   // No process listens at the peer's address: no round waits for the peer until it sends again.
@@ -61,6 +61,9 @@ class Exchange {
 
   // The round whose vectors are exchanged.
   RoundCounter& rounds() { return rounds_; }
+  // For optim::Job, with Needs::in_order: the edges that the next offer may go over, and their next
+  // numbers; if a neighbour waits for an answer between rounds, its edge alone.
+  std::vector<optim::EdgePlace> offer_to(const Links& links) const;
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
   // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has
@@ -92,7 +95,6 @@ class Exchange {
 
  private:
   Wait wait(const Links& links) const;
-  const Link* asker(const Links& links) const;
   // ---- messages to neighbours
   void greet(Time now, const Links& links, Outbox& out);
   void send_offer(Time now, const Link& link, Outbox& out);

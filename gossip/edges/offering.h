@@ -20,22 +20,27 @@ struct Offering {
   // see MixingMeter.
   void begin(std::uint64_t round, optim::Done& done, double share, std::uint64_t probe) {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
-    edge_payloads = {done.edge_offers.begin(), done.edge_offers.end()};
+    of_edge.clear();
+    for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
     path_before = path;
     path += done.stats.path;
   }
   // Takes the answer to a neighbour that waits between rounds.
-  void answer(Payload payload, std::uint64_t probe) {
-    vector.payload = std::move(payload);
+  void answer(optim::Done& done, std::uint64_t probe) {
+    vector.payload = std::move(done.offer);
     vector.probe = probe;
+    for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
   }
   // The vector for that edge; without a payload if the edge carries none to the peer.
   EdgeVector vector_for(const Link& link, const Neighbor& neighbor,
                         const Scheduler::Rules& rules) const {
     EdgeVector own = vector;
     own.span = span_to(neighbor, rules);
-    if (const auto found = edge_payloads.find(link.edge_id()); found != edge_payloads.end())
-      own.payload = found->second;
+    if (const auto found = of_edge.find(link.edge_id()); found != of_edge.end()) {
+      own.payload = found->second.payload;
+      own.number = found->second.number;
+      own.damping = damping_of(found->second.step);
+    }
     if (!link.wanted.out) own.payload = {};
     return own;
   }
@@ -58,7 +63,7 @@ struct Offering {
 
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
-  std::map<std::uint64_t, Payload> edge_payloads = {};  // by edge id
+  std::map<std::uint64_t, optim::EdgeOffer> of_edge = {};  // by edge id
   // Sums of the learning rates of all local steps, of those before the offer's steps, and of those
   // up to the last vector sent to any neighbour. They continue those of an earlier life, so that
   // their differences round alike.

@@ -9,6 +9,7 @@ void EdgeVector::write(Round& message) const {
   message.share = share;
   message.span = span;
   message.probe = probe;
+  message.damping = damping;
 }
 
 std::uint64_t SendWindow::offer(EdgeVector vector) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -18,11 +19,18 @@ struct EdgeVector {
   double share = 0;  // that the offering end allows; see Round
   double span = 0;   // see Round and optim::MixTerm
   Payload payload = {};
-  std::uint64_t probe = 0;  // see MixingMeter
+  std::uint64_t probe = 0;    // see MixingMeter
+  std::uint64_t number = 0;   // for which it was encoded; 0: for any. See optim::EdgeOffer
+  std::uint64_t damping = 0;  // see Round
 
   // Writes all but the payload into the message that carries the vector.
   void write(Round& message) const;
 };
+
+// For a step from 0 to 1.
+inline std::uint64_t damping_of(double step) {
+  return static_cast<std::uint64_t>(std::llround((1 - step) * static_cast<double>(kDampingOne)));
+}
 
 class SendWindow {
  public:

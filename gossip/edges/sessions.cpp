@@ -35,6 +35,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   // Whether the edge goes on from an earlier life is known once it is active.
   session.edge = link.edge_id();
   if (!is_new) return session;
+  session.ledger = EdgeLedger(in_order_);
   session.peer = link.wanted.peer;
   session.incarnation = link.peer_incarnation;
   session.epoch = link.epoch;
@@ -101,6 +102,13 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   return takes_part;
 }
 
+std::optional<std::uint64_t> Sessions::next_number(const Link& link) const {
+  const auto found = open_.find(link.wanted.peer);
+  if (found == open_.end() || !found->second.is_of(link)) return 1;
+  const EdgeLedger& ledger = found->second.ledger;
+  return ledger.takes_part() ? std::optional(ledger.sent().last() + 1) : std::nullopt;
+}
+
 void Sessions::skip(std::uint64_t round) {
   skipped_round_ = round;
   for (auto& [peer, session] : open_) {
@@ -164,6 +172,16 @@ bool Sessions::has_pairs() const {
          std::ranges::any_of(closing_, has);
 }
 
+std::vector<std::uint64_t> Sessions::ending() const {
+  std::vector<std::uint64_t> edges;
+  for (const Session& session : closing_) edges.push_back(session.edge);
+  return edges;
+}
+
+void Sessions::reject(Time now, NodeId peer) {
+  if (const auto found = open_.find(peer); found != open_.end()) found->second.broken_at = now;
+}
+
 // ---------------------------------------------------------------- messages
 
 Sessions::Session* Sessions::find(const Envelope& from, const Round& message) {
@@ -203,8 +221,12 @@ bool Sessions::take_in(Session& session, const Round& message, Payload payload) 
   const std::uint64_t received = ledger.received().up_to();
   bool is_known = false;
   if (message.index > 0)
-    is_known = !ledger.receive(message.index, {message.round, message.share, message.span,
-                                               std::move(payload), message.probe});
+    is_known = !ledger.receive(message.index, {.round = message.round,
+                                               .share = message.share,
+                                               .span = message.span,
+                                               .payload = std::move(payload),
+                                               .probe = message.probe,
+                                               .damping = message.damping});
   if (ledger.received().up_to() != received) session.partial = 0;
   ledger.announced(message.offered);
   if (message.closes) ledger.closed_at(message.offered);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class Sessions {
     Duration idle{};
   };
 
+  // `in_order`: see EdgeLedger.
+  explicit Sessions(bool in_order = false) : in_order_(in_order) {}
+
   // Closes the sessions whose link is gone or began anew; forgets closing sessions whose peer's
   // incarnation has ended, once their pairs are taken.
   void follow(Time now, const Links& links, const Roster& members, Outbox& out);
@@ -44,6 +48,8 @@ class Sessions {
   // the vector is to be sent.
   bool offer(Time now, const Link& link, EdgeVector own, bool skips_round, const Waits& waits,
              Round& message);
+  // The number of the next vector over that edge; nothing where the edge takes none now.
+  std::optional<std::uint64_t> next_number(const Link& link) const;
   // This end skips the round on all edges, except those on which it offers later.
   void skip(std::uint64_t round);
   // Ends the round, which waits for no peer any more.
@@ -57,6 +63,10 @@ class Sessions {
   std::uint64_t taken(NodeId peer) const;
   // Whether take() would return any.
   bool has_pairs() const;
+  // The edge ids of the closing sessions, of which take() may still return pairs.
+  std::vector<std::uint64_t> ending() const;
+  // A vector of the peer could not be decoded: the edge must begin anew.
+  void reject(Time now, NodeId peer);
 
   // ---- messages
   // Drops a message of an unknown session (Heard::foreign). `is_idle`: no offer follows soon that
@@ -121,6 +131,7 @@ class Sessions {
   template <class Visit>
   void for_each(Visit visit);
 
+  const bool in_order_;
   std::map<NodeId, Session> open_;
   std::deque<Session> closing_;      // includes settled sessions, which still answer
   std::uint64_t skipped_round_ = 0;  // by skip(); of sessions that open after it

@@ -28,6 +28,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.absorb = absorb;
   job.mix = std::move(mix);
   job.edges = around_.links.edge_ids();
+  job.ending = exchange.sessions().ending();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;
@@ -40,6 +41,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.evaluate = !is_relay(options_) && (is_due || completed >= due);
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
+  if (goes_on) job.offer_to = exchange.offer_to(around_.links);
   job.local = goes_on && !options_.needs.overlaps;
   job.local_steps = around_.pace.steps();
   job.save = absorb && saves(now, completed, !goes_on);
@@ -88,8 +90,7 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   under_way_.mix += done.stats.mix;
   if (done.stats.steps > 0) under_way_.steps = done.stats.steps;
   course_.record(now, done, exchange.means(), out);
-  if (errand == Errand::answer)
-    return exchange.answer(now, std::move(done.offer), around_.links, out);
+  if (errand == Errand::answer) return exchange.answer(now, done, around_.links, out);
   if (done.is_offer) exchange.offer(now, done, around_.links, out);
   if (round && --round->jobs > 0) return;
   course_.report(out);
@@ -126,7 +127,7 @@ void Training::advance(Time now, Outbox& out) {
   if (!life.is_free() || life.is_in<Finished>()) return;
   if (life.is_in<Paused>()) {
     if (!is_pause_wanted_) go_on(now, out);
-  } else if (around_.exchange.is_asked(around_.links)) {
+  } else if (around_.exchange.asker(around_.links)) {
     begin_answer(out);
   } else if (is_round_complete(now)) {
     begin_round(now, around_.exchange.finish_round(now, around_.links, out), true, out);
@@ -151,7 +152,9 @@ void Training::begin_answer(Outbox& out) {
   job.round = around_.exchange.rounds().round();
   job.absorb = true;
   job.mix = around_.exchange.take_pairs();
+  job.offer_to = around_.exchange.offer_to(around_.links);
   job.edges = around_.links.edge_ids();
+  job.ending = around_.exchange.sessions().ending();
   job.offer = true;
   run(Errand::answer, std::move(job), out);
 }
@@ -198,6 +201,7 @@ bool Training::wind_up(Outbox& out) {
   optim::Job job;
   job.round = exchange.rounds().round() + 1;
   job.absorb = true;
+  job.ending = exchange.sessions().ending();
   job.mix = exchange.take_pairs();
   run(Errand::settle, std::move(job), out);
   return false;

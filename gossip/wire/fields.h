@@ -188,6 +188,7 @@ void fields(auto& a, Like<Round> auto& x) {
   a.number(x.sent, kRoundLimit);
   a.number(x.rate, kRoundLimit);
   a.number(x.probe, kProbeOne);
+  a.number(x.damping, kDampingOne);
   a.floats(x.flow, kEstimateLimit);
   a.floats(x.estimate, kEstimateLimit);
 }

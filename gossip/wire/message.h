@@ -219,6 +219,8 @@ struct Snapshot {
 // the order, so a vector is lost when the peer has seen a message that was sent after it but not
 // the vector. The probe 1 on the wire: at most five bytes.
 inline constexpr std::uint64_t kProbeOne = std::uint64_t{1} << 31;
+// Of the damping of a vector.
+inline constexpr std::uint64_t kDampingOne = std::uint64_t{1} << 31;
 
 struct Round {
   static constexpr MessageKind kKind{7, "vector", Plane::bulk};
@@ -242,6 +244,9 @@ struct Round {
   std::uint64_t sent = 0;      // time of sending, by the sender's clock; see link_meter.h
   std::uint64_t rate = 0;   // bytes per second at which the receiver's vectors arrive; 0: unknown
   std::uint64_t probe = 0;  // of the vector, in parts of kProbeOne; see MixingMeter
+  // With a codec that loses something, by how much the sender shortens the pair's step, in parts of
+  // kDampingOne: theta = 1 - damping / kDampingOne, and the smaller theta of the two ends counts.
+  std::uint64_t damping = 0;
   std::vector<float> flow = {}, estimate = {};
 };
 

@@ -17,16 +17,16 @@ namespace starling::optim {
 template <class S>
 class Admm final : public Algorithm<S> {
  public:
-  Admm(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options)
+  Admm(std::span<const S> x, std::shared_ptr<BufferPool> pool, const Options& options,
+       const WireForm& form)
       : x_(x.begin(), x.end()),
         linear_(x.size()),
         pool_(std::move(pool)),
-        format_(options.codec),
-        duals_(x.size(), options.penalty, options.relaxation),
+        duals_(x.size(), options.penalty, options.relaxation, form),
         rho_(options.penalty) {}
 
   std::span<const S> model() const override { return x_; }
-  void follow(std::span<const std::uint64_t> edges) override { duals_.keep(edges, x_); }
+  void follow(const EdgeLives& lives) override { duals_.keep(lives, x_); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
     std::ranges::fill(linear_, S{0});
@@ -40,9 +40,9 @@ class Admm final : public Algorithm<S> {
                             .is_exact = true},
                            {.end = x_});
   }
-  Offer offer() override { return {.of_edge = duals_.offer(x_, *format_, *pool_)}; }
+  Offer offer(std::span<const EdgePlace> to) override { return duals_.offer(x_, to, *pool_); }
   MixResult absorb(std::span<const MixTerm> terms) override {
-    return {.rejections = duals_.absorb(terms, *format_)};
+    return {.rejections = duals_.absorb(terms)};
   }
 
   State<S> state() override { return {.edges = {{"dual", &duals_.by_edge()}}}; }
@@ -50,7 +50,6 @@ class Admm final : public Algorithm<S> {
  private:
   std::vector<S> x_, linear_;
   std::shared_ptr<BufferPool> pool_;
-  const Format* format_;
   Duals<S> duals_;
   double rho_;
 };

@@ -14,18 +14,12 @@
 #include <vector>
 
 #include "optim/algorithms/registry.h"
-#include "optim/combine/mixer.h"
+#include "optim/combine/average.h"
 #include "optim/job.h"
 #include "optim/local/learner.h"
 #include "optim/options.h"
 
 namespace starling::optim {
-
-// Vectors for neighbours, in the format of the run: the same for all, or one for each.
-struct Offer {
-  Payload vector = {};
-  std::vector<std::pair<std::uint64_t, Payload>> of_edge = {};  // by the life of the edge
-};
 
 template <class S>
 class Algorithm {
@@ -34,13 +28,15 @@ class Algorithm {
 
   // x: the parameters to predict with. Valid until another function is called.
   virtual std::span<const S> model() const = 0;
-  // Sets the lives of this node's edges. The state of any other edge is dropped.
-  virtual void follow(std::span<const std::uint64_t> edges) { static_cast<void>(edges); }
+  // Sets the lives of this node's edges. The state of any other edge is dropped; of those that are
+  // ending only what their last pairs need stays.
+  virtual void follow(const EdgeLives& lives) = 0;
   // The local steps of one round. If a step is refused, x changes only by the algorithm's
   // correction, as on a node without samples; the report says why. The number of steps may differ
   // by round and by node, unless the algorithm's row refuses that.
   virtual Report local(Learner<S>& learner, std::size_t steps, double learning_rate) = 0;
-  virtual Offer offer() = 0;
+  // `to`: the edges that get a vector, with Needs::in_order.
+  virtual Offer offer(std::span<const EdgePlace> to) = 0;
   // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with
   // its `own` if all neighbours are offered the same. An algorithm that remembers edges ignores the
   // terms of other edges.
@@ -50,15 +46,20 @@ class Algorithm {
   virtual State<S> state() { return {}; }
 };
 
-// The algorithm of the options at the point x. REQUIRES that one is chosen.
+// The algorithm of the options at the point x, a model of blocks of the sizes `segments`; empty: of
+// one block. REQUIRES that an algorithm is chosen.
 template <class S>
 std::unique_ptr<Algorithm<S>> make_algorithm(const Options& options, std::span<const S> x,
-                                             std::shared_ptr<BufferPool> pool) {
+                                             std::shared_ptr<BufferPool> pool,
+                                             std::vector<std::size_t> segments = {}) {
+  if (segments.empty()) segments = {x.size()};
+  WireForm form = options.codec;
+  form.segments = std::move(segments);
   const AlgorithmMaker& make = options.algorithm->make;
   if constexpr (std::is_same_v<S, float>)
-    return make.in_single(x, std::move(pool), options);
+    return make.in_single(x, std::move(pool), options, form);
   else
-    return make.in_double(x, std::move(pool), options);
+    return make.in_double(x, std::move(pool), options, form);
 }
 
 }  // namespace starling::optim

@@ -21,10 +21,12 @@ namespace starling::optim {
 template <class S>
 class Dpsgd final : public Algorithm<S> {
  public:
-  Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec), outer_(options, x.size()) {}
+  Dpsgd(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
+        const WireForm& form)
+      : x_(x, pool, form), outer_(options, x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
+  void follow(const EdgeLives& lives) override { x_.keep(lives); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
     outer_.begin(x);
@@ -33,7 +35,7 @@ class Dpsgd final : public Algorithm<S> {
     outer_.step(report.learning_rate.value_or(learning_rate));
     return report;
   }
-  Offer offer() override { return {x_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     MixResult result = x_.absorb(terms);
     outer_.end(x_.edit());
@@ -49,16 +51,17 @@ class Dpsgd final : public Algorithm<S> {
 template <class S>
 class DpsgdPipelined final : public Algorithm<S> {
  public:
-  DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
-                 const Options& options)
-      : x_(x, pool, *options.codec), u_(x.size()) {}
+  DpsgdPipelined(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
+                 const WireForm& form)
+      : x_(x, pool, form), u_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
+  void follow(const EdgeLives& lives) override { x_.keep(lives); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     return learner.advance(x_.values(), {.count = steps, .learning_rate = learning_rate},
                            {.sum = u_});
   }
-  Offer offer() override { return {x_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     MixResult result = x_.absorb(terms);
     axpy(S{1}, std::span<const S>(u_), x_.edit());

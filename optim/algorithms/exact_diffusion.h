@@ -27,13 +27,14 @@ template <class S>
 class ExactDiffusion final : public Algorithm<S> {
  public:
   ExactDiffusion(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
-                 const Options& options)
-      : share_(options.algorithm->needs.mixing_share),
-        x_(x, pool, *options.codec),
-        flows_(x.size()) {}
+                 const Options& options, const WireForm& form)
+      : share_(options.algorithm->needs.mixing_share), x_(x, pool, form), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
+  void follow(const EdgeLives& lives) override {
+    x_.keep(lives);
+    flows_.keep(lives.open);
+  }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = x_.edit();
     // A refused u is zero, but y is still subtracted: otherwise it would bias the other nodes.
@@ -44,7 +45,7 @@ class ExactDiffusion final : public Algorithm<S> {
                             .goes_on = true},
                            {.end = x});
   }
-  Offer offer() override { return {x_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     return flows_.absorb(x_, terms, {.share = share_, .gain = per_step});
   }

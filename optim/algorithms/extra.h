@@ -24,11 +24,15 @@ namespace starling::optim {
 template <class S>
 class Extra final : public Algorithm<S> {
  public:
-  Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec), u_(x.size()), flows_(x.size()) {}
+  Extra(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
+        const WireForm& form)
+      : x_(x, pool, form), u_(x.size()), flows_(x.size()) {}
 
   std::span<const S> model() const override { return x_.values(); }
-  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
+  void follow(const EdgeLives& lives) override {
+    x_.keep(lives);
+    flows_.keep(lives.open);
+  }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     // A refused step is zero, but F is still added: otherwise it would bias the other nodes.
     return learner.advance(x_.values(),
@@ -38,7 +42,7 @@ class Extra final : public Algorithm<S> {
                             .goes_on = true},
                            {.sum = u_});
   }
-  Offer offer() override { return {x_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     MixResult result = flows_.absorb(x_, terms, {.gain = half_per_step});
     axpy(S{1}, std::span<const S>(u_), x_.edit());

@@ -21,12 +21,15 @@ namespace starling::optim {
 template <class S>
 class GradientTracking final : public Algorithm<S> {
  public:
-  GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool,
-                   const Options& options)
-      : size_(x.size()), offered_(with_room(x), pool, *options.codec), flows_(x.size()) {}
+  GradientTracking(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options&,
+                   const WireForm& form)
+      : size_(x.size()), offered_(with_room(x), pool, form), flows_(x.size()) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
-  void follow(std::span<const std::uint64_t> edges) override { flows_.keep(edges); }
+  void follow(const EdgeLives& lives) override {
+    offered_.keep(lives);
+    flows_.keep(lives.open);
+  }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
     // A refused g or u is zero, but y is still offered: otherwise it would bias the other nodes.
@@ -35,7 +38,7 @@ class GradientTracking final : public Algorithm<S> {
         {.count = steps, .learning_rate = learning_rate, .added = flows_.scaled(), .goes_on = true},
         {.end = x, .direction = y});
   }
-  Offer offer() override { return {offered_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     return flows_.absorb(offered_, terms, {});
   }

@@ -21,9 +21,10 @@ namespace starling::optim {
 template <class S>
 class NoLoCo final : public Algorithm<S> {
  public:
-  NoLoCo(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
+  NoLoCo(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
+         const WireForm& form)
       : size_(x.size()),
-        offered_(with_room(x), pool, *options.codec),
+        offered_(with_room(x), pool, form),
         before_(x.size()),
         v_(x.size()),
         alpha_(static_cast<S>(options.outer_learning_rate.value_or(0.7))),
@@ -31,13 +32,14 @@ class NoLoCo final : public Algorithm<S> {
         gamma_(static_cast<S>(options.outer_pull)) {}
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
+  void follow(const EdgeLives& lives) override { offered_.keep(lives); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     const std::span<S> x = offered_.edit().first(size_), u = offered_.edit().subspan(size_);
     std::ranges::copy(x, before_.begin());
     has_stepped_ = true;
     return learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.sum = u});
   }
-  Offer offer() override { return {offered_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     MixResult result = offered_.absorb(terms);
     if (std::exchange(has_stepped_, false)) step();

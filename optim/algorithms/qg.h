@@ -19,13 +19,15 @@ namespace starling::optim {
 template <class S>
 class QuasiGlobal final : public Algorithm<S> {
  public:
-  QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options)
-      : x_(x, pool, *options.codec),
+  QuasiGlobal(std::span<const S> x, const std::shared_ptr<BufferPool>& pool, const Options& options,
+              const WireForm& form)
+      : x_(x, pool, form),
         before_(x.size()),
         m_(x.size()),
         beta_(static_cast<S>(options.momentum)) {}
 
   std::span<const S> model() const override { return x_.values(); }
+  void follow(const EdgeLives& lives) override { x_.keep(lives); }
   Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
     std::ranges::copy(x_.values(), before_.begin());
     steps_ = static_cast<S>(steps);
@@ -38,7 +40,7 @@ class QuasiGlobal final : public Algorithm<S> {
     gamma_ = static_cast<S>(report.learning_rate.value_or(learning_rate));
     return report;
   }
-  Offer offer() override { return {x_.offer()}; }
+  Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {
     MixResult result = x_.absorb(terms);
     follow_model();

@@ -19,8 +19,8 @@ using Allowed = OptimizerRule::Allowed;
 
 template <template <class> class A, class S>
 std::unique_ptr<Algorithm<S>> make_as(std::span<const S> x, std::shared_ptr<BufferPool> pool,
-                                      const Options& options) {
-  return std::make_unique<A<S>>(x, std::move(pool), options);
+                                      const Options& options, const WireForm& form) {
+  return std::make_unique<A<S>>(x, std::move(pool), options, form);
 }
 
 template <template <class> class A>

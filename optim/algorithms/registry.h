@@ -14,6 +14,7 @@
 namespace starling::optim {
 
 struct Options;
+struct WireForm;
 template <class S>
 class Algorithm;
 
@@ -45,7 +46,8 @@ struct AutoRule {
 template <class S>
 using MakeAlgorithm = std::unique_ptr<Algorithm<S>> (*)(std::span<const S> x,
                                                         std::shared_ptr<BufferPool> pool,
-                                                        const Options& options);
+                                                        const Options& options,
+                                                        const WireForm& form);
 struct AlgorithmMaker {
   MakeAlgorithm<float> in_single;
   MakeAlgorithm<double> in_double;

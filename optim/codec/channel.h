@@ -20,17 +20,11 @@
 #include <vector>
 
 #include "base/payload.h"
-#include "optim/codec/compressor.h"
 #include "optim/codec/quality.h"
+#include "optim/codec/wire_form.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {
-
-// A compressor as a run uses it.
-struct Coding {
-  const Compressor* compressor = nullptr;
-  double density = 1;  // of a sparse one
-};
 
 // How a vector divides. Blocks of a compressor begin anew at each segment.
 struct Layout {
@@ -59,8 +53,8 @@ class Channel {
   Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool);
 
   // Takes both messages of a pair and returns D, valid until the edge is forgotten; empty if the
-  // peer's is no such message: then nothing more is taken from this edge. `own` may be empty: the
-  // sum of the peer's vectors alone. REQUIRES pairs in order.
+  // peer's is no such message, or the pair is not the next one: then nothing more is taken from
+  // this edge. `own` may be null: the sum of the peer's vectors alone.
   std::span<const S> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
                           const Payload& theirs);
 
@@ -78,6 +72,7 @@ class Channel {
     std::vector<S> replica, difference;  // r, without the last offer, and D
     Payload offered;                     // the last offer
     std::uint64_t pair = 0;              // its number
+    std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;
   };
@@ -95,5 +90,12 @@ class Channel {
   Layout layout_;
   std::map<std::uint64_t, Edge> edges_;
 };
+
+// The most bytes of a message of so many vectors.
+inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
+  const Layout layout{form.segments, vectors};
+  return form.remembers() ? Channel<float>(form.coding, layout).bytes_limit()
+                          : bytes_limit(*form.format, layout.size());
+}
 
 }  // namespace starling::optim

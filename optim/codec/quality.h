@@ -1,9 +1,10 @@
 // Quality: how much of a vector its messages carry, and the step theta that an edge can take
 // without divergence. For a message q that was encoded from v,
-//   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   c = d / (2 - d), d = min(delta,
-//   m)
-// (m = delta at first). Both ends take the smaller c of the two as the step theta: no setting is
-// tuned. The last delta alone is too large for rows whose quality jumps, and m alone too.
+//   delta = 1 - ||v - q||^2 / ||v||^2 ,   m = .9 m + .1 delta ,   d = min(delta, m) ,
+//   c = d / (2 - d)
+// (m = 1 after the first vector, which is whole). Both ends take the smaller c of the two as the
+// step theta: no setting is tuned. The last delta alone is too large for rows whose quality jumps,
+// and m alone too.
 #pragma once
 
 #include <algorithm>

@@ -1,38 +1,69 @@
 // Average: a vector s to average with the neighbours' vectors:
 //   s+ = s + sum_j w_ij (s_j - s_i) ,   where s_i is s as sent (mixer.h).
+// With a compressor s_j - s_i is the D of the edge's channel (channel.h), each neighbour has a
+// vector of its own, and w_ij is times theta.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
-#include <utility>
+#include <vector>
 
+#include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
 #include "optim/combine/mixer.h"
 #include "optim/vector/shared_vector.h"
 
 namespace starling::optim {
 
+// Vectors for neighbours, in the form of the run: the same for all, or one for each.
+struct Offer {
+  Payload vector = {};
+  std::vector<EdgeOffer> of_edge = {};
+};
+
+// The lives of this node's edges; see Job::edges and Job::ending.
+struct EdgeLives {
+  std::span<const std::uint64_t> open;
+  std::span<const std::uint64_t> ending = {};
+};
+
 template <class S>
 class Average {
  public:
-  // The pool reuses buffers only if it serves vectors of one size.
-  Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const Format& format)
-      : s_(s, std::move(pool)), format_(&format) {}
+  // s is one vector of the form's segments or several after another. The pool reuses buffers only
+  // if it serves vectors of one size.
+  Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form);
 
   std::span<const S> values() const { return s_.values(); }
   // The numbers, to be changed. Payloads that were sent do not change.
   std::span<S> edit() { return s_.edit(); }
 
-  // s for the wire.
-  Payload offer() { return sent_ = encode(*format_, s_, wire_); }
-  const Format& format() const { return *format_; }
+  // Forgets what is remembered of other edges.
+  void keep(const EdgeLives& lives);
+  // s for the wire. `to`: the edges that get it, if each has a vector of its own.
+  Offer offer(std::span<const EdgePlace> to);
 
+  // Where the part of a term that enters the last numbers of s is counted: `flow` += factor (theirs
+  // - own) of these numbers.
+  struct Count {
+    std::span<S> flow;
+    double factor;
+  };
+  using Counts = std::function<std::optional<Count>(const MixTerm&)>;
   // REQUIRES an earlier offer, and terms with `own`.
-  MixResult absorb(std::span<const MixTerm> terms) { return mix(s_, sent_, terms, *format_); }
+  MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});
+
+  // Null without a compressor.
+  const Channel<S>* channel() const { return channel_ ? &*channel_ : nullptr; }
 
  private:
+  MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);
+
   SharedVector<S> s_;
   const Format* format_;
+  std::optional<Channel<S>> channel_;
   BufferPool wire_;  // for encoded vectors, whose size differs
   Payload sent_;
 };

@@ -8,7 +8,8 @@
 namespace starling::optim {
 
 template <class S>
-void Duals<S>::keep(std::span<const std::uint64_t> edges, std::span<const S> x) {
+void Duals<S>::keep(const EdgeLives& lives, std::span<const S> x) {
+  const std::span<const std::uint64_t> edges = lives.open;
   std::erase_if(
       z_, [&](const auto& item) { return std::ranges::find(edges, item.first) == edges.end(); });
   for (const std::uint64_t edge : edges) {
@@ -18,6 +19,7 @@ void Duals<S>::keep(std::span<const std::uint64_t> edges, std::span<const S> x) 
     axpy(rho_, x, std::span(z));
   }
   order_.assign(edges.begin(), edges.end());
+  if (channel_) channel_->keep(edges);
 }
 
 template <class S>
@@ -26,36 +28,57 @@ void Duals<S>::add_to(std::span<S> v, S factor) const {
 }
 
 template <class S>
-std::vector<std::pair<std::uint64_t, Payload>> Duals<S>::offer(std::span<const S> x,
-                                                               const Format& format,
-                                                               BufferPool& pool) const {
-  std::vector<std::pair<std::uint64_t, Payload>> told;
+std::vector<S> Duals<S>::vector_for(std::span<const S> x, const std::vector<S>& z) const {
   std::vector<S> q(size_);
-  for (const auto& [edge, z] : z_) {
-    for (std::size_t k = 0; k < size_; ++k) q[k] = 2 * rho_ * x[k] - z[k];
-    told.emplace_back(edge, encode(format, std::span<const S>(q), pool));
-  }
-  return told;
+  for (std::size_t k = 0; k < size_; ++k) q[k] = 2 * rho_ * x[k] - z[k];
+  return q;
 }
 
 template <class S>
-std::vector<Rejection> Duals<S>::absorb(std::span<const MixTerm> terms, const Format& format) {
+Offer Duals<S>::offer(std::span<const S> x, std::span<const EdgePlace> to, BufferPool& pool) {
+  Offer offer;
+  if (channel_) {
+    for (const auto& [edge, number] : to) {
+      const auto z = z_.find(edge);
+      if (z == z_.end()) continue;
+      const auto message = channel_->offer(edge, number, vector_for(x, z->second), pool);
+      offer.of_edge.push_back({edge, message.payload, number, message.step});
+    }
+    return offer;
+  }
+  for (const auto& [edge, z] : z_)
+    offer.of_edge.push_back({edge, encode(*format_, std::span<const S>(vector_for(x, z)), pool)});
+  return offer;
+}
+
+// Reads the neighbour's vector into q; or says why not.
+template <class S>
+std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& q) {
+  if (channel_) {
+    const std::span<const S> sum = channel_->take(term.edge, term.pair, nullptr, term.theirs);
+    if (sum.empty()) return "encoding";
+    std::ranges::copy(sum, q.begin());
+    return {};
+  }
+  if (!fits(*format_, term.theirs, size_)) return "size";
+  decode(*format_, term.theirs, std::span(q));
+  return std::isfinite(squared_norm(std::span<const S>(q))) ? "" : "not finite";
+}
+
+template <class S>
+std::vector<Rejection> Duals<S>::absorb(std::span<const MixTerm> terms) {
   std::vector<Rejection> rejections;
   std::vector<S> q(size_);
   for (const MixTerm& term : terms) {
     const auto found = z_.find(term.edge);
     if (found == z_.end()) continue;
-    if (!fits(format, term.theirs, size_)) {
-      rejections.push_back({term.peer, "size"});
-      continue;
-    }
-    decode(format, term.theirs, std::span(q));
-    if (!std::isfinite(squared_norm(std::span<const S>(q)))) {
-      rejections.push_back({term.peer, "not finite"});
+    if (const std::string_view why = read(term, q); !why.empty()) {
+      rejections.push_back({term.peer, std::string(why)});
       continue;
     }
     std::vector<S>& z = found->second;
-    for (std::size_t k = 0; k < size_; ++k) z[k] += alpha_ * (q[k] - z[k]);
+    const S alpha = alpha_ * static_cast<S>(term.theta);
+    for (std::size_t k = 0; k < size_; ++k) z[k] += alpha * (q[k] - z[k]);
   }
   return rejections;
 }

@@ -2,17 +2,21 @@
 // the ends exchange:
 //   q_ij = 2 rho x_i - z_ij   is sent from i to j ;   z_ji+ = (1 - alpha) z_ji + alpha q_ij .
 // At a fixed point z_ij + z_ji = 2 rho x_i = 2 rho x_j: messages that are lost, late, out of order
-// or repeated do not change the limit.
+// or repeated do not change the limit. With a compressor q_ij is the sum of what was decoded of it
+// (channel.h), alpha is times theta, and every message is taken once and in order.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
-#include <utility>
+#include <string_view>
 #include <vector>
 
+#include "optim/codec/channel.h"
 #include "optim/codec/codec.h"
+#include "optim/combine/average.h"
 #include "optim/job.h"
 #include "optim/vector/buffer_pool.h"
 
@@ -22,28 +26,40 @@ template <class S>
 class Duals {
  public:
   // Each of `size` numbers. REQUIRES penalty > 0 and relaxation in (0, 1].
-  Duals(std::size_t size, double penalty, double relaxation)
-      : size_(size), rho_(static_cast<S>(penalty)), alpha_(static_cast<S>(relaxation)) {}
+  Duals(std::size_t size, double penalty, double relaxation, const WireForm& form)
+      : size_(size),
+        rho_(static_cast<S>(penalty)),
+        alpha_(static_cast<S>(relaxation)),
+        format_(form.format) {
+    if (form.remembers()) channel_.emplace(form.coding, Layout{.segments = form.segments});
+  }
 
   std::size_t count() const { return z_.size(); }
   // For State.
   std::map<std::uint64_t, std::vector<S>>& by_edge() { return z_; }
   // Sets the edges; a new one begins with z = rho x. Sums follow their order, so that rounding does
   // not depend on the ids of edges.
-  void keep(std::span<const std::uint64_t> edges, std::span<const S> x);
+  void keep(const EdgeLives& lives, std::span<const S> x);
   // v += factor sum_j z_ij
   void add_to(std::span<S> v, S factor) const;
 
-  // The vector for each neighbour.
-  std::vector<std::pair<std::uint64_t, Payload>> offer(std::span<const S> x, const Format& format,
-                                                       BufferPool& pool) const;
+  // The vector for each neighbour, with a compressor for each of `to`.
+  Offer offer(std::span<const S> x, std::span<const EdgePlace> to, BufferPool& pool);
   // Takes in the neighbours' vectors. Ignores terms of edges that are not kept; a vector of the
   // wrong size or with a number that is not finite is rejected, and its z stays.
-  std::vector<Rejection> absorb(std::span<const MixTerm> terms, const Format& format);
+  std::vector<Rejection> absorb(std::span<const MixTerm> terms);
+
+  // Null without a compressor.
+  const Channel<S>* channel() const { return channel_ ? &*channel_ : nullptr; }
 
  private:
+  std::vector<S> vector_for(std::span<const S> x, const std::vector<S>& z) const;
+  std::string_view read(const MixTerm& term, std::vector<S>& q);
+
   std::size_t size_;
   S rho_, alpha_;
+  const Format* format_;
+  std::optional<Channel<S>> channel_;
   std::map<std::uint64_t, std::vector<S>> z_;
   std::vector<std::uint64_t> order_;
 };

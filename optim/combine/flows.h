@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -59,14 +60,11 @@ class Flows {
   MixResult absorb(Average<S>& s, std::span<const MixTerm> terms, const Shares& shares) {
     std::vector<MixTerm> shared(terms.begin(), terms.end());
     for (MixTerm& term : shared) term.weight *= shares.share;
-    MixResult result = s.absorb(shared);
-    for (const std::size_t place : result.mixed) {
-      MixTerm& term = shared[place];
-      if (!flows_.contains(term.edge)) continue;
-      if (shares.gain) term.weight *= shares.gain(term);
-      accumulate(std::span(flows_.at(term.edge)), s.values().size() - size_, term, s.format());
-    }
-    return result;
+    return s.absorb(shared, [&](const MixTerm& term) -> std::optional<typename Average<S>::Count> {
+      const auto flow = flows_.find(term.edge);
+      if (flow == flows_.end()) return std::nullopt;
+      return {{flow->second, shares.gain ? term.weight * shares.gain(term) : term.weight}};
+    });
   }
 
  private:

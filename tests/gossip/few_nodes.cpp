@@ -41,7 +41,7 @@ optim::Done answer_to(const optim::Job& job, const CannedTrainer& trainer,
   if (job.offer && !tells_each) done.offer = payload_of(trainer.bytes);
   if (job.offer && tells_each)
     for (const std::uint64_t edge : job.edges)
-      done.edge_offers.emplace_back(edge, payload_of(trainer.bytes));
+      done.edge_offers.push_back({edge, payload_of(trainer.bytes)});
   if (job.snapshot) done.snapshot = payload_of(trainer.bytes);
   done.stats.steps = job.local ? 1 : 0;
   done.stats.learning_rate = 0.1;

@@ -75,7 +75,7 @@ Options options_for(const AlgorithmRow* algorithm, double learning_rate) {
   options.algorithm = algorithm;
   options.learning_rate = learning_rate;
   options.batch_size = 3;
-  options.codec = format_named(sizeof(S) == 4 ? "f32" : "f64");
+  options.codec = wire_form_named(sizeof(S) == 4 ? "f32" : "f64");
   return options;
 }
 

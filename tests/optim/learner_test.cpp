@@ -126,7 +126,7 @@ Options options_for(const AlgorithmRow& row, std::size_t local_steps = 1) {
   options.learning_rate = 0.1;
   options.local_steps.fixed = local_steps;
   options.batch_size = 0;
-  options.codec = format_named("f64");
+  options.codec = wire_form_named("f64");
   options.penalty = 0.5;
   return options;
 }
@@ -147,10 +147,10 @@ class Pair {
   void run(int rounds) {
     for (int round = 0; round < rounds; ++round) {
       for (const std::size_t node : {0, 1}) {
-        algorithms_[node]->follow(kEdges);
+        algorithms_[node]->follow({kEdges});
         const bool overlaps = options_.algorithm->needs.overlaps;
         if (!overlaps) step(node);
-        offers_[node] = algorithms_[node]->offer();
+        offers_[node] = algorithms_[node]->offer({});
         if (overlaps) step(node);
       }
       for (const std::size_t node : {0, 1}) {
@@ -177,7 +177,7 @@ class Pair {
     const bool is_own_each = !theirs.of_edge.empty();
     return {.peer = NodeId{2},
             .weight = 0.5,
-            .theirs = is_own_each ? theirs.of_edge.front().second : theirs.vector,
+            .theirs = is_own_each ? theirs.of_edge.front().payload : theirs.vector,
             .own = own.vector,
             .edge = kEdges.front(),
             .span = options_.learning_rate * static_cast<double>(*options_.local_steps.fixed)};
@@ -474,7 +474,7 @@ TEST_CASE("Local steps allocate nothing") {
       LocalLearner<double> local = learner({1, 1}, options);
       const auto algorithm =
           make_algorithm<double>(options, Vector(3), std::make_shared<BufferPool>());
-      algorithm->follow(kEdges);
+      algorithm->follow({kEdges});
       // The first are looked at by the guard, and what the learner needs is made.
       for (int round = 0; round < 30; ++round)
         algorithm->local(local, *options.local_steps.fixed, options.learning_rate);

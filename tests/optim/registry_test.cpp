@@ -63,11 +63,12 @@ TEST_CASE("A model moves by as much of an average as its row says") {
     CAPTURE(row.name);
     Options options;
     options.algorithm = &row;
-    options.codec = format_named("f64");
+    options.codec = wire_form_named("f64");
+    constexpr std::uint64_t kEdges[] = {7};
     const auto one = make_algorithm<double>(options, here, pool);
     const auto other = make_algorithm<double>(options, there, pool);
-    for (const auto& node : {one.get(), other.get()}) node->follow(std::vector<std::uint64_t>{7});
-    const Payload own = one->offer().vector, theirs = other->offer().vector;
+    for (const auto& node : {one.get(), other.get()}) node->follow({kEdges});
+    const Payload own = one->offer({}).vector, theirs = other->offer({}).vector;
     one->absorb(std::vector<MixTerm>{{NodeId{2}, kWeight, theirs, own, 7, 0.1}});
     const std::span<const double> model = one->model();
     for (std::size_t k = 0; k < here.size(); ++k)
@@ -97,9 +98,9 @@ TEST_CASE_TEMPLATE("Every algorithm begins at its point and offers what its row 
     const auto made = make_algorithm<S>(options, x, std::make_shared<BufferPool>());
     CHECK(std::vector<S>(made->model().begin(), made->model().end()) == x);
     const std::uint64_t edges[] = {1};
-    made->follow(edges);
-    const Offer offer = made->offer();
-    const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().second;
-    CHECK(fits(*options.codec, sent, x.size() * row.vectors_offered));
+    made->follow({edges});
+    const Offer offer = made->offer({});
+    const Payload& sent = offer.of_edge.empty() ? offer.vector : offer.of_edge.front().payload;
+    CHECK(fits(*options.codec.format, sent, x.size() * row.vectors_offered));
   }
 }

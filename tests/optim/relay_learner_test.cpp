@@ -28,7 +28,7 @@ Payload snapshot_of(std::span<const double> x, const std::string& kind, State<do
 std::unique_ptr<Trainer> trainer_of(const char* algorithm, LocalOptimizerKind optimizer) {
   Options options;
   options.algorithm = algorithm_named(algorithm);
-  options.codec = format_named("f64");
+  options.codec = wire_form_named("f64");
   options.local_optimizer = optimizer;
   options.weight_decay = 1;
   return make_relay<double>(options, [] { return Time{}; });

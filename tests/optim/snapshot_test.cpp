@@ -60,7 +60,7 @@ std::unique_ptr<Trainer> trainer(LocalOptimizerKind kind, std::size_t dimension 
   options.local_optimizer = kind;
   options.learning_rate = 0.01;
   options.batch_size = 0;
-  options.codec = format_named(sizeof(S) == 4 ? "f32" : "f64");
+  options.codec = wire_form_named(sizeof(S) == 4 ? "f32" : "f64");
   auto made = make_trainer<S>(options, std::make_unique<Valley<S>>(dimension, 1.7), 1,
                               [] { return Time{}; });
   Job job;

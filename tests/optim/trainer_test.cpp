@@ -70,7 +70,7 @@ Options options_for(const AlgorithmRow* algorithm) {
   options.algorithm = algorithm;
   options.learning_rate = 0.5;
   options.batch_size = 0;
-  options.codec = format_named("f64");
+  options.codec = wire_form_named("f64");
   return options;
 }
 

@@ -90,7 +90,7 @@ Lockstep lockstep_of(const Row& row, topology::Kind kind = topology::Kind::torus
   training.local_steps.fixed = row.local_steps;
   training.outer = row.outer;
   training.penalty = 0.2;
-  training.codec = format;
+  training.codec = {.format = format};
   return {kind, shape.n, training, [=](std::size_t i) {
             return optim::make_trainer<S>(training,
                                           reference_objective_in<S>(shape, i, row.has_closed_form),

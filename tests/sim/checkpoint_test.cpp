@@ -47,8 +47,8 @@ optim::Options training_of(const Case& what) {
   training.batch_size = 6;  // of 20 samples
   training.momentum = 0.8;
   if (what.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
-  if (what.is_single) training.codec = optim::format_named("f32");
-  if (what.codec) training.codec = what.codec;
+  if (what.is_single) training.codec = optim::wire_form_named("f32");
+  if (what.codec) training.codec = {.format = what.codec};
   return training;
 }
 

@@ -72,7 +72,7 @@ template <class S>
 sim::TrainerFactory trainers_of(const Case& c) {
   optim::Options training = reference_training(c.rate);
   training.algorithm = c.algorithm;
-  training.codec = optim::format_named(sizeof(S) == 4 ? "f32" : "f64");
+  training.codec = optim::wire_form_named(sizeof(S) == 4 ? "f32" : "f64");
   return [=](std::size_t node) {
     const bool is_sick = node == kSick;
     optim::Options own = training;

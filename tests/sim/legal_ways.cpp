@@ -58,4 +58,17 @@ std::vector<LegalWay> legal_ways() {
   return rows;
 }
 
+std::vector<std::string> compressed_forms() {
+  std::vector<std::string> names = optim::wire_form_names();
+  std::erase_if(names,
+                [](const std::string& name) { return !optim::wire_form_named(name).remembers(); });
+  return names;
+}
+
+bool allows(const LegalWay& way, const optim::WireForm& codec) {
+  if (!codec.remembers()) return true;
+  return way.missing == Missing::late && way.kind != Kind::exponential &&
+         (way.algorithm->is_exact || !codec.coding.compressor->is_sparse);
+}
+
 }  // namespace starling::test

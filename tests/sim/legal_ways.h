@@ -24,4 +24,9 @@ struct LegalWay {
 
 std::vector<LegalWay> legal_ways();
 
+// The codecs whose vectors are encoded against earlier ones, each by a name of its own.
+std::vector<std::string> compressed_forms();
+// Whether the way allows that codec.
+bool allows(const LegalWay& way, const optim::WireForm& codec);
+
 }  // namespace starling::test

@@ -32,11 +32,12 @@ Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, Referenc
 
 Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options& training,
                    const sim::TrainerFactory& make_trainer)
-    : needs_(training.algorithm->needs),
+    : needs_(needs_of(training)),
       local_steps_(*training.local_steps.fixed),
       make_trainer_(make_trainer),
       whole_(graph_of(kind, nodes)),
       births_(nodes),
+      numbers_(nodes),
       trainers_(nodes),
       offers_(nodes),
       spans_(nodes),
@@ -101,6 +102,7 @@ void Lockstep::go_on_from_saved() {
     const optim::Done done = trainers_[node]->run(after);
     ENSURE(!done.problem, "the state was saved by such a trainer");
   }
+  numbers_.assign(numbers_.size(), {});
 }
 
 void Lockstep::adopt(std::size_t node, const Payload& snapshot) {
@@ -124,7 +126,7 @@ void Lockstep::run(std::uint64_t rounds) {
 }
 
 void Lockstep::exchange_all() {
-  for (const std::size_t node : present_) make_offer(node, true);
+  for (const std::size_t node : present_) make_offer(node, true, graph_.in[node]);
   for (const std::size_t node : present_) {
     std::vector<optim::MixTerm> mix;
     for (std::size_t k = 0; k < graph_.in[node].size(); ++k)
@@ -137,7 +139,10 @@ void Lockstep::exchange_all() {
 void Lockstep::exchange_by_partners() {
   const std::vector<int> partners = topology::matching(graph_, *matching_seed_, round_ - 1);
   const std::vector<double> before = spans_;
-  for (const std::size_t node : present_) make_offer(node, true);
+  for (const std::size_t node : present_) {
+    const int partner = partners[node];
+    make_offer(node, true, partner < 0 ? std::vector<int>() : std::vector{partner});
+  }
   for (const std::size_t node : present_) {
     if (is_alone_[node]) spans_[node] += before[node];
     is_alone_[node] = partners[node] < 0;
@@ -153,17 +158,23 @@ void Lockstep::exchange_two() {
   const std::size_t one = present_[prng_.below(present_.size())];
   const std::vector<int>& in = graph_.in[one];
   const auto other = static_cast<std::size_t>(in[prng_.below(in.size())]);
-  make_offer(one, true);
-  make_offer(other, false);
+  make_offer(one, true, {static_cast<int>(other)});
+  make_offer(other, false, {static_cast<int>(one)});
   absorb(one, {term(one, other, 0.5)});
   absorb(other, {term(other, one, 0.5)});
 }
 
-void Lockstep::make_offer(std::size_t node, bool has_step) {
+// `peers`: who averages with the node.
+void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int>& peers) {
   optim::Job job;
   job.round = round_;
   job.edges = edges(node);
   job.offer = true;
+  if (needs_.in_order)
+    for (const int peer : peers) {
+      const std::uint64_t life = edge(node, static_cast<std::size_t>(peer));
+      job.offer_to.push_back({life, ++numbers_[node][life]});
+    }
   job.local = has_step && !needs_.overlaps;
   job.local_steps = local_steps_;
   offers_[node] = trainers_[node]->run(job);
@@ -186,8 +197,17 @@ optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight)
   term.span = std::max(spans_[node], spans_[from]);
   term.theirs = offers_[from].offer;
   term.own = offers_[node].offer;
-  for (const auto& [life, payload] : offers_[from].edge_offers)
-    if (life == edge(from, node)) term.theirs = payload;
+  for (const optim::EdgeOffer& offer : offers_[from].edge_offers)
+    if (offer.edge == edge(from, node)) term.theirs = offer.payload, term.theta = offer.step;
+  if (!needs_.in_order) return term;
+  for (const optim::EdgeOffer& offer : offers_[node].edge_offers) {
+    if (offer.edge != term.edge) continue;
+    term.own = offer.payload;
+    term.pair = offer.number;
+    term.theta = std::min(term.theta, offer.step);
+  }
+  term.weight *= term.theta;
+  if (term.theta > 0) term.span /= term.theta;
   return term;
 }
 

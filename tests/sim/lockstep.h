@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,7 +64,7 @@ class Lockstep {
   void exchange_all();
   void exchange_by_partners();
   void exchange_two();
-  void make_offer(std::size_t node, bool has_step);
+  void make_offer(std::size_t node, bool has_step, const std::vector<int>& peers);
   optim::MixTerm term(std::size_t node, std::size_t from, double weight) const;
   void absorb(std::size_t node, std::vector<optim::MixTerm> mix);
   std::uint64_t edge(std::size_t node, std::size_t peer) const;
@@ -77,6 +78,7 @@ class Lockstep {
   topology::Weights weights_;
   std::vector<std::size_t> present_;
   std::vector<std::uint64_t> births_;
+  std::vector<std::map<std::uint64_t, std::uint64_t>> numbers_;  // of each node's vectors, by edge
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
   std::vector<optim::Done> offers_;
   std::vector<double> spans_;   // learning rate times steps since the last pair

@@ -185,7 +185,7 @@ optim::Options reference_training(double learning_rate) {
   optim::Options options;
   options.learning_rate = learning_rate;
   options.batch_size = 0;
-  options.codec = optim::format_named("f64");
+  options.codec = optim::wire_form_named("f64");
   return options;
 }
 
@@ -204,8 +204,9 @@ sim::Options reference_world(std::size_t nodes, topology::Kind kind,
   options.nodes = nodes;
   options.base.topology.kind = kind;
   options.base.algorithm = optim::full_name(training);
-  options.base.needs = training.algorithm->needs;
+  options.base.needs = needs_of(training);
   options.base.local_steps = training.local_steps;
+  options.format = readable_format(training.codec);
   if (options.base.needs.is_pairwise) options.base.schedule = gossip::schedule_named("pairwise");
   return options;
 }

@@ -104,9 +104,23 @@ TEST_CASE("Every algorithm ends within the roundings of every format of numbers"
   for (const AlgorithmRow& algorithm : optim::algorithms())
     for (const optim::Format& format : optim::formats()) {
       optim::Options training = training_of(algorithm);
-      training.codec = &format;
+      training.codec = {.format = &format};
       const double rounding = format.width >= 8 ? 1e-6 : format.width >= 4 ? 1e-5 : .03;
       expect_to_end(usual_way(algorithm, format.name), training, rounding);
+    }
+}
+
+// What a codec loses of a vector is in the next one.
+TEST_CASE("Every legal way of averaging ends in the optimum with every codec that remembers") {
+  for (const std::string& codec : compressed_forms())
+    for (const LegalWay& way : legal_ways()) {
+      optim::Options training = training_of(*way.algorithm);
+      training.outer = way.outer;
+      training.codec = optim::wire_form_named(codec);
+      if (!allows(way, training.codec)) continue;
+      LegalWay named = way;
+      named.name += " " + codec;
+      expect_to_end(named, training, 1e-6);
     }
 }
 

@@ -30,7 +30,7 @@ gossip/members: base gossip gossip/wire gossip/trust
 gossip/edges: base topology gossip gossip/wire gossip/members
 gossip/node: base topology gossip gossip/*
 gossip/report: base gossip
-sim: base topology optim/options optim/trainer gossip gossip/*
+sim: base topology optim/codec optim/options optim/trainer gossip gossip/*
 daemon/process: base optim/local optim/trainer models models/* gossip gossip/wire gossip/trust \
   gossip/node
 daemon/setup: base topology optim/options models models/data gossip gossip/wire gossip/trust \

@@ -116,6 +116,16 @@ const Mistake kMistakes[] = {
      "async, pairwise"},
     {"run --exchange.codec=f8",
      "starling run: command line: exchange.codec = \"f8\": expected one of auto, f32, f64, f16, "
+     "bf16, i8, i4, i2, top:5%"},
+    {"run --exchange.codec=top:70%",
+     "starling run: command line: exchange.codec = \"top:70%\": expected top:P% with P from 0.1 to "
+     "50, as top:5%"},
+    {"run --exchange.codec=top:5% --optim.algorithm=dpsgd",
+     "starling run: command line: exchange.codec = \"top:5%\": top:5% makes the graph mix more "
+     "slowly, and the bias of dpsgd grows with that; use i4, or algorithm ed"},
+    {"run --exchange.codec=i4 --exchange.missing=reuse",
+     "starling run: command line: exchange.codec = \"i4\": i4 tells what changed since the vector "
+     "before, so that none can be left out, as with exchange.missing = reuse; use late, or codec "
      "bf16"},
     {"run --exchange.missing=never",
      "starling run: command line: exchange.missing = \"never\": expected one of late, reuse, self"},

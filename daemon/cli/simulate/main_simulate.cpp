@@ -120,6 +120,7 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
   if (setup.options.relays >= setup.options.nodes)
     return fail("sim.relays = {}: expected fewer than the nodes, {}", setup.options.relays, nodes);
   setup.options.base = config.node;
+  setup.options.format = readable_format(config.learner.optim.codec);
   setup.algorithm_reason = config.algorithm_reason;
   setup.outer = config.learner.optim.outer;
   TRY(setup.seeds, read_seeds(line, setup.options.seed));

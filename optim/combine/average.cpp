@@ -1,0 +1,84 @@
+#include "optim/combine/average.h"
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "optim/vector/kernels.h"
+
+namespace starling::optim {
+namespace {
+
+template <class S>
+std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
+  if (!form.remembers()) return std::nullopt;
+  const std::size_t model =
+      std::accumulate(form.segments.begin(), form.segments.end(), std::size_t{0});
+  const std::size_t halves = model > 0 ? size / model : 1;
+  return Channel<S>(form.coding, {.segments = form.segments, .halves = halves});
+}
+
+}  // namespace
+
+template <class S>
+Average<S>::Average(std::span<const S> s, std::shared_ptr<BufferPool> pool, const WireForm& form)
+    : s_(s, std::move(pool)), format_(form.format), channel_(channel_of<S>(form, s.size())) {}
+
+template <class S>
+void Average<S>::keep(const EdgeLives& lives) {
+  if (!channel_) return;
+  std::vector<std::uint64_t> edges(lives.open.begin(), lives.open.end());
+  edges.insert(edges.end(), lives.ending.begin(), lives.ending.end());
+  channel_->keep(edges);
+}
+
+template <class S>
+Offer Average<S>::offer(std::span<const EdgePlace> to) {
+  if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_)};
+  Offer offer;
+  for (const auto& [edge, number] : to) {
+    const auto message = channel_->offer(edge, number, s_.values(), wire_);
+    offer.of_edge.push_back({edge, message.payload, number, message.step});
+  }
+  return offer;
+}
+
+template <class S>
+MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& counts) {
+  if (channel_) return absorb_encoded(terms, counts);
+  MixResult result = mix(s_, sent_, terms, *format_);
+  for (const std::size_t place : result.mixed) {
+    const auto count = counts ? counts(terms[place]) : std::nullopt;
+    if (!count) continue;
+    MixTerm counted = terms[place];
+    counted.weight = count->factor;
+    accumulate(count->flow, s_.size() - count->flow.size(), counted, *format_);
+  }
+  return result;
+}
+
+template <class S>
+MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Counts& counts) {
+  MixResult result;
+  const std::span<S> s = s_.edit();
+  for (std::size_t place = 0; place < terms.size(); ++place) {
+    const MixTerm& term = terms[place];
+    const std::span<const S> difference =
+        channel_->take(term.edge, term.pair, &term.own, term.theirs);
+    if (difference.empty()) {
+      result.rejections.push_back({term.peer, "encoding"});
+      continue;
+    }
+    if (term.weight > 0) axpy(static_cast<S>(term.weight), difference, s);
+    if (const auto count = counts ? counts(term) : std::nullopt; count && count->factor > 0)
+      axpy(static_cast<S>(count->factor), difference.last(count->flow.size()), count->flow);
+    result.distances.push_back({term.peer, std::sqrt(squared_norm(difference))});
+    result.mixed.push_back(place);
+  }
+  return result;
+}
+
+template class Average<float>;
+template class Average<double>;
+
+}  // namespace starling::optim
