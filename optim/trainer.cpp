@@ -32,10 +32,14 @@ Fit fit_of(std::string_view theirs, std::string_view own) {
   return {theirs.substr(0, end) == own.substr(0, own_end),
           theirs.substr(end + 1) == own.substr(own_end + 1)};
 }
-std::vector<std::size_t> sizes_of(std::span<const ParameterBlock> blocks) {
-  std::vector<std::size_t> sizes;
-  for (const ParameterBlock& block : blocks) sizes.push_back(block.size());
-  return sizes;
+// Beside matrices, what has one dimension travels whole; see Segment.
+std::vector<Segment> segments_of(std::span<const ParameterBlock> blocks) {
+  const auto is_line = [](const ParameterBlock& block) { return block.extents.size() < 2; };
+  const bool are_lines = std::ranges::all_of(blocks, is_line);
+  std::vector<Segment> segments;
+  for (const ParameterBlock& block : blocks)
+    segments.push_back({block.size(), !are_lines && is_line(block)});
+  return segments;
 }
 
 std::string_view unfit_part(const Fit& fit) {
@@ -59,7 +63,7 @@ class TypedTrainer final : public Trainer {
     workload.notes = std::move(data.notes);
     if (!algorithm_) return workload;
     WireForm form = options_.codec;
-    form.segments = sizes_of(learner_->blocks());
+    form.segments = segments_of(learner_->blocks());
     workload.payload_bytes = bytes_limit(form, options_.algorithm->vectors_offered);
     workload.snapshot_bytes =
         encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
@@ -145,7 +149,7 @@ class TypedTrainer final : public Trainer {
   void begin_at(const std::vector<S>& x) {
     algorithm_.reset();  // its buffers are used again
     algorithm_ =
-        make_algorithm<S>(options_, std::span<const S>(x), pool_, sizes_of(learner_->blocks()));
+        make_algorithm<S>(options_, std::span<const S>(x), pool_, segments_of(learner_->blocks()));
   }
 
   std::vector<S> initial_model() const {

@@ -44,8 +44,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.stream.set_pause(kPauseInitial);
   session.least_pause = 2 * kPauseLeast;
   // A session with this edge id is closing already, so the edge must begin anew.
-  if (std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); }))
-    broken_.push_back(session.peer);
+  if (closes(link)) broken_.push_back(session.peer);
   return session;
 }
 
@@ -102,9 +101,15 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   return takes_part;
 }
 
+bool Sessions::closes(const Link& link) const {
+  return std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); });
+}
+
 std::optional<std::uint64_t> Sessions::next_number(const Link& link) const {
   const auto found = open_.find(link.wanted.peer);
-  if (found == open_.end() || !found->second.is_of(link)) return 1;
+  // Of an edge whose session is closing already there is no other: it begins anew.
+  if (found == open_.end() || !found->second.is_of(link))
+    return closes(link) ? std::nullopt : std::optional<std::uint64_t>(1);
   const EdgeLedger& ledger = found->second.ledger;
   return ledger.takes_part() ? std::optional(ledger.sent().last() + 1) : std::nullopt;
 }

@@ -46,13 +46,13 @@ class Algorithm {
   virtual State<S> state() { return {}; }
 };
 
-// The algorithm of the options at the point x, a model of blocks of the sizes `segments`; empty: of
-// one block. REQUIRES that an algorithm is chosen.
+// The algorithm of the options at the point x, a model of these segments; none: of one. REQUIRES
+// that an algorithm is chosen.
 template <class S>
 std::unique_ptr<Algorithm<S>> make_algorithm(const Options& options, std::span<const S> x,
                                              std::shared_ptr<BufferPool> pool,
-                                             std::vector<std::size_t> segments = {}) {
-  if (segments.empty()) segments = {x.size()};
+                                             std::vector<Segment> segments = {}) {
+  if (segments.empty()) segments = {{x.size()}};
   WireForm form = options.codec;
   form.segments = std::move(segments);
   const AlgorithmMaker& make = options.algorithm->make;

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "base/check.h"
 #include "base/planted.h"
@@ -40,10 +40,6 @@ bool is_finite(std::span<const S> values) {
 
 }  // namespace
 
-std::size_t Layout::size() const {
-  return halves * std::accumulate(segments.begin(), segments.end(), std::size_t{0});
-}
-
 template <class S>
 void Channel<S>::keep(std::span<const std::uint64_t> edges) {
   std::erase_if(edges_, [&](const auto& item) {
@@ -57,10 +53,10 @@ template <class Visit>
 bool Channel<S>::for_blocks(Visit visit) const {
   std::size_t first = 0;
   for (std::size_t half = 0; half < layout_.halves; ++half)
-    for (const std::size_t segment : layout_.segments)
-      for (const std::size_t end = first + segment; first < end;) {
+    for (const auto& [size, is_whole] : layout_.segments)
+      for (const std::size_t end = first + size; first < end;) {
         const std::size_t count = std::min(coding_.compressor->block, end - first);
-        if (!visit(Place{first, count, half})) return false;
+        if (!visit(Place{first, count, half, is_whole})) return false;
         first += count;
       }
   return true;
@@ -71,10 +67,41 @@ std::size_t Channel<S>::bytes(std::uint64_t pair) const {
   if (pair == 1) return optim::bytes_limit(whole_format(), layout_.size());
   std::size_t bytes = 0;
   for_blocks([&](const Place& place) {
-    bytes += coding_.compressor->bytes(place.count, coding_.density);
+    bytes += this->bytes(place);
     return true;
   });
   return bytes;
+}
+
+template <class S>
+std::size_t Channel<S>::bytes(const Place& place) const {
+  return place.is_whole ? place.count * sizeof(float)
+                        : coding_.compressor->bytes(place.count, coding_.density);
+}
+
+// Encodes v, and decodes it into q; returns whether q is finite.
+template <class S>
+bool Channel<S>::encode(const Place& place, std::span<const S> v, std::span<S> q,
+                        std::byte* wire) const {
+  if (place.is_whole)
+    for (std::size_t k = 0; k < place.count; ++k) {
+      const auto value = static_cast<float>(v[k]);
+      std::memcpy(wire + k * sizeof(float), &value, sizeof(float));
+    }
+  else
+    kernels<S>(*coding_.compressor).encode(v, coding_.density, wire);
+  return decode(place, wire, q);
+}
+
+template <class S>
+bool Channel<S>::decode(const Place& place, const std::byte* wire, std::span<S> q) const {
+  if (!place.is_whole) return kernels<S>(*coding_.compressor).decode(wire, coding_.density, q);
+  for (std::size_t k = 0; k < place.count; ++k) {
+    float value;
+    std::memcpy(&value, wire + k * sizeof(float), sizeof(float));
+    q[k] = value;
+  }
+  return is_finite(std::span<const S>(q));
 }
 
 // ---------------------------------------------------------------- offers
@@ -118,7 +145,6 @@ typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
 template <class S>
 std::optional<double> Channel<S>::encode(std::span<const S> s, std::span<const S> r,
                                          std::byte* wire) const {
-  const BlockKernels<S>& kernel = kernels<S>(*coding_.compressor);
   std::array<S, kBlockLimit> difference, decoded;
   std::vector<Energies> energies(layout_.halves);
   const bool is_finite = for_blocks([&](const Place& place) {
@@ -130,9 +156,9 @@ std::optional<double> Channel<S>::encode(std::span<const S> s, std::span<const S
     Energies& sums = energies[place.half];
     const double norm = squared_norm(std::span<const S>(v));
     if (!std::isfinite(norm)) return false;
-    kernel.encode(v, coding_.density, wire);
-    ENSURE(kernel.decode(wire, coding_.density, q), "what was encoded can be decoded");
-    wire += coding_.compressor->bytes(place.count, coding_.density);
+    if (!encode(place, v, q, wire)) return false;
+    wire += bytes(place);
+    if (place.is_whole) return true;  // it would make the quality look better than it is
     sums.vector += squared_norm(of_s);
     sums.difference += norm;
     sums.lost += squared_distance(std::span<const S>(v), std::span<const S>(q));
@@ -150,24 +176,25 @@ std::optional<double> Channel<S>::encode(std::span<const S> s, std::span<const S
 template <class S>
 class Channel<S>::Decoder {
  public:
-  Decoder(const Coding& coding, std::uint64_t pair, const Payload& payload)
-      : coding_(coding), bytes_(payload), numbers_(whole_format(), payload), is_whole_(pair == 1) {}
+  Decoder(const Channel& channel, std::uint64_t pair, const Payload& payload)
+      : channel_(channel),
+        bytes_(payload),
+        numbers_(whole_format(), payload),
+        is_whole_(pair == 1) {}
 
-  // The next `count` numbers, until the next call; empty if they are no such block.
-  std::span<const S> next(std::size_t count) {
-    const std::span<S> q = std::span(decoded_).first(count);
+  // The next block, until the next call; empty if the bytes are no such block.
+  std::span<const S> next(const Place& place) {
+    const std::span<S> q = std::span(decoded_).first(place.count);
     if (is_whole_) {
       const std::span<const S> numbers = numbers_.next(q);
       return is_finite(numbers) ? numbers : std::span<const S>();
     }
-    const std::size_t size = coding_.compressor->bytes(count, coding_.density);
-    const std::byte* wire = bytes_.next(std::span(scratch_).first(size));
-    const bool is_sound = kernels<S>(*coding_.compressor).decode(wire, coding_.density, q);
-    return is_sound ? q : std::span<const S>();
+    const std::byte* wire = bytes_.next(std::span(scratch_).first(channel_.bytes(place)));
+    return channel_.decode(place, wire, q) ? q : std::span<const S>();
   }
 
  private:
-  const Coding& coding_;
+  const Channel& channel_;
   ByteReader bytes_;
   VectorReader<S> numbers_;
   bool is_whole_;
@@ -184,16 +211,16 @@ std::span<const S> Channel<S>::take(std::uint64_t edge, std::uint64_t pair, cons
   end.is_broken = end.is_broken || !fits;
   if (end.is_broken) return {};
   end.difference.resize(layout_.size());
-  Decoder their_blocks(coding_, pair, theirs), own_blocks(coding_, pair, own ? *own : theirs);
+  Decoder their_blocks(*this, pair, theirs), own_blocks(*this, pair, own ? *own : theirs);
   end.is_broken = !for_blocks([&](const Place& place) {
-    const std::span<const S> plus = their_blocks.next(place.count);
+    const std::span<const S> plus = their_blocks.next(place);
     if (plus.empty()) return false;
     const std::span<S> to = std::span(end.difference).subspan(place.first, place.count);
     if (!own) {
       axpy(S{1}, plus, to);
       return true;
     }
-    const std::span<const S> minus = own_blocks.next(place.count);
+    const std::span<const S> minus = own_blocks.next(place);
     if (minus.empty()) return false;
     if (PLANTED(replica_misses) && pair % 8 == 0 && edge % 2 == 0) return true;
     for (std::size_t k = 0; k < place.count; ++k) to[k] += plus[k] - minus[k];
@@ -206,9 +233,9 @@ std::span<const S> Channel<S>::take(std::uint64_t edge, std::uint64_t pair, cons
 template <class S>
 void Channel<S>::follow_offer(Edge& end) const {
   end.replica.resize(layout_.size());
-  Decoder blocks(coding_, end.pair, end.offered);
+  Decoder blocks(*this, end.pair, end.offered);
   for_blocks([&](const Place& place) {
-    axpy(S{1}, blocks.next(place.count), std::span(end.replica).subspan(place.first, place.count));
+    axpy(S{1}, blocks.next(place), std::span(end.replica).subspan(place.first, place.count));
     return true;
   });
 }

@@ -26,12 +26,12 @@
 
 namespace starling::optim {
 
-// How a vector divides. Blocks of a compressor begin anew at each segment.
+// How a vector divides.
 struct Layout {
-  std::vector<std::size_t> segments;  // their sizes, in order; in every half the same
-  std::size_t halves = 1;             // vectors that are sent as one
+  std::vector<Segment> segments;  // in order; in every half the same
+  std::size_t halves = 1;         // vectors that are sent as one
 
-  std::size_t size() const;
+  std::size_t size() const { return halves * count_of(segments); }
 };
 
 template <class S>
@@ -76,12 +76,17 @@ class Channel {
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;
   };
+  // A block.
   struct Place {
     std::size_t first, count, half;
+    bool is_whole;
   };
   class Decoder;
   template <class Visit>
   bool for_blocks(Visit visit) const;
+  std::size_t bytes(const Place& place) const;
+  bool encode(const Place& place, std::span<const S> v, std::span<S> q, std::byte* wire) const;
+  bool decode(const Place& place, const std::byte* wire, std::span<S> q) const;
   void follow_offer(Edge& end) const;
   std::optional<double> encode(std::span<const S> s, std::span<const S> r, std::byte* wire) const;
   Message first_message(std::span<const S> s, BufferPool& pool) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,26 @@ struct Coding {
   double density = 1;  // of a sparse one
 };
 
+// A part of a vector in which blocks of a compressor begin anew.
+struct Segment {
+  std::size_t count = 0;
+  // Each number travels in f32, such as those of a bias or of BatchNorm: these are few, and a
+  // variance that was encoded in few bits may be negative.
+  bool is_whole = false;
+};
+
+// The numbers of all.
+inline std::size_t count_of(std::span<const Segment> segments) {
+  std::size_t count = 0;
+  for (const Segment& segment : segments) count += segment.count;
+  return count;
+}
+
 struct WireForm {
   // Of vectors, and with a compressor of an edge's first vector. Null: that of the model's numbers.
   const Format* format = nullptr;
   Coding coding = {};
-  std::vector<std::size_t> segments = {};  // sizes of the model's blocks; see Layout
+  std::vector<Segment> segments = {};  // of the model
 
   bool remembers() const { return coding.compressor != nullptr; }
 };

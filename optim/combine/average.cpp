@@ -1,7 +1,6 @@
 #include "optim/combine/average.h"
 
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "optim/vector/kernels.h"
@@ -12,8 +11,7 @@ namespace {
 template <class S>
 std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   if (!form.remembers()) return std::nullopt;
-  const std::size_t model =
-      std::accumulate(form.segments.begin(), form.segments.end(), std::size_t{0});
+  const std::size_t model = count_of(form.segments);
   const std::size_t halves = model > 0 ? size / model : 1;
   return Channel<S>(form.coding, {.segments = form.segments, .halves = halves});
 }

@@ -207,6 +207,17 @@ TEST_CASE("Questions grow rarer up to a limit while no answer comes") {
   CHECK(pauses.back() == kPauseLimit);
 }
 
+TEST_CASE("The next vector of an edge has the number after the last until the edge closes") {
+  Edge edge;
+  CHECK(edge.a.sessions.next_number(edge.a.link()) == 1);
+  edge.a.offer(1, edge.now);
+  CHECK(edge.a.sessions.next_number(edge.a.link()) == 2);
+  edge.a.offer(2, edge.now);
+  CHECK_FALSE(edge.a.sessions.next_number(edge.a.link()));  // two wait for their halves
+  edge.a.sessions.close_all(edge.now, edge.a.outbox);
+  CHECK_FALSE(edge.a.sessions.next_number(edge.a.link()));
+}
+
 TEST_CASE("A settled edge asks nothing") {
   Edge edge;
   edge.a.offer(1, edge.now);

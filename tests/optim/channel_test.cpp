@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kEdge = 7;
 constexpr double kDensity = 0.05;
-const Layout kLayout{.segments = {300, 10, 700}, .halves = 2};
+const Layout kLayout{.segments = {{300}, {10, true}, {700}}, .halves = 2};
 
 template <class S>
 struct Ends {
