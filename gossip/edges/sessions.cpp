@@ -30,6 +30,7 @@ void Sessions::for_each(Visit visit) {
 }
 
 Sessions::Session& Sessions::open(const Link& link) {
+  const bool has_closed = !open_.contains(link.wanted.peer) && !next_number(link);
   const auto [item, is_new] = open_.try_emplace(link.wanted.peer);
   Session& session = item->second;
   // Whether the edge goes on from an earlier life is known once it is active.
@@ -43,8 +44,7 @@ Sessions::Session& Sessions::open(const Link& link) {
   session.skipped_round = skipped_round_;
   session.stream.set_pause(kPauseInitial);
   session.least_pause = 2 * kPauseLeast;
-  // A session with this edge id is closing already, so the edge must begin anew.
-  if (closes(link)) broken_.push_back(session.peer);
+  if (has_closed) broken_.push_back(session.peer);
   return session;
 }
 
@@ -101,15 +101,13 @@ bool Sessions::offer(Time now, const Link& link, EdgeVector own, bool skips_roun
   return takes_part;
 }
 
-bool Sessions::closes(const Link& link) const {
-  return std::ranges::any_of(closing_, [&](const Session& old) { return old.is_of(link); });
-}
-
 std::optional<std::uint64_t> Sessions::next_number(const Link& link) const {
   const auto found = open_.find(link.wanted.peer);
-  // Of an edge whose session is closing already there is no other: it begins anew.
-  if (found == open_.end() || !found->second.is_of(link))
-    return closes(link) ? std::nullopt : std::optional<std::uint64_t>(1);
+  if (found == open_.end() || !found->second.is_of(link)) {
+    // An edge whose session closes already has no other session: it begins anew.
+    const auto is_of = [&](const Session& old) { return old.is_of(link); };
+    return std::ranges::any_of(closing_, is_of) ? std::nullopt : std::optional<std::uint64_t>(1);
+  }
   const EdgeLedger& ledger = found->second.ledger;
   return ledger.takes_part() ? std::optional(ledger.sent().last() + 1) : std::nullopt;
 }

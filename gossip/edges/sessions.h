@@ -121,7 +121,6 @@ class Sessions {
   Session* find(const Envelope& from, const Round& message);
   Session* find_or_open(const Envelope& from, const Round& message, const Links& links);
   Session& open(const Link& link);
-  bool closes(const Link& link) const;
   void write_header(const Session& session, Round& message) const;
   void find_contradiction(Time now, Session& session, const Round& message);
   bool take_in(Session& session, const Round& message, Payload payload);
