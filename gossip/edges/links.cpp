@@ -151,9 +151,10 @@ void Links::activate(Time now, Link& link, std::uint64_t claim, Outbox& out) {
 }
 
 // The agreed keys are equal, but the peer's data give another model. Both ends send their model in
-// words; until then the refusal only says that something differs.
+// words; until then the refusal only says that something differs. What this end remembers of an
+// open edge ends here, so that the edge cannot go on later.
 void Links::refuse(Link& link, Outbox& out) {
-  link.active = false;
+  if (link.active) begin_anew(link);
   out.send(link.wanted.peer, Terms{false, model_});
   if (link.refusal.empty()) link.refusal = "its model or data differ from this node's";
 }

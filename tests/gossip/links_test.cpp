@@ -133,6 +133,24 @@ TEST_CASE("A neighbour that comes back with other values gets no edge") {
   CHECK(pair.a.links.all().begin()->second.peer_epoch == 0);
 }
 
+TEST_CASE("An open edge that is refused begins anew when it fits again") {
+  Pair pair;
+  const auto question = pair.say(pair.a);
+  pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, question)));
+  REQUIRE(pair.is_active(pair.a));
+  const std::uint64_t before = pair.a.links.edge_ids().front();
+  pair.now += 6s;
+  const auto honest = pair.say(pair.b);
+  std::vector<Said> forged = honest;
+  for (Said& send : forged) std::get<Hello>(send.message.body).schema = 7;
+  pair.answer(pair.a, forged);
+  CHECK_FALSE(pair.is_active(pair.a));
+  for (auto said = pair.answer(pair.a, honest); !said.empty();)
+    said = pair.answer(pair.a, pair.answer(pair.b, said));
+  REQUIRE(pair.is_active(pair.a));
+  CHECK(pair.a.links.edge_ids().front() != before);
+}
+
 TEST_CASE("A goodbye closes the edge until the next hello") {
   Pair pair;
   pair.answer(pair.b, pair.answer(pair.a, pair.answer(pair.b, pair.say(pair.a))));
