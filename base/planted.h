@@ -14,7 +14,7 @@
 
 namespace starling::planted {
 
-inline constexpr std::array<std::string_view, 19> kBugs = {
+inline constexpr std::array<std::string_view, 21> kBugs = {
     "early_contribution",   // startup: training begins while the model is still asked for
     "duplicate_applied",    // gate: a message that came before is let through
     "round_goes_back",      // training: a finished job counts for the round before it, now and then

@@ -11,8 +11,14 @@ using namespace starling::test;
 
 namespace {
 
+// Of what is remembered of vectors.
+bool is_of_codec(std::size_t bug) {
+  return bug == planted::bug("step_one_sided") || bug == planted::bug("replica_misses");
+}
+
 // Where all are equally fast nobody has to be waited for.
 sim::Options trial_for(std::size_t bug) {
+  if (is_of_codec(bug)) return compressed_trial();
   return bug == planted::bug("never_waits_again") ? straggler_trial() : quick_trial();
 }
 
@@ -38,7 +44,8 @@ sim::SoakReport search(std::size_t bug, const sim::Options& trial, std::uint64_t
   planted::active = bug;
   const sim::SoakOptions options{
       .world = trial, .first_seed = 1, .last_seed = seeds, .failures_limit = 1};
-  sim::SoakReport report = sim::soak(options, quick_trainers());
+  sim::SoakReport report = sim::soak(
+      options, quick_trainers(is_of_codec(bug) ? compressed_training() : fading_training()));
   planted::active = planted::kNoBug;
   return report;
 }

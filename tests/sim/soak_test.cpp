@@ -46,6 +46,14 @@ TEST_CASE("All laws hold for many seeds of nodes with keys") {
     FAIL_CHECK(sim::to_text(failure));
 }
 
+TEST_CASE("All laws hold for many seeds of vectors encoded against earlier ones") {
+  const sim::SoakOptions options{
+      .world = compressed_trial(), .first_seed = 1, .last_seed = full_or(20U, 1U), .threads = 2};
+  for (const sim::Verdict& failure :
+       sim::soak(options, quick_trainers(compressed_training())).failures)
+    FAIL_CHECK(sim::to_text(failure));
+}
+
 TEST_CASE("All laws hold for many seeds of forged headers with keys and without") {
   for (const bool has_keys : {false, true})
     for (std::uint64_t seed = 1; seed <= full_or(20U, 2U); ++seed) {

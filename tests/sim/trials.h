@@ -26,6 +26,20 @@ inline sim::Options quick_trial(std::size_t nodes = 8) {
   return trial;
 }
 
+// The same with vectors that are encoded against earlier ones.
+inline optim::Options compressed_training() {
+  optim::Options options = fading_training();
+  options.codec = optim::wire_form_named("i4");
+  return options;
+}
+inline sim::Options compressed_trial() {
+  sim::Options trial = quick_trial();
+  const optim::Options training = compressed_training();
+  trial.base.needs = needs_of(training);
+  trial.format = readable_format(training.codec);
+  return trial;
+}
+
 // One node is slower than the others are in step, before and after the last fault.
 inline sim::Options straggler_trial() {
   sim::Options trial = quick_trial();
@@ -34,8 +48,8 @@ inline sim::Options straggler_trial() {
   return trial;
 }
 
-inline sim::TrainerFactory quick_trainers() {
-  return reference_trainers(fading_training(), {.n = 8});
+inline sim::TrainerFactory quick_trainers(const optim::Options& training = fading_training()) {
+  return reference_trainers(training, {.n = 8});
 }
 
 // Eight nodes under one fault for fifty seconds, for those faults that chaos draws in few seeds.
