@@ -86,6 +86,13 @@ struct EdgeOffer {
   Payload payload = {};
   std::uint64_t number = 0;  // as in Job::offer_to; 0: none was given
   double step = 1;           // theta, as this end allows it
+  double quality = 1;        // m of the edge; see codec/quality.h
+};
+
+// How a codec that remembers does. Plain formats lose nothing that it measures: 1 and 0.
+struct CodecReport {
+  double quality = 1;            // the mean over the edges
+  std::size_t memory_bytes = 0;  // of what is remembered of them
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.
@@ -179,6 +186,8 @@ struct Stats {
 // The properties of the training that the protocol needs.
 struct Workload {
   std::size_t payload_bytes = 0;   // the most of an offered vector; 0 until founded
+  std::size_t vector_bytes = 0;    // of an offered vector after the first of an edge; the same
+  std::size_t f32_bytes = 0;       // of its numbers in f32; the same
   std::size_t snapshot_bytes = 0;  // of a snapshot; 0 until founded
   std::uint64_t schema_hash = 0;   // of everything that must agree for averaging to make sense
   std::string schema;              // the same in words
@@ -200,6 +209,7 @@ struct Done {
   Payload offer;                       // empty when none was asked for
   std::vector<EdgeOffer> edge_offers;  // in its place, if each neighbour has one of its own
   bool is_offer = false;               // one was asked for
+  CodecReport codec = {};              // after the offer
   Payload snapshot;                    // the same; see optim/saved_state.h
   std::shared_ptr<const SavedState> saved;  // null when none was asked for
   std::vector<double> copy;                 // the same

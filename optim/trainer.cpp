@@ -64,7 +64,10 @@ class TypedTrainer final : public Trainer {
     if (!algorithm_) return workload;
     WireForm form = options_.codec;
     form.segments = segments_of(learner_->blocks());
-    workload.payload_bytes = bytes_limit(form, options_.algorithm->vectors_offered);
+    const std::size_t vectors = options_.algorithm->vectors_offered;
+    workload.payload_bytes = bytes_limit(form, vectors);
+    workload.vector_bytes = vector_bytes(form, vectors);
+    workload.f32_bytes = sizeof(float) * vectors * learner_->dimension();
     workload.snapshot_bytes =
         encoded_limit(data.schema, learner_->blocks(), state(Heir::newcomer, kind()));
     workload.schema_hash = hash_of(data.schema);
@@ -249,6 +252,7 @@ class TypedTrainer final : public Trainer {
     done.is_offer = true;
     done.offer = std::move(made.vector);
     done.edge_offers = std::move(made.of_edge);
+    done.codec = made.codec;
   }
 
   void absorb(const Job& job, Done& done) {

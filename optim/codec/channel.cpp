@@ -65,12 +65,14 @@ bool Channel<S>::for_blocks(Visit visit) const {
 template <class S>
 std::size_t Channel<S>::bytes(std::uint64_t pair) const {
   if (pair == 1) return optim::bytes_limit(whole_format(), layout_.size());
+  const std::size_t block = coding_.compressor->block;
   std::size_t bytes = 0;
-  for_blocks([&](const Place& place) {
-    bytes += this->bytes(place);
-    return true;
-  });
-  return bytes;
+  for (const auto& [count, is_whole] : layout_.segments) {
+    bytes += count / block * this->bytes(Place{.count = block, .is_whole = is_whole});
+    if (const std::size_t rest = count % block; rest > 0)
+      bytes += this->bytes(Place{.count = rest, .is_whole = is_whole});
+  }
+  return layout_.halves * bytes;
 }
 
 template <class S>
@@ -130,6 +132,7 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
     message.payload = BufferPool::seal(std::move(buffer), size);
   }
   end.offered = message.payload;
+  message.quality = end.quality.mean();
   return message;
 }
 

@@ -46,6 +46,7 @@ class Channel {
     Payload payload;
     // The step theta that this end allows the pair, in [0, 1]; see quality.h.
     double step = 1;
+    double quality = 1;  // m of the edge, with this message
   };
   // The message that offers s as pair number `pair` of the edge, 1 being the first. If the number
   // is that of the last offer, that one was not sent. Where s is not finite, the message changes
@@ -78,8 +79,8 @@ class Channel {
   };
   // A block.
   struct Place {
-    std::size_t first, count, half;
-    bool is_whole;
+    std::size_t first = 0, count = 0, half = 0;
+    bool is_whole = false;
   };
   class Decoder;
   template <class Visit>
@@ -96,6 +97,12 @@ class Channel {
   std::map<std::uint64_t, Edge> edges_;
 };
 
+// Bytes of an offer of so many vectors; with a compressor of those after the first of an edge.
+inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
+  const Layout layout{form.segments, vectors};
+  return form.remembers() ? Channel<float>(form.coding, layout).bytes(2)
+                          : bytes_limit(*form.format, layout.size());
+}
 // The most bytes of a message of so many vectors.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
   const Layout layout{form.segments, vectors};

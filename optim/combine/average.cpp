@@ -34,10 +34,9 @@ template <class S>
 Offer Average<S>::offer(std::span<const EdgePlace> to) {
   if (!channel_) return {.vector = sent_ = encode(*format_, s_, wire_)};
   Offer offer;
-  for (const auto& [edge, number] : to) {
-    const auto message = channel_->offer(edge, number, s_.values(), wire_);
-    offer.of_edge.push_back({edge, message.payload, number, message.step});
-  }
+  for (const EdgePlace& place : to)
+    offer.of_edge.push_back(offer_over(*channel_, place, s_.values(), wire_));
+  offer.codec = report_of(*channel_);
   return offer;
 }
 

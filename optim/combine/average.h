@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "optim/codec/channel.h"
@@ -21,7 +22,25 @@ namespace starling::optim {
 struct Offer {
   Payload vector = {};
   std::vector<EdgeOffer> of_edge = {};
+  CodecReport codec = {};
 };
+
+// s, encoded for one edge.
+template <class S>
+EdgeOffer offer_over(Channel<S>& channel, const EdgePlace& to, std::span<const S> s,
+                     BufferPool& pool) {
+  auto message = channel.offer(to.edge, to.number, s, pool);
+  return {.edge = to.edge,
+          .payload = std::move(message.payload),
+          .number = to.number,
+          .step = message.step,
+          .quality = message.quality};
+}
+
+template <class S>
+CodecReport report_of(const Channel<S>& channel) {
+  return {.quality = channel.quality(), .memory_bytes = channel.memory_bytes()};
+}
 
 // The lives of this node's edges; see Job::edges and Job::ending.
 struct EdgeLives {

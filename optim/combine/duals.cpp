@@ -38,12 +38,13 @@ template <class S>
 Offer Duals<S>::offer(std::span<const S> x, std::span<const EdgePlace> to, BufferPool& pool) {
   Offer offer;
   if (channel_) {
-    for (const auto& [edge, number] : to) {
-      const auto z = z_.find(edge);
+    for (const EdgePlace& place : to) {
+      const auto z = z_.find(place.edge);
       if (z == z_.end()) continue;
-      const auto message = channel_->offer(edge, number, vector_for(x, z->second), pool);
-      offer.of_edge.push_back({edge, message.payload, number, message.step});
+      const std::vector<S> q = vector_for(x, z->second);
+      offer.of_edge.push_back(offer_over(*channel_, place, std::span<const S>(q), pool));
     }
+    offer.codec = report_of(*channel_);
     return offer;
   }
   for (const auto& [edge, z] : z_)

@@ -83,6 +83,38 @@ TEST_CASE_TEMPLATE("The difference of vectors at rest becomes exact", S, float, 
   }
 }
 
+TEST_CASE("The size of a vector is that of every message after the first") {
+  WireForm form{.format = format_named("f32"), .segments = kLayout.segments};
+  CHECK(vector_bytes(form, 2) == 4 * kLayout.size());
+  for (const Compressor& row : compressors()) {
+    CAPTURE(row.name);
+    Ends<float> ends(row);
+    form.coding = {&row, kDensity};
+    Prng prng(5);
+    CHECK(ends.a.offer(kEdge, 1, normal<float>(prng), ends.pool).payload.size() ==
+          bytes_limit(form, 2));
+    for (std::uint64_t pair = 2; pair < 4; ++pair)
+      CHECK(ends.a.offer(kEdge, pair, normal<float>(prng), ends.pool).payload.size() ==
+            vector_bytes(form, 2));
+  }
+}
+
+TEST_CASE("The quality of a channel is the mean of those that its messages tell") {
+  for (const Compressor& row : compressors()) {
+    CAPTURE(row.name);
+    Ends<double> ends(row);
+    Prng prng(6);
+    CHECK(ends.a.quality() == 1);
+    double last = 0, other = 0;
+    for (std::uint64_t pair = 1; pair < 5; ++pair) {
+      last = ends.a.offer(kEdge, pair, normal<double>(prng), ends.pool).quality;
+      CHECK((pair == 1 ? last == 1 : last < 1));
+    }
+    other = ends.a.offer(kEdge + 1, 1, normal<double>(prng), ends.pool).quality;
+    CHECK(ends.a.quality() == doctest::Approx((last + other) / 2));
+  }
+}
+
 TEST_CASE("An offer that was not sent leaves no trace") {
   for (const Compressor& row : compressors()) {
     CAPTURE(row.name);

@@ -127,6 +127,44 @@ TEST_CASE("A term without the vector it is averaged with is refused") {
   }
 }
 
+TEST_CASE("An offer says how much its codec carries and remembers") {
+  const auto offer = [](Trainer& of, std::uint64_t number) {
+    Job job;
+    job.round = number;
+    job.edges = {7};
+    job.local = job.offer = true;
+    job.offer_to = {{7, number}};
+    return of.run(job);
+  };
+  for (const char* algorithm : {"dpsgd", "admm"}) {
+    CAPTURE(algorithm);
+    Options options = options_for(algorithm_named(algorithm));
+    Job job;
+    job.shard = std::make_shared<Shard>();
+    const auto plain = trainer(1, options);
+    CHECK(plain->workload().vector_bytes == 16);
+    CHECK(plain->workload().f32_bytes == 8);
+    const Done whole = offer(*plain, 1);
+    CHECK(whole.codec.quality == 1);
+    CHECK(whole.codec.memory_bytes == 0);
+    options.codec = wire_form_named("top:50%");
+    const auto sparse =
+        make_trainer<double>(options, std::make_unique<Bowl>(1), 1, [] { return Time{}; });
+    const Workload workload = *sparse->run(job).workload;
+    CHECK(workload.payload_bytes == 8);
+    CHECK(workload.vector_bytes < 8);
+    CHECK(workload.f32_bytes == 8);
+    CHECK(offer(*sparse, 1).codec.quality == 1);
+    const Done second = offer(*sparse, 2);
+    REQUIRE(second.edge_offers.size() == 1);
+    CHECK(second.edge_offers[0].payload.size() == workload.vector_bytes);
+    // m = .9 + .1 / 2: of two equal numbers one is sent.
+    CHECK(second.edge_offers[0].quality == doctest::Approx(0.95).epsilon(0.01));
+    CHECK(second.codec.quality == second.edge_offers[0].quality);
+    CHECK(second.codec.memory_bytes == 2 * sizeof(double) + workload.vector_bytes);
+  }
+}
+
 TEST_CASE("Pipelined D-PSGD averages the old models while it steps") {
   const auto a = trainer(1, options_for(algorithm_named("dpsgd-pipelined")));
   const auto b = trainer(3, options_for(algorithm_named("dpsgd-pipelined")));
