@@ -59,6 +59,7 @@ struct EdgeStatus {
   std::uint64_t staleness = 0;  // rounds that the peer is behind
   std::optional<double> rtt_s;
   double patience_s = 0;
+  double codec_quality = 1;  // of this node's vectors to the peer; see optim/codec/quality.h
   double send_rate = 0, receive_rate = 0;  // of vectors, recent bytes per second; 0: unknown
   std::uint64_t queued_bytes = 0;          // of vectors that the peer has not acknowledged
   std::uint64_t repeated_bytes = 0;        // of retransmitted vectors
@@ -80,6 +81,14 @@ struct TopologyStatus {
   std::shared_ptr<const topology::Graph> graph() const;
 };
 
+// What the codec of the run costs this node, and what it carries.
+struct CodecStatus {
+  std::size_t vector_bytes = 0;  // of a vector after the first of an edge; 0: not known yet
+  std::size_t f32_bytes = 0;     // of its numbers in f32; 0: not known yet
+  double quality = 1;            // of the last messages, the mean over the edges
+  std::size_t memory_bytes = 0;  // of what is remembered of the edges
+};
+
 struct RunStatus {
   std::uint64_t round = 0;      // rounds completed or jumped over
   std::uint64_t uncounted = 0;  // of these, the rounds that no node did
@@ -89,6 +98,7 @@ struct RunStatus {
   double learning_rate = 0, loss = 0;
   std::optional<optim::Evaluation> evaluation;
   std::optional<double> distance_to_optimum;
+  CodecStatus codec = {};
   std::size_t shard_samples = 0;
   std::string shard_description;
   std::optional<double> remaining_s;  // until stop.rounds or stop.seconds, at the present pace

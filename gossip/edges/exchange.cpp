@@ -247,6 +247,8 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   vector.write(message);
   means_.write(now, peer, message);
   neighbor.span = vector.span;
+  if (const optim::EdgeOffer* own = offering_.offer_of(link))
+    neighbor.status.codec_quality = own->quality;
   message.sent = stamp_of(now);
   message.rate = std::min(static_cast<std::uint64_t>(neighbor.meter.rate()), kRoundLimit);
   if (link.is_paired) {
@@ -368,7 +370,7 @@ void Exchange::describe(Time now, const Links& links, Status& status) const {
 }
 
 void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
-  std::string network = network_reason(waits_, status.edges, offering_.vector.payload.size());
+  std::string network = network_reason(waits_, status.edges, offering_.vector_bytes());
   if (!network.empty()) status.reasons.push_back(std::move(network));
   const Wait wait = this->wait(links);
   const auto leader = rounds_.alone(wait.streams);

@@ -36,13 +36,24 @@ struct Offering {
                         const Scheduler::Rules& rules) const {
     EdgeVector own = vector;
     own.span = span_to(neighbor, rules);
-    if (const auto found = of_edge.find(link.edge_id()); found != of_edge.end()) {
-      own.payload = found->second.payload;
-      own.number = found->second.number;
-      own.damping = damping_of(found->second.step);
+    if (const optim::EdgeOffer* offer = offer_of(link)) {
+      own.payload = offer->payload;
+      own.number = offer->number;
+      own.damping = damping_of(offer->step);
     }
     if (!link.wanted.out) own.payload = {};
     return own;
+  }
+  // The edge's own offer; null: none.
+  const optim::EdgeOffer* offer_of(const Link& link) const {
+    const auto found = of_edge.find(link.edge_id());
+    return found == of_edge.end() ? nullptr : &found->second;
+  }
+  // Of the largest vector of this round.
+  std::size_t vector_bytes() const {
+    std::size_t bytes = vector.payload.size();
+    for (const auto& [edge, offer] : of_edge) bytes = std::max(bytes, offer.payload.size());
+    return bytes;
   }
   // The vector was sent to the neighbour: a new span begins.
   void sent(Neighbor& neighbor) {

@@ -28,6 +28,8 @@ void Course::go_on(Time now) {
 void Course::set_workload(const optim::Workload& workload) {
   run_.shard_samples = workload.shard_samples;
   run_.shard_description = workload.shard_description;
+  run_.codec.vector_bytes = workload.vector_bytes;
+  run_.codec.f32_bytes = workload.f32_bytes;
 }
 
 void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
@@ -41,6 +43,10 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
     run_.local_steps = stats.steps;
     if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
     run_.learning_rate = stats.learning_rate;
+  }
+  if (done.is_offer) {
+    run_.codec.quality = done.codec.quality;
+    run_.codec.memory_bytes = done.codec.memory_bytes;
   }
   compute_ += stats.compute;
   mix_ += stats.mix;

@@ -338,6 +338,24 @@ TEST_CASE("Vectors of the same round are paired again in either order of arrival
   }
 }
 
+TEST_CASE("An edge tells how much of its vectors the codec carries") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  const auto offer = [&](std::uint64_t edge, double quality) {
+    a.exchange.rounds().start(now, a.exchange.rounds().round() + 1);
+    optim::Done done;
+    done.is_offer = true;
+    done.edge_offers = {{.edge = edge, .payload = Payload::copy_of({}), .quality = quality}};
+    a.exchange.offer(now, done, a.links, a.outbox);
+  };
+  CHECK(a.edge().codec_quality == 1);
+  const std::uint64_t edge = a.links.active(b.membership.roster().self())->edge_id();
+  offer(edge, 0.75);
+  CHECK(a.edge().codec_quality == 0.75);
+  offer(edge + 1, 0.5);  // a round in which this edge takes no part
+  CHECK(a.edge().codec_quality == 0.75);
+}
+
 TEST_CASE("An edge whose ends count differently begins anew") {
   const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
   const auto goes_back = [](Round& round) { round.received = round.offered = 0; };

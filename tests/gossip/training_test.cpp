@@ -101,6 +101,30 @@ TEST_CASE("The first round absorbs nothing and every later one absorbs and steps
   CHECK(job.offer);
 }
 
+TEST_CASE("The status has the size of a vector and what the last offer said of the codec") {
+  Trainee node;
+  optim::Workload workload;
+  workload.vector_bytes = 50;
+  workload.f32_bytes = 400;
+  node.training.course().set_workload(workload);
+  node.start();
+  optim::Job job = node.job();
+  const CodecStatus& codec = node.training.course().run().codec;
+  CHECK(codec.vector_bytes == 50);
+  CHECK(codec.f32_bytes == 400);
+  CHECK(codec.quality == 1);
+  optim::Done done = Trainee::answer(job);
+  done.codec = {.quality = 0.9, .memory_bytes = 800};
+  node.trained(std::move(done));
+  CHECK(codec.quality == 0.9);
+  CHECK(codec.memory_bytes == 800);
+  node.advance();
+  done = Trainee::answer(node.job());
+  done.is_offer = false;  // an answer without an offer says nothing of it
+  node.trained(std::move(done));
+  CHECK(codec.memory_bytes == 800);
+}
+
 TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
   Trainee node(party_options(1), {.fixed = {}, .exchange_share = 0.1});
   node.start();
