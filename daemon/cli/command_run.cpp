@@ -271,6 +271,7 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
                      config.node.http,
                      config.node.algorithm,
                      std::string(config.node.schedule->name),
+                     optim::to_string(config.learner.optim.codec),
                      std::string(topology::to_string(config.node.topology.kind))};
   // A loopback address is of this machine only: others do not get it.
   const bool is_of_machine = is_loopback(config.node.http) && !is_loopback(config.node.control);

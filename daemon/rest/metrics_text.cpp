@@ -114,6 +114,20 @@ void add_run(Families& families, const gossip::RunStatus& run) {
   families.gauge("starling_learning_rate", "Length of the last local step.", run.learning_rate);
 }
 
+void add_codec(Families& families, const gossip::CodecStatus& codec) {
+  families.gauge("starling_codec_quality_ratio",
+                 "How much of what the node's vectors have to tell its codec carries, from 0 to 1: "
+                 "a mean over recent messages and all edges. 1 with plain formats.",
+                 codec.quality);
+  families.gauge("starling_codec_memory_bytes",
+                 "Bytes of what the codec remembers of the edges. 0 with plain formats.",
+                 static_cast<double>(codec.memory_bytes));
+  if (codec.vector_bytes == 0) return;  // the model is not known yet
+  families.gauge("starling_vector_bytes",
+                 "Bytes of a vector that the node offers, after the first of an edge.",
+                 static_cast<double>(codec.vector_bytes));
+}
+
 void add_evaluation(Families& families, const gossip::RunStatus& run) {
   families.gauge("starling_distance_to_optimum",
                  "||x - x*||, where the optimum x* is known: reference problems.",
@@ -240,6 +254,15 @@ void put_largest(Families& families, std::span<const Neighbor> neighbors, auto v
   }
 }
 
+// The same, with the least.
+void put_least(Families& families, std::span<const Neighbor> neighbors, auto value) {
+  for (const Neighbor& neighbor : neighbors) {
+    double least = neighbor.edges.front()->*value;
+    for (const gossip::EdgeStatus* edge : neighbor.edges) least = std::min(least, edge->*value);
+    families.put(least, {{"neighbor", neighbor.label}});
+  }
+}
+
 // A counter of each neighbour that has series of its own.
 void put_counter(Families& families, std::span<const Neighbor> neighbors, auto value) {
   for (const Neighbor& neighbor : neighbors)
@@ -262,6 +285,10 @@ void add_edge_gauges(Families& families, std::span<const Neighbor> neighbors) {
   put_largest(families, neighbors, &EdgeStatus::queued_bytes);
   families.gauge("starling_neighbor_distance", "||x_j - x_i||: how far the two models are apart.");
   put_largest(families, neighbors, &EdgeStatus::distance);
+  families.gauge("starling_neighbor_codec_quality_ratio",
+                 "How much of the vectors to the neighbour the codec carries, from 0 to 1. 1 with "
+                 "plain formats.");
+  put_least(families, neighbors, &EdgeStatus::codec_quality);
 }
 
 void add_edge_counters(Families& families, std::span<const Neighbor> neighbors) {
@@ -359,6 +386,7 @@ std::string metrics_text(const Snapshot& snapshot, const EventCounts& events) {
   Families families;
   add_node(families, snapshot);
   add_run(families, status.run);
+  add_codec(families, status.run.codec);
   add_evaluation(families, status.run);
   add_consensus(families, status);
   add_members(families, status);

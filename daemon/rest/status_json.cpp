@@ -36,9 +36,20 @@ json evaluation_json(const optim::Evaluation& evaluation) {
   return object;
 }
 
+// Sizes only where the model is known.
+json codec_json(const Identity& identity, const gossip::CodecStatus& codec) {
+  json object = {{"name", identity.codec}, {"memory_bytes", codec.memory_bytes}};
+  put(object, "quality", codec.quality);
+  if (codec.vector_bytes == 0) return object;
+  object["vector_bytes"] = codec.vector_bytes;
+  object["f32_bytes"] = codec.f32_bytes;
+  return object;
+}
+
 json run_json(const Identity& identity, const gossip::RunStatus& run) {
   json object = {{"algorithm", identity.algorithm},
                  {"schedule", identity.schedule},
+                 {"codec", codec_json(identity, run.codec)},
                  {"round", run.round},
                  {"uncounted_rounds", run.uncounted},
                  {"steps", run.steps},
@@ -298,6 +309,7 @@ json neighbors_json(const Snapshot& snapshot) {
     put(object, "weight", edge.weight);
     put(object, "rtt_s", edge.rtt_s);
     put(object, "patience_s", edge.patience_s);
+    put(object, "codec_quality", edge.codec_quality);
     put(object, "send_bytes_per_s", edge.send_rate);
     put(object, "receive_bytes_per_s", edge.receive_rate);
     object["queued_bytes"] = edge.queued_bytes;

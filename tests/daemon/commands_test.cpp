@@ -263,6 +263,21 @@ TEST_CASE("A status for people says what matters") {
   CHECK(present("status", status_json(Snapshot{}, std::nullopt)).has_value());
 }
 
+TEST_CASE("A status for people says what a codec that remembers carries and costs") {
+  Snapshot snapshot = example_snapshot();
+  ::setenv("COLUMNS", "100", 1);
+  const std::string text = *present("status", status_json(snapshot, 1.0 / 3));
+  CHECK(holds(text,
+              "codec      i4, quality 0.97, 516 B a vector, 7.75 x less than f32, "
+              "16.5 kB remembered\n"));
+  CHECK(holds(*present("neighbors", neighbors_json(snapshot)), "QUALITY"));
+  snapshot.status.run.codec.memory_bytes = 0;
+  snapshot.status.edges.front().codec_quality = 1;
+  CHECK_FALSE(holds(*present("status", status_json(snapshot, 1.0 / 3)), "codec"));
+  CHECK_FALSE(holds(*present("neighbors", neighbors_json(snapshot)), "QUALITY"));
+  ::unsetenv("COLUMNS");
+}
+
 TEST_CASE("Lists for people have a row for every entry") {
   const Snapshot snapshot = example_snapshot();
   CHECK(holds(*present("members", members_json(snapshot)), "node-2  suspect"));

@@ -127,6 +127,10 @@ TEST_CASE("Values are told in base units") {
   CHECK(families["starling_neighbor_received_bytes_total"].samples.at(neighbor) == 2000);
   CHECK(families["starling_neighbor_rejected_vectors_total"].samples.at(neighbor +
                                                                         ",reason=\"stale\"") == 2);
+  CHECK(families["starling_codec_quality_ratio"].samples.at("") == 0.97);
+  CHECK(families["starling_codec_memory_bytes"].samples.at("") == 16'516);
+  CHECK(families["starling_vector_bytes"].samples.at("") == 516);
+  CHECK(families["starling_neighbor_codec_quality_ratio"].samples.at(neighbor) == 0.96);
   CHECK(families["starling_fleet_loss"].samples ==
         std::map<std::string, double>{{"estimate=\"mean\"", 2},
                                       {"estimate=\"least\"", 1},
@@ -152,14 +156,14 @@ TEST_CASE("A node is in one state at a time and every state has its series") {
 TEST_CASE("What is not known is absent from the metrics and never a zero") {
   Snapshot snapshot;
   const auto before = parsed(metrics_text(snapshot, {}));
-  for (const char* name :
-       {"starling_loss", "starling_learning_rate", "starling_eval_loss",
-        "starling_eval_accuracy_ratio", "starling_consensus_distance_ratio",
-        "starling_neighbor_distance_max", "starling_goal_remaining_seconds",
-        "starling_distance_to_optimum", "starling_neighbor_round_trip_seconds",
-        "starling_rejected_messages_total", "starling_fleet_loss",
-        "starling_certificate_end_seconds", "starling_refused_connections_total",
-        "starling_fleet_extremes_age_seconds", "starling_fleet_degraded_ratio"}) {
+  for (const char* name : {"starling_loss", "starling_learning_rate", "starling_eval_loss",
+                           "starling_eval_accuracy_ratio", "starling_consensus_distance_ratio",
+                           "starling_neighbor_distance_max", "starling_goal_remaining_seconds",
+                           "starling_distance_to_optimum", "starling_neighbor_round_trip_seconds",
+                           "starling_rejected_messages_total", "starling_fleet_loss",
+                           "starling_certificate_end_seconds", "starling_refused_connections_total",
+                           "starling_fleet_extremes_age_seconds", "starling_fleet_degraded_ratio",
+                           "starling_vector_bytes"}) {
     CAPTURE(name);
     CHECK_FALSE(before.contains(name));
   }
@@ -180,8 +184,10 @@ TEST_CASE("What is not known is absent from the metrics and never a zero") {
 TEST_CASE("Three hundred neighbours have as many series as the limit allows") {
   Snapshot snapshot = full_snapshot();
   snapshot.status.edges.clear();
-  for (int i = 0; i < 300; ++i)
+  for (int i = 0; i < 300; ++i) {
     snapshot.status.edges.push_back(example_edge(fmt::format("node-{:03}", i), 0.001 * i));
+    snapshot.status.edges.back().codec_quality = 1 - 0.001 * i;
+  }
   const auto families = parsed(metrics_text(snapshot, {}));
   std::set<std::string> names;
   for (const auto& [name, family] : families) {
@@ -196,6 +202,8 @@ TEST_CASE("Three hundred neighbours have as many series as the limit allows") {
   const auto& times = families.at("starling_neighbor_round_trip_seconds").samples;
   CHECK(times.at("neighbor=\"node-063\"") == doctest::Approx(0.063));
   CHECK(times.at("neighbor=\"other\"") == doctest::Approx(0.299));
+  const auto& qualities = families.at("starling_neighbor_codec_quality_ratio").samples;
+  CHECK(qualities.at("neighbor=\"other\"") == doctest::Approx(0.701));
   CHECK(families.at("starling_edges").samples.at("state=\"active\"") == 300);
   const auto& sent = families.at("starling_neighbor_sent_bytes_total").samples;
   CHECK(sent.size() == kNeighborSeriesLimit);

@@ -33,6 +33,7 @@ inline Snapshot example_snapshot() {
                        .http = {.host = "10.0.0.1", .port = 7680},
                        .algorithm = "dpsgd",
                        .schedule = "rounds",
+                       .codec = "i4",
                        .topology_kind = "ring"};
   snapshot.now = Time(std::chrono::seconds(60));
   gossip::Status& status = snapshot.status;
@@ -46,6 +47,8 @@ inline Snapshot example_snapshot() {
   status.run.loss = 0.25;
   status.run.evaluation = {.round = 40, .loss = 0.3, .accuracy = 0.9, .rmse = 0.7};
   status.run.distance_to_optimum = 0.01;
+  status.run.codec = {
+      .vector_bytes = 516, .f32_bytes = 4000, .quality = 0.97, .memory_bytes = 16'516};
   status.run.shard_samples = 100;
   status.run.shard_description = "blocks 0 to 3";
   status.consensus_distance = 0.02;
@@ -63,6 +66,7 @@ inline Snapshot example_snapshot() {
                    .staleness = 1,
                    .rtt_s = 0.001,
                    .patience_s = 0.25,
+                   .codec_quality = 0.96,
                    .distance = 0.03,
                    .sent_bytes = 1000,
                    .received_bytes = 2000,

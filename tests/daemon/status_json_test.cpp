@@ -50,10 +50,12 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["descriptors"]) == Names{"allowed", "used"});
   CHECK(names_of(status["node"]) ==
         Names{"id", "incarnation", "name", "reasons", "state", "uptime_s", "version", "warnings"});
-  CHECK(names_of(status["run"]) == Names{"algorithm", "distance_to_optimum", "eval",
+  CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "distance_to_optimum", "eval",
                                          "learning_rate", "local_steps", "loss", "round", "samples",
                                          "schedule", "shard", "steps", "uncounted_rounds"});
   CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
+  CHECK(names_of(status["run"]["codec"]) ==
+        Names{"f32_bytes", "memory_bytes", "name", "quality", "vector_bytes"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});
   CHECK(names_of(status["consensus"]) == Names{"abandoned_edges", "distance",
                                                "expected_mixing_rate", "late_edges", "mixing_rate",
@@ -70,6 +72,11 @@ TEST_CASE("The status has the values of the snapshot") {
   CHECK(status["node"]["state"] == "training");
   CHECK(status["node"]["uptime_s"] == 60.0);
   CHECK(status["run"]["eval"]["accuracy"] == 0.9);
+  CHECK(status["run"]["codec"] == json{{"name", "i4"},
+                                       {"vector_bytes", 516},
+                                       {"f32_bytes", 4000},
+                                       {"quality", 0.97},
+                                       {"memory_bytes", 16'516}});
   CHECK(status["members"] == json{{"alive", 2}, {"suspect", 1}, {"dead", 1}, {"left", 0}});
   CHECK(status["topology"]["degree"] == 2);
   CHECK(status["topology"]["spectral_gap"].get<double>() == doctest::Approx(2.0 / 3));
@@ -88,8 +95,9 @@ TEST_CASE("The status has the values of the snapshot") {
 
 TEST_CASE("A node that has not begun leaves out what it does not know") {
   const json status = status_json(Snapshot{}, std::nullopt);
-  CHECK(names_of(status["run"]) ==
-        Names{"algorithm", "round", "samples", "schedule", "shard", "steps", "uncounted_rounds"});
+  CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "round", "samples", "schedule",
+                                         "shard", "steps", "uncounted_rounds"});
+  CHECK(names_of(status["run"]["codec"]) == Names{"memory_bytes", "name", "quality"});
   CHECK(status["consensus"] ==
         json{{"abandoned_edges", 0}, {"late_edges", 0}, {"unsettled_edges", 0}});
   CHECK(names_of(status["topology"]) == Names{"epoch", "kind"});
@@ -140,10 +148,11 @@ TEST_CASE("A member whose rounds wait says for whom") {
 TEST_CASE("Every edge has the names of the interface") {
   const json neighbors = neighbors_json(example_snapshot())["neighbors"];
   REQUIRE(neighbors.size() == 1);
-  CHECK(names_of(neighbors[0]) == Names{"distance", "id", "name", "patience_s", "queued_bytes",
-                                        "receive_bytes_per_s", "received_bytes", "rejected",
-                                        "repeated_bytes", "round", "rtt_s", "send_bytes_per_s",
-                                        "sent_bytes", "staleness", "state", "weight"});
+  CHECK(neighbors[0]["codec_quality"] == 0.96);
+  CHECK(names_of(neighbors[0]) ==
+        Names{"codec_quality", "distance", "id", "name", "patience_s", "queued_bytes",
+              "receive_bytes_per_s", "received_bytes", "rejected", "repeated_bytes", "round",
+              "rtt_s", "send_bytes_per_s", "sent_bytes", "staleness", "state", "weight"});
   CHECK(neighbors[0]["rejected"] == json{{"stale", 2}});
 }
 

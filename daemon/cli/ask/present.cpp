@@ -78,6 +78,25 @@ std::string rejection(const json& status, const std::string& reason, double how_
                      meaning.empty() ? "" : " (" + printable(meaning) + ")");
 }
 
+std::string times(double factor) {
+  return human_number(factor) + " x";
+}
+
+// "i4, quality 0.97, 121 kB a vector, 7.76 x less than f32, 4.00 MB remembered"; empty where the
+// codec remembers nothing.
+std::string codec_line(const json& codec) {
+  const auto memory = number(codec, "memory_bytes");
+  if (memory.value_or(0) == 0) return {};
+  const auto bytes = number(codec, "vector_bytes"), whole = number(codec, "f32_bytes");
+  Phrase words;
+  words.add(word(codec, "name"));
+  words.add("quality ", number(codec, "quality"), human_number);
+  words.add("", bytes, human_bytes, " a vector");
+  if (bytes && whole && *bytes > 0) words.add("", *whole / *bytes, times, " less than f32");
+  words.add("", memory, human_bytes, " remembered");
+  return line("codec", words.text());
+}
+
 std::string run_lines(const json& run) {
   Phrase progress, loss;
   progress.add(word(run, "algorithm"));
@@ -94,7 +113,8 @@ std::string run_lines(const json& run) {
   Phrase data;
   data.add("", number(shard, "samples"), count, " samples");
   if (shard.contains("description")) data.add(word(shard, "description"));
-  return line("run", progress.text()) + line("data", data.text()) + line("loss", loss.text()) +
+  return line("run", progress.text()) + codec_line(part(run, "codec")) + line("data", data.text()) +
+         line("loss", loss.text()) +
          (evaluation.contains("accuracy")
               ? line("accuracy",
                      fmt::format("{} at round {}", cell(evaluation, "accuracy", human_fraction),
@@ -268,17 +288,24 @@ std::string members_text(const json& document) {
   return table.text(display_width());
 }
 
+// Plain formats lose nothing.
+std::string quality_cell(const json& edge) {
+  const auto quality = number(edge, "codec_quality");
+  return quality && *quality < 1 ? human_number(*quality) : "-";
+}
+
 std::string neighbors_text(const json& document) {
   Table table({"NAME", "STATE", ">BEHIND", ">RTT", ">DISTANCE", ">SENT", "?>RECEIVED", "?>REJECTED",
-               "?>PATIENCE", "?>WEIGHT", "?>ROUND"});
+               "?>QUALITY", "?>PATIENCE", "?>WEIGHT", "?>ROUND"});
   for (const json& edge : part(document, "neighbors")) {
     double rejected = 0;
     for (const json& how_many : part(edge, "rejected")) rejected += how_many.get<double>();
     table.add({word(edge, "name"), word(edge, "state"), cell(edge, "staleness", count),
                cell(edge, "rtt_s", human_duration), cell(edge, "distance", human_number),
                cell(edge, "sent_bytes", human_bytes), cell(edge, "received_bytes", human_bytes),
-               rejected > 0 ? count(rejected) : "-", cell(edge, "patience_s", human_duration),
-               cell(edge, "weight", human_number), cell(edge, "round", count)});
+               rejected > 0 ? count(rejected) : "-", quality_cell(edge),
+               cell(edge, "patience_s", human_duration), cell(edge, "weight", human_number),
+               cell(edge, "round", count)});
   }
   return table.text(display_width());
 }
