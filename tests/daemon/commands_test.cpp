@@ -99,6 +99,62 @@ TEST_CASE("A plan is one JSON document with what a topology costs") {
   CHECK(plan["spectral_gap"].get<double>() == doctest::Approx(0.0507).epsilon(0.01));
   CHECK(plan["rounds_to_consensus"] == 225);
   CHECK(plan["bytes_per_round"] == json{{"node", 2000.0}, {"total", 32000.0}});
+  CHECK(plan["codec"] == json{{"name", "f32"}, {"vector_bytes", 1000.0}, {"memory_bytes", 0.0}});
+}
+
+// 940584 bytes: 235146 numbers, 918 blocks of 256 with four bits a number and a scale of four
+// bytes, and one of 138.
+TEST_CASE("A plan says what the codec sends and remembers") {
+  constexpr double kModel = 940'584, kVector = 918 * 132 + 73;
+  const auto with = [](Words more) {
+    Words words = {"--topology.kind=ring", "-n", "16", "--model-bytes", "940584"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto text = plan(words);
+    return text ? *text : text.error().text;
+  };
+  const auto codec = [&](Words more) {
+    more.emplace_back("--json");
+    return json::parse(with(more));
+  };
+  const json i4 = codec({"--exchange.codec=i4"});
+  CHECK(i4["codec"] ==
+        json{{"name", "i4"}, {"vector_bytes", kVector}, {"memory_bytes", 4 * kModel}});
+  CHECK(i4["bytes_per_round"]["node"] == 2 * kVector);
+  // As many numbers, of twice the size in the memory.
+  const json wide = codec({"--exchange.codec=i4", "--model.precision=f64"});
+  CHECK(wide["codec"]["vector_bytes"].get<double>() == doctest::Approx(kVector / 2).epsilon(1e-3));
+  CHECK(wide["codec"]["memory_bytes"] == 4 * kModel);
+  CHECK(codec({"--exchange.codec=bf16"})["codec"] ==
+        json{{"name", "bf16"}, {"vector_bytes", kModel / 2}, {"memory_bytes", 0.0}});
+  const json tracking = codec({"--exchange.codec=i4", "--optim.algorithm=gt"});
+  CHECK(tracking["codec"]["vector_bytes"] == 2 * kVector);
+  CHECK(tracking["codec"]["memory_bytes"] == 8 * kModel);
+  CHECK(holds(with({"--exchange.codec=i4"}),
+              "i4, 121 kB a vector, 7.76 x less than f32, 3.76 MB remembered a node"));
+  CHECK(holds(with({}), "f32, 941 kB a vector\n"));
+  CHECK(holds(with({"--exchange.codec=i5"}), "expected one of auto, f32"));
+}
+
+TEST_CASE("A plan names four bits a number where they are legal and gain something") {
+  const auto ways = [](Words more) {
+    Words words = {"-n",      "16",          "--model-bytes", "940584", "--bandwidth",
+                   "100mbit", "--step-time", "0.01",          "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto text = plan(words);
+    REQUIRE(text.has_value());
+    Words names;
+    const json document = json::parse(*text);
+    for (const json& way : document["link"]["ways"]) names.push_back(way["way"].get<std::string>());
+    return names;
+  };
+  const auto names_i4 = [](const Words& names) {
+    return std::ranges::find(names, "codec = i4") != names.end();
+  };
+  CHECK(names_i4(ways({"--topology.kind=ring"})));
+  CHECK(names_i4(ways({"--topology.kind=ring", "--exchange.codec=bf16"})));
+  CHECK_FALSE(names_i4(ways({"--topology.kind=exponential"})));
+  CHECK_FALSE(names_i4(ways({"--topology.kind=ring", "--exchange.missing=reuse"})));
+  CHECK_FALSE(names_i4(ways({"--topology.kind=ring", "--exchange.codec=i2"})));
 }
 
 TEST_CASE("A plan for people has a line for every figure") {
@@ -117,10 +173,12 @@ TEST_CASE("A plan says what a round takes on a link") {
   const json link = json::parse(*text)["link"];
   CHECK(link["bytes_per_s"] == 12.5e6);
   const double vector_s = 940584 / 12.5e6;
-  const std::array<std::pair<const char*, double>, 6> expected = {
+  const double i4_s = (918 * 132 + 73) / 12.5e6;
+  const std::array<std::pair<const char*, double>, 7> expected = {
       {{"dpsgd", 0.01 + 2 * vector_s},
        {"dpsgd-pipelined", 2 * vector_s},
        {"adpsgd", vector_s},
+       {"codec = i4", 0.01 + 2 * i4_s},
        {"local-steps = 8", 0.08 + 2 * vector_s},
        {"matching, local-steps = 8", 0.08 + vector_s},
        {"local-steps = 136", 1.36 + 2 * vector_s}}};
@@ -139,7 +197,7 @@ TEST_CASE("Nothing is gained over a link that costs nothing beside the step") {
       Words{"-n", "4", "--model-bytes", "4", "--bandwidth", "10GB", "--step-time", "1", "--json"});
   REQUIRE(text.has_value());
   const json ways = json::parse(*text)["link"]["ways"];
-  CHECK(ways.size() == 5);
+  CHECK(ways.size() == 6);
   for (const json& way : ways) CHECK(way["gain"].get<double>() == doctest::Approx(1));
 }
 

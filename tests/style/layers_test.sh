@@ -43,8 +43,8 @@ daemon/cli/help: base daemon/process daemon/cli/terminal
 daemon/cli/ask: base daemon/process daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/up: base topology models/data gossip/report daemon/process daemon/setup daemon/attach \
   daemon/rest daemon/cli/terminal daemon/cli/help
-daemon/cli/offline: base topology models models/data daemon/process daemon/setup daemon/rest \
-  daemon/cli/terminal daemon/cli/help
+daemon/cli/offline: base topology optim/codec optim/registry models models/data daemon/process \
+  daemon/setup daemon/rest daemon/cli/terminal daemon/cli/help
 daemon/cli/keys: base gossip/wire gossip/trust daemon/process daemon/setup daemon/rest \
   daemon/cli/terminal daemon/cli/help daemon/cli/ask
 daemon/cli/simulate: base optim/options optim/trainer models/data gossip/report sim daemon/process \

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "base/text.h"
 #include "daemon/cli/help/options.h"
+#include "daemon/cli/offline/codec_plan.h"
 #include "daemon/cli/offline/commands.h"
 #include "daemon/cli/offline/link_plan.h"
 #include "daemon/cli/terminal/table.h"
@@ -34,18 +35,23 @@ constexpr double kStepSecondsLimit = 1e6;
 struct Question {
   topology::Options topology;
   std::vector<topology::Site> sites;
+  CodecPlan codec;
+  bool is_i4_legal = false;
   std::optional<std::int64_t> model_bytes;
-  std::optional<LinkOptions> link;  // without its neighbours
+  std::optional<LinkOptions> link;  // without its vectors and neighbours
 };
 
-Result<topology::Options> read_topology(const CommandLine& line) {
-  // Of a whole configuration only the topology counts here.
+// Of a whole configuration only the topology and the codec count here.
+Result<void> read_settings(const CommandLine& line, Question& question) {
   TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
   Reader reader(settings);
-  topology::Options options = topology::read_options(reader);
+  question.topology = topology::read_options(reader);
+  question.codec = read_codec_plan(reader);
+  // As check_codec() in daemon/setup/legality.cpp.
+  question.is_i4_legal = question.topology.kind != topology::Kind::exponential &&
+                         reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
-  TRY_DO(load_edges(options));
-  return options;
+  return load_edges(question.topology);
 }
 
 Result<std::int64_t> whole_number(std::string_view option, std::string_view text,
@@ -71,7 +77,7 @@ Result<std::optional<LinkOptions>> read_link(const CommandLine& line,
     return fail(
         "--bandwidth, --step-time and --model-bytes: expected all three of them, or none "
         "of the first two");
-  LinkOptions link{.model_bytes = static_cast<double>(*model_bytes)};
+  LinkOptions link;
   const auto bytes_per_s = parse_bandwidth(*bandwidth);
   if (!bytes_per_s) return fail("--bandwidth {}", bytes_per_s.error().text);
   link.bytes_per_s = *bytes_per_s;
@@ -114,7 +120,7 @@ Result<Question> read_question(const CommandLine& line) {
     TRY(question.model_bytes, whole_number("--model-bytes", *text, kModelBytesLimit));
   }
   TRY(question.link, read_link(line, question.model_bytes));
-  TRY(question.topology, read_topology(line));
+  TRY_DO(read_settings(line, question));
   TRY_DO(topology::validate(question.topology, question.sites));
   return question;
 }
@@ -126,14 +132,27 @@ struct BytesPerRound {
   double total = 0;
 };
 
-BytesPerRound bytes_per_round(const topology::Plan& plan, std::int64_t model_bytes) {
-  const double node = plan.degree.mean * static_cast<double>(model_bytes);
+BytesPerRound bytes_per_round(const topology::Plan& plan, double vector_bytes) {
+  const double node = plan.degree.mean * vector_bytes;
   return {.node = node, .total = node * plan.n};
 }
 
-std::vector<RoundTime> round_times(const topology::Plan& plan, LinkOptions link) {
+// REQUIRES a link. Its rows are of algorithms that offer one vector.
+std::vector<RoundTime> round_times(const topology::Plan& plan, const Question& question) {
+  LinkOptions link = *question.link;
   link.neighbors = plan.degree.most;
+  const CodecPlan& codec = question.codec;
+  const std::int64_t model_bytes = *question.model_bytes;
+  link.vector_bytes = codec.vector_bytes(model_bytes, codec.form);
+  if (question.is_i4_legal && !codec.form.remembers())
+    link.i4_bytes = codec.vector_bytes(model_bytes, optim::wire_form_named("i4"));
   return plan_rounds(link);
+}
+
+json to_json(const CodecPlan& codec, std::int64_t model_bytes, int neighbors) {
+  return {{"name", codec.name()},
+          {"vector_bytes", codec.vector_bytes(model_bytes)},
+          {"memory_bytes", codec.memory_bytes(model_bytes, neighbors)}};
 }
 
 json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
@@ -180,11 +199,12 @@ json to_json(const topology::Plan& plan, const Question& question) {
   if (plan.diameter) object["diameter"] = *plan.diameter;
   if (plan.rounds_to_consensus) object["rounds_to_consensus"] = *plan.rounds_to_consensus;
   if (const auto& model_bytes = question.model_bytes) {
-    const BytesPerRound bytes = bytes_per_round(plan, *model_bytes);
+    const BytesPerRound bytes = bytes_per_round(plan, question.codec.vector_bytes(*model_bytes));
     object["model_bytes"] = *model_bytes;
+    object["codec"] = to_json(question.codec, *model_bytes, plan.degree.most);
     object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
   }
-  if (question.link) object["link"] = to_json(round_times(plan, *question.link), *question.link);
+  if (question.link) object["link"] = to_json(round_times(plan, question), *question.link);
   return object;
 }
 
@@ -193,18 +213,36 @@ std::string degree_text(const topology::DegreeRange& degree) {
   return fmt::format("{} to {}, {:.3g} on average", degree.least, degree.most, degree.mean);
 }
 
-std::string cost_text(const topology::Plan& plan, const std::optional<std::int64_t>& model_bytes) {
-  if (!model_bytes)
-    return fmt::format("{:.3g} models a node (in bytes with --model-bytes)", plan.degree.mean);
-  const BytesPerRound bytes = bytes_per_round(plan, *model_bytes);
+// "i4, 121 kB a vector, 7.76 x less than f32, 3.76 MB remembered a node"
+std::string codec_text(const topology::Plan& plan, const Question& question) {
+  const CodecPlan& codec = question.codec;
+  if (!question.model_bytes) return codec.name() + " (its bytes with --model-bytes)";
+  const std::int64_t model_bytes = *question.model_bytes;
+  const double vector = codec.vector_bytes(model_bytes);
+  std::string text = fmt::format("{}, {} a vector", codec.name(), human_bytes(vector));
+  const double offered = static_cast<double>(codec.vectors) * static_cast<double>(model_bytes);
+  if (!codec.is_native())
+    text += fmt::format(", {:.3g} x less than {}", offered / vector,
+                        codec.number_bytes == sizeof(float) ? "f32" : "f64");
+  if (codec.form.remembers())
+    text += fmt::format(", {} remembered a node",
+                        human_bytes(codec.memory_bytes(model_bytes, plan.degree.most)));
+  return text;
+}
+
+std::string cost_text(const topology::Plan& plan, const Question& question) {
+  if (!question.model_bytes)
+    return fmt::format("{:.3g} vectors a node (in bytes with --model-bytes)", plan.degree.mean);
+  const BytesPerRound bytes =
+      bytes_per_round(plan, question.codec.vector_bytes(*question.model_bytes));
   return fmt::format("{} a node, {} in all", human_bytes(bytes.node), human_bytes(bytes.total));
 }
 
 std::string to_lines(const std::vector<RoundTime>& rounds) {
-  std::string text = fmt::format("\n{:<20}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
+  std::string text = fmt::format("\n{:<26}{:>10}{:>11}{:>10}{:>8}\n", "way", "round", "computing",
                                  "steps/s", "gain");
   for (const RoundTime& round : rounds)
-    text += fmt::format("{:<20}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
+    text += fmt::format("{:<26}{:>10}{:>10.1f} %{:>9.4g}{:>7.2f} x\n", round.way,
                         fmt::format("{:.4g} s", round.round_s), 100 * round.computing,
                         round.steps_per_s, round.gain);
   return text;
@@ -229,8 +267,10 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("spectral gap", fmt::format("{:.4g} (mixing rate {:.4g})", plan.spectral_gap, plan.lambda2));
   line("rounds to consensus",
        or_never(plan.rounds_to_consensus, " (to a millionth of the initial disagreement)"));
-  line("bytes per round", cost_text(plan, question.model_bytes));
-  if (question.link) text += to_lines(round_times(plan, *question.link));
+  line("bytes per round", cost_text(plan, question));
+  if (question.model_bytes || !question.codec.is_native())
+    line("codec", codec_text(plan, question));
+  if (question.link) text += to_lines(round_times(plan, question));
   return text;
 }
 
@@ -242,7 +282,7 @@ Outcome<int> run_plan(const CommandLine& line) {
 
 constexpr auto kPlanOptions = join(
     {{"nodes,n", "N", "nodes; they are named node-0, node-1, ..."},
-     {"config,c", "FILE", "configuration, INI, of which the topology is read"},
+     {"config,c", "FILE", "configuration, INI, of which the topology and the codec are read"},
      {"topology.kind", "KIND",
       "auto, ring, path, star, torus, grid, complete, hypercube, exponential, random, "
       "random-regular, erdos-renyi, small-world, file"},
@@ -252,8 +292,9 @@ constexpr auto kPlanOptions = join(
      {"topology.file", "FILE", "for kind file: two node names a line"},
      {"hidden", "N|NAMES",
       "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
+     {"exchange.codec", "CODEC", "numbers on the wire, such as f32, bf16, i4 and top:5%"},
      {"model-bytes", "B",
-      "size of the model as it is sent: 4 bytes a parameter, or 8 in double precision"},
+      "size of the model as it is computed: 4 bytes a parameter, or 8 with model.precision = f64"},
      {"bandwidth", "RATE",
       "of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit, mbit, gbit, "
       "B, kB, MB and GB, a second"},
@@ -284,9 +325,10 @@ constinit const ProgramCommand kPlan = {
                      [--model-bytes B] [--json | --dot]
        starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...)",
     .description = R"(Computes, before anything is deployed: degree, diameter, spectral gap, the
-rounds until the nodes agree up to a millionth of their initial disagreement, and the bytes a round
-costs. With a bandwidth and the time of a local step: how long a round takes, how much of that is
-computing, and how many steps a second dpsgd-pipelined, adpsgd or more local steps would gain.)",
+rounds until the nodes agree up to a millionth of their initial disagreement, the bytes a round
+costs, and what the codec of the configuration (exchange.codec) sends and remembers. With a
+bandwidth and the time of a local step: how long a round takes, how much of that is computing, and
+how many steps a second dpsgd-pipelined, adpsgd, i4 or more local steps would gain.)",
     .options = kPlanOptions,
     .notes = R"(Example: does a random graph of degree 4 beat the torus on 64 nodes?
 
@@ -300,9 +342,13 @@ And if 48 of them are behind NATs?
 What does a link of 100 Mbit/s cost?
 
   starling plan -n 16 --topology.kind=ring --model-bytes 940584 --bandwidth 100mbit --step-time 0.01
+
+What do four bits a number send, and take of the memory?
+
+  starling plan -n 16 --topology.kind=ring --model-bytes 940584 --exchange.codec=i4
 )",
     .exits = "0 done, 2 wrong usage or a topology that N nodes cannot have.",
-    .settings = "topology",
+    .settings = "*",
     .run = run_plan};
 
 }  // namespace starling::daemon

@@ -62,7 +62,7 @@ Result<double> parse_bandwidth(std::string_view text) {
 
 std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
   const double step = options.step_s;
-  const double vector_s = options.model_bytes / options.bytes_per_s;
+  const double vector_s = options.vector_bytes / options.bytes_per_s;
   const double exchange_s = options.neighbors * vector_s;
   const double partner_s = options.neighbors > 0 ? vector_s : 0;
   const auto with_steps = [&](std::int64_t steps) {
@@ -72,9 +72,14 @@ std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
   std::vector<RoundTime> rounds = {
       round_time("dpsgd", options, 1, step + exchange_s),
       round_time("dpsgd-pipelined", options, 1, std::max(step, exchange_s)),
-      round_time("adpsgd", options, 1, std::max(step, partner_s)), with_steps(kSomeSteps),
-      round_time(fmt::format("matching, local-steps = {}", kSomeSteps), options, kSomeSteps,
-                 static_cast<double>(kSomeSteps) * step + partner_s)};
+      round_time("adpsgd", options, 1, std::max(step, partner_s))};
+  if (options.i4_bytes)
+    rounds.push_back(
+        round_time("codec = i4", options, 1,
+                   step + options.neighbors * *options.i4_bytes / options.bytes_per_s));
+  rounds.push_back(with_steps(kSomeSteps));
+  rounds.push_back(round_time(fmt::format("matching, local-steps = {}", kSomeSteps), options,
+                              kSomeSteps, static_cast<double>(kSomeSteps) * step + partner_s));
   const double needed = exchange_s / step * kComputingWanted / (1 - kComputingWanted);
   if (needed > static_cast<double>(kSomeSteps) && needed < 1e12)
     rounds.push_back(with_steps(static_cast<std::int64_t>(std::ceil(needed * (1 - 1e-12)))));

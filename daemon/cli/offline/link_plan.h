@@ -1,13 +1,15 @@
 // LinkPlan: how long a round takes on links of a bandwidth, and the gain of other ways to exchange.
-// With step s (time of a local step), P bytes of a model, B bytes/s each way and d neighbours:
+// With step s (time of a local step), P bytes of a vector, B bytes/s each way and d neighbours:
 //   dpsgd            s + d P / B            computes, then exchanges with every neighbour
 //   dpsgd, t steps   t s + d P / B          exchanges once in t = optim.local-steps steps
 //   dpsgd-pipelined  max(s, d P / B)        computes while vectors travel
 //   adpsgd           max(s, P / B)          one exchange a step, under way during the next one
+//   codec = i4       s + d Q / B            dpsgd with vectors of Q bytes
 // Round trips, headers (5 %) and the averaging are left out.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +22,9 @@ namespace starling::daemon {
 Result<double> parse_bandwidth(std::string_view text);
 
 struct LinkOptions {
-  double bytes_per_s = 0, step_s = 0, model_bytes = 0;  // above 0
-  int neighbors = 0;                                    // of the node that has the most
+  double bytes_per_s = 0, step_s = 0, vector_bytes = 0;  // above 0
+  std::optional<double> i4_bytes;                        // of a vector; nothing: no row of it
+  int neighbors = 0;                                     // of the node that has the most
 };
 
 struct RoundTime {
