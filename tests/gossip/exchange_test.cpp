@@ -356,6 +356,19 @@ TEST_CASE("An edge tells how much of its vectors the codec carries") {
   CHECK(a.edge().codec_quality == 0.75);
 }
 
+TEST_CASE("The size of a vector is known also where each neighbour has one of its own") {
+  Offering offering;
+  optim::Done done;
+  CHECK(offering.vector_bytes() == 0);
+  for (const std::size_t bytes : {50, 400, 50}) {
+    const std::vector<std::byte> vector(bytes);
+    done.edge_offers.push_back(
+        {.edge = done.edge_offers.size(), .payload = Payload::copy_of(vector)});
+  }
+  offering.begin(1, done, 0.5, 1);
+  CHECK(offering.vector_bytes() == 400);
+}
+
 TEST_CASE("An edge whose ends count differently begins anew") {
   const auto has_seen_too_much = [](Round& round) { round.seen = 1000; };
   const auto goes_back = [](Round& round) { round.received = round.offered = 0; };
