@@ -24,7 +24,7 @@ double CodecPlan::vector_bytes(std::int64_t model_bytes, const optim::WireForm& 
   const double numbers = static_cast<double>(model_bytes) / static_cast<double>(number_bytes);
   if (!other.remembers()) return numbers * static_cast<double>(other.format->width);
   optim::WireForm whole = other;
-  whole.segments = {static_cast<std::size_t>(numbers)};
+  whole.segments = {{static_cast<std::size_t>(numbers)}};
   return static_cast<double>(optim::vector_bytes(whole, 1));
 }
 
