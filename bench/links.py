@@ -14,7 +14,8 @@ A node is a process in a network namespace of its own; tc limits both ends of it
 drops packets that reach it. A figure is the median of the turns. `of bandwidth` is the time of a
 round beside payload / bandwidth, what a node must receive; `wire` is what the nodes sent, without
 headers, beside the least, rounds x payload; `vectors` is what Starling itself counts of that.
-Where that is below 1 rounds went by without an exchange, and their time says nothing.
+Where that is below 1 without a codec rounds went by without an exchange, and their time says
+nothing. The payload is that of f32 with a codec too, so that its time and bytes stand beside it.
 Needs root, iproute2 and nftables, else those rows are skipped. See also bench/lossy.py.
 """
 
@@ -62,6 +63,8 @@ STARLING = {
     "dpsgd": ["--optim.algorithm=dpsgd"],
     "adpsgd": ["--optim.algorithm=adpsgd", "--exchange.schedule=pairwise"],
     "dpsgd-pipelined": ["--optim.algorithm=dpsgd-pipelined"],
+    "dpsgd i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4"],
+    "ed i4": ["--optim.algorithm=ed", "--exchange.codec=i4"],
 }
 PEERS = {"torch ring": "ring", "torch ddp": "ddp"}
 

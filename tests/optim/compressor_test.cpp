@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/prng.h"
 #include "optim/vector/kernels.h"
 
@@ -142,6 +146,35 @@ TEST_CASE("The rows take the bytes that their help tells") {
   CHECK(bytes(2, 256) == 68);
   CHECK(bytes(3, 4096, 0.05) == 4 + 2 * 205);
   CHECK(bytes(3, 10, 0.2) == 4 + 2 * 2);
+}
+
+// Of bytes that are drawn: two processors that decoded them differently would part for ever.
+TEST_CASE_TEMPLATE("The same bytes decode to the same bits on every processor", S, float, double) {
+  constexpr bool kIsSingle = sizeof(S) == sizeof(float);
+  const std::map<std::string_view, std::uint64_t> known = {
+      {"i8", kIsSingle ? 14310455530722430357U : 16242849904410319218U},
+      {"i4", kIsSingle ? 10795273419410468861U : 11655157753320372455U},
+      {"i2", kIsSingle ? 6767663293728558646U : 9660827037335214626U},
+      {"top", kIsSingle ? 17527276716019977073U : 15169438210308886968U},
+  };
+  for (const Compressor& row : compressors()) {
+    CAPTURE(row.name);
+    Prng prng(17);
+    std::vector<std::byte> wire(row.bytes(row.block, 0.05));
+    for (std::byte& byte : wire) byte = static_cast<std::byte>(prng.below(256));
+    for (std::size_t k = 4; row.is_sparse && k < wire.size(); k += 2) {  // places ascend
+      const auto place = static_cast<std::uint16_t>(k * 9 | prng.below(16) << 12);
+      std::memcpy(&wire[k], &place, sizeof(place));
+    }
+    constexpr float kScale = 0.7310123F;
+    std::memcpy(wire.data(), &kScale, sizeof(kScale));
+    std::vector<S> q(row.block);
+    REQUIRE(kernels<S>(row).decode(wire.data(), 0.05, q));
+    const std::string bits(reinterpret_cast<const char*>(q.data()), q.size() * sizeof(S));
+    const auto found = known.find(row.name);
+    REQUIRE(found != known.end());
+    CHECK(stable_hash(bits) == found->second);
+  }
 }
 
 TEST_CASE("Bytes that are no block are refused or read as finite numbers") {
