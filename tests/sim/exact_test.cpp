@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "tests/lengths.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/legal_ways.h"
 
 using namespace starling;
 using namespace starling::test;
@@ -21,6 +23,7 @@ struct Way {
   const optim::AlgorithmRow* algorithm;
   std::size_t local_steps = 1;
   const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
+  std::string codec = "f64";
 };
 // LED and K-GT, with five local steps.
 const Way kLed{optim::algorithm_named("ed"), 5}, kKgt{optim::algorithm_named("gt"), 5};
@@ -34,6 +37,7 @@ Cluster cluster_of(const Way& way, std::size_t nodes, topology::Kind kind, doubl
   optim::Options training = reference_training(0.1);
   training.algorithm = way.algorithm;
   training.local_steps.fixed = way.local_steps;
+  training.codec = optim::wire_form_named(way.codec);
   if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(nodes, kind, training);
   options.base.schedule = way.schedule;
@@ -226,4 +230,18 @@ TEST_CASE("By partners exact diffusion is exact whatever is lost and any node co
 
 TEST_CASE("By partners gradient tracking is exact whatever is lost and any node comes") {
   expect_exact_throughout(by_partners(kKgt), tries_full());
+}
+
+TEST_CASE("What is exact stays exact with every codec under loss and crashes and joins") {
+  for (const std::string& codec : compressed_forms()) {
+    if (optim::wire_form_named(codec).coding.compressor->is_sparse)
+      continue;  // in many more rounds
+    CAPTURE(codec);
+    for (Way way : {Way{optim::algorithm_named("ed")}, kLed, Way{optim::algorithm_named("gt")},
+                    Way{optim::algorithm_named("admm")}}) {
+      CAPTURE(std::string(way.algorithm->name));
+      way.codec = codec;
+      expect_exact_throughout(way, codec == "i4");
+    }
+  }
 }
