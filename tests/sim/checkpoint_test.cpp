@@ -170,8 +170,9 @@ std::vector<Case> legal_cases() {
 
 // Sixteen nodes on a torus that save so often.
 Cluster saving_cluster(const char* algorithm, const gossip::CheckpointPlan& plan, double loss = 0,
-                       std::uint64_t seed = 1) {
+                       std::uint64_t seed = 1, std::string_view codec = "f64") {
   optim::Options training = reference_training(0.1);
+  training.codec = optim::wire_form_named(codec);
   training.algorithm = optim::algorithm_named(algorithm);
   sim::Options options = reference_world(16, topology::Kind::torus, training);
   options.base.expect = 16;
@@ -303,12 +304,17 @@ TEST_CASE("A fleet goes on bit for bit from the round that it agreed to save") {
 }
 
 TEST_CASE("An exact algorithm stays exact when all nodes lose power again and again") {
-  for (const char* algorithm : all_or_first<const char*>(1, {"ed", "gt", "extra"})) {
+  struct Way {
+    const char *algorithm, *codec;
+  };
+  const Way ways[] = {{"ed", "i4"}, {"ed", "f64"}, {"gt", "f64"}, {"gt", "i2"}, {"extra", "f64"}};
+  for (const auto& [algorithm, codec] : all_or_first<Way>(1, {std::begin(ways), std::end(ways)})) {
     CAPTURE(algorithm);
+    CAPTURE(codec);
     const gossip::CheckpointPlan by_rounds{.rounds = 7, .is_kept = true};
     const gossip::CheckpointPlan by_time{.every = 130ms, .is_kept = true};
     for (const auto& plan : all_or_first<gossip::CheckpointPlan>(1, {by_rounds, by_time})) {
-      Cluster cluster = saving_cluster(algorithm, plan, 0.1);
+      Cluster cluster = saving_cluster(algorithm, plan, 0.1, 1, codec);
       cluster.start_all();
       Prng prng(5);
       for (int cut = 0; cut < full_or(4, 1); ++cut) {
