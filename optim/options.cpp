@@ -15,6 +15,7 @@ constexpr std::array kLocalOptimizers = {"sgd"sv, "momentum"sv, "nesterov"sv, "a
 constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
 
 constexpr std::int64_t kStepsLimit = 1'000'000;
+constexpr std::int64_t kPartsLimit = 1000;
 
 Result<std::optional<std::size_t>> parse_steps(const std::string& text) {
   if (text == "auto") return std::nullopt;
@@ -112,6 +113,10 @@ const Bindings<Options>& bindings() {
         .add({"exchange.codec", "auto", codec_help(), false, agreed}, read_codec,
              [](const Options& options) { return to_string(options.codec); })
         .among(codec_choices())
+        .bind("exchange.parts", at(at(&Options::codec, &WireForm::coding), &Coding::parts),
+              Whole{1, kPartsLimit}, agreed,
+              "the parts of a vector that take turns, one a round: peaks and rounds are so many "
+              "times smaller, and the models come together as with so many local steps")
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples an evaluation uses; 0 takes all");
     return all;

@@ -244,7 +244,8 @@ class TypedTrainer final : public Trainer {
   }
 
   std::uint64_t hash_of(const std::string& schema) const {
-    return stable_hash(fmt::format("{} {} {}", schema, to_string(options_.codec), sizeof(S)));
+    return stable_hash(fmt::format("{} {} {} {}", schema, to_string(options_.codec),
+                                   options_.codec.coding.parts, sizeof(S)));
   }
 
   void offer(const Job& job, Done& done) {

@@ -118,8 +118,12 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
 void check_codec(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   const optim::WireForm& codec = training.codec;
   if (!codec.remembers()) return;
+  const bool has_parts = codec.coding.parts > 1;
+  const std::string what =
+      has_parts ? fmt::format("{} in parts", to_string(codec)) : to_string(codec);
   const auto refuse = [&](const std::string& why) {
-    reader.mistake("exchange.codec", fmt::format("{} {}", to_string(codec), why));
+    reader.mistake(has_parts ? "exchange.parts" : "exchange.codec",
+                   fmt::format("{} {}", what, why));
   };
   if (node.missing != gossip::Missing::late)
     refuse(
@@ -130,7 +134,10 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
     refuse(
         "counts the vectors both ways of an edge, and those of topology.kind = exponential lead "
         "one way; use kind hypercube or random, or codec bf16");
-  if (codec.coding.compressor->is_sparse && !training.algorithm->is_exact)
+  const bool is_sparse = codec.coding.compressor && codec.coding.compressor->is_sparse;
+  if (has_parts && node.schedule->is_pairwise)
+    refuse("takes turns on an edge, and pairs of schedule pairwise come at random; use 1");
+  if ((is_sparse || has_parts) && !training.algorithm->is_exact)
     refuse(
         fmt::format("makes the graph mix more slowly, and the bias of {} grows with that; use i4, "
                     "or algorithm ed",

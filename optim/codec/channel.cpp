@@ -14,12 +14,6 @@
 namespace starling::optim {
 namespace {
 
-// Of the first pair, whole.
-const Format& whole_format() {
-  static const Format& format = *format_named("f32");
-  return format;
-}
-
 // A difference below this part of the vector is rounding, whose quality says nothing.
 template <class S>
 constexpr double kRounding = 256.0 * static_cast<double>(std::numeric_limits<S>::epsilon());
@@ -47,62 +41,80 @@ void Channel<S>::keep(std::span<const std::uint64_t> edges) {
   });
 }
 
-// Visits the blocks in order until one visit returns false; returns whether none did.
+template <class S>
+typename Channel<S>::Range Channel<S>::range_of(std::uint64_t pair) const {
+  const std::size_t count = count_of(layout_.segments);
+  if (pair == 1) return {0, count};
+  const std::size_t part = part_of(pair);
+  return {part * count / coding_.parts, (part + 1) * count / coding_.parts};
+}
+
+// Visits the blocks of a pair in order until one visit returns false; returns whether none did.
 template <class S>
 template <class Visit>
-bool Channel<S>::for_blocks(Visit visit) const {
-  std::size_t first = 0;
-  for (std::size_t half = 0; half < layout_.halves; ++half)
-    for (const auto& [size, is_whole] : layout_.segments)
-      for (const std::size_t end = first + size; first < end;) {
-        const std::size_t count = std::min(coding_.compressor->block, end - first);
-        if (!visit(Place{first, count, half, is_whole})) return false;
-        first += count;
+bool Channel<S>::for_blocks(std::uint64_t pair, Visit visit) const {
+  const Range range = range_of(pair);
+  const std::size_t size = count_of(layout_.segments);
+  for (std::size_t half = 0; half < layout_.halves; ++half) {
+    std::size_t begin = 0;  // of the segment
+    for (const auto& [count, is_whole] : layout_.segments) {
+      const std::size_t end = std::min(begin + count, range.end);
+      for (std::size_t first = std::max(begin, range.first); first < end; first += block()) {
+        const std::size_t length = std::min(block(), end - first);
+        if (!visit(Place{half * size + first, length, half, is_whole})) return false;
       }
+      begin += count;
+    }
+  }
   return true;
 }
 
 template <class S>
 std::size_t Channel<S>::bytes(std::uint64_t pair) const {
-  if (pair == 1) return optim::bytes_limit(whole_format(), layout_.size());
-  const std::size_t block = coding_.compressor->block;
-  std::size_t bytes = 0;
-  for (const auto& [count, is_whole] : layout_.segments) {
-    bytes += count / block * this->bytes(Place{.count = block, .is_whole = is_whole});
-    if (const std::size_t rest = count % block; rest > 0)
-      bytes += this->bytes(Place{.count = rest, .is_whole = is_whole});
+  if (pair == 1) return optim::bytes_limit(*format_, layout_.size());
+  const Range range = range_of(pair);
+  std::size_t bytes = 0, begin = 0;
+  for (const auto& [size, is_whole] : layout_.segments) {
+    const std::size_t first = std::max(begin, range.first);
+    const std::size_t end = std::max(first, std::min(begin + size, range.end));
+    const std::size_t rest = (end - first) % block();
+    bytes += (end - first) / block() * this->bytes(Place{.count = block(), .is_whole = is_whole});
+    if (rest > 0) bytes += this->bytes(Place{.count = rest, .is_whole = is_whole});
+    begin += size;
   }
   return layout_.halves * bytes;
 }
 
 template <class S>
 std::size_t Channel<S>::bytes(const Place& place) const {
-  return place.is_whole ? place.count * sizeof(float)
-                        : coding_.compressor->bytes(place.count, coding_.density);
+  return place.is_whole || !coding_.compressor
+             ? place.count * format_->width
+             : coding_.compressor->bytes(place.count, coding_.density);
 }
 
 // Encodes v, and decodes it into q; returns whether q is finite.
 template <class S>
 bool Channel<S>::encode(const Place& place, std::span<const S> v, std::span<S> q,
                         std::byte* wire) const {
-  if (place.is_whole)
-    for (std::size_t k = 0; k < place.count; ++k) {
-      const auto value = static_cast<float>(v[k]);
-      std::memcpy(wire + k * sizeof(float), &value, sizeof(float));
-    }
-  else
+  const FormatKernels<S>& plain = kernels<S>(*format_);
+  if (!place.is_whole && coding_.compressor)
     kernels<S>(*coding_.compressor).encode(v, coding_.density, wire);
+  else if (plain.is_native())
+    std::memcpy(wire, v.data(), v.size_bytes());
+  else
+    plain.encode(v, wire);
   return decode(place, wire, q);
 }
 
 template <class S>
 bool Channel<S>::decode(const Place& place, const std::byte* wire, std::span<S> q) const {
-  if (!place.is_whole) return kernels<S>(*coding_.compressor).decode(wire, coding_.density, q);
-  for (std::size_t k = 0; k < place.count; ++k) {
-    float value;
-    std::memcpy(&value, wire + k * sizeof(float), sizeof(float));
-    q[k] = value;
-  }
+  const FormatKernels<S>& plain = kernels<S>(*format_);
+  if (!place.is_whole && coding_.compressor)
+    return kernels<S>(*coding_.compressor).decode(wire, coding_.density, q);
+  if (plain.is_native())
+    std::memcpy(q.data(), wire, q.size_bytes());
+  else
+    plain.decode(wire, q);
   return is_finite(std::span<const S>(q));
 }
 
@@ -125,8 +137,8 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
   } else {
     const std::size_t size = bytes(pair);
     auto buffer = pool.take(size);
-    const auto delta = encode(s, end.replica, buffer.get());
-    if (!delta) encode(end.replica, end.replica, buffer.get());
+    const auto delta = encode(pair, s, end.replica, buffer.get());
+    if (!delta) encode(pair, end.replica, end.replica, buffer.get());
     end.quality = end.quality_before;
     message.step = delta ? end.quality.after(*delta) : 0;
     message.payload = BufferPool::seal(std::move(buffer), size);
@@ -139,18 +151,18 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
 template <class S>
 typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
                                                        BufferPool& pool) const {
-  if (is_finite(s)) return {optim::encode(whole_format(), s, pool), 1};
+  if (is_finite(s)) return {optim::encode(*format_, s, pool), 1};
   const std::vector<S> nothing(s.size());
-  return {optim::encode(whole_format(), std::span<const S>(nothing), pool), 0};
+  return {optim::encode(*format_, std::span<const S>(nothing), pool), 0};
 }
 
 // Encodes s - r and returns its delta, the worst of the halves; nothing if s is not finite.
 template <class S>
-std::optional<double> Channel<S>::encode(std::span<const S> s, std::span<const S> r,
-                                         std::byte* wire) const {
+std::optional<double> Channel<S>::encode(std::uint64_t pair, std::span<const S> s,
+                                         std::span<const S> r, std::byte* wire) const {
   std::array<S, kBlockLimit> difference, decoded;
   std::vector<Energies> energies(layout_.halves);
-  const bool is_finite = for_blocks([&](const Place& place) {
+  const bool is_finite = for_blocks(pair, [&](const Place& place) {
     const std::span<const S> of_s = s.subspan(place.first, place.count);
     const std::span<const S> of_r = r.subspan(place.first, place.count);
     const auto v = std::span(difference).first(place.count);
@@ -161,7 +173,8 @@ std::optional<double> Channel<S>::encode(std::span<const S> s, std::span<const S
     if (!std::isfinite(norm)) return false;
     if (!encode(place, v, q, wire)) return false;
     wire += bytes(place);
-    if (place.is_whole) return true;  // it would make the quality look better than it is
+    if (place.is_whole || !coding_.compressor)
+      return true;  // it would make the quality look better than it is
     sums.vector += squared_norm(of_s);
     sums.difference += norm;
     sums.lost += squared_distance(std::span<const S>(v), std::span<const S>(q));
@@ -182,7 +195,7 @@ class Channel<S>::Decoder {
   Decoder(const Channel& channel, std::uint64_t pair, const Payload& payload)
       : channel_(channel),
         bytes_(payload),
-        numbers_(whole_format(), payload),
+        numbers_(*channel.format_, payload),
         is_whole_(pair == 1) {}
 
   // The next block, until the next call; empty if the bytes are no such block.
@@ -202,12 +215,13 @@ class Channel<S>::Decoder {
   VectorReader<S> numbers_;
   bool is_whole_;
   std::array<S, kBlockLimit> decoded_;
-  std::array<std::byte, kBlockLimit * sizeof(S)> scratch_;
+  std::array<std::byte, kBlockLimit * sizeof(double)> scratch_;
 };
 
 template <class S>
-std::span<const S> Channel<S>::take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
-                                    const Payload& theirs) {
+std::vector<typename Channel<S>::Piece> Channel<S>::take(std::uint64_t edge, std::uint64_t pair,
+                                                         const Payload* own,
+                                                         const Payload& theirs) {
   Edge& end = edges_[edge];
   const bool fits =
       pair == ++end.taken && theirs.size() == bytes(pair) && (!own || own->size() == bytes(pair));
@@ -215,7 +229,7 @@ std::span<const S> Channel<S>::take(std::uint64_t edge, std::uint64_t pair, cons
   if (end.is_broken) return {};
   end.difference.resize(layout_.size());
   Decoder their_blocks(*this, pair, theirs), own_blocks(*this, pair, own ? *own : theirs);
-  end.is_broken = !for_blocks([&](const Place& place) {
+  end.is_broken = !for_blocks(pair, [&](const Place& place) {
     const std::span<const S> plus = their_blocks.next(place);
     if (plus.empty()) return false;
     const std::span<S> to = std::span(end.difference).subspan(place.first, place.count);
@@ -229,7 +243,32 @@ std::span<const S> Channel<S>::take(std::uint64_t edge, std::uint64_t pair, cons
     for (std::size_t k = 0; k < place.count; ++k) to[k] += plus[k] - minus[k];
     return true;
   });
-  return end.is_broken ? std::span<const S>() : std::span<const S>(end.difference);
+  return end.is_broken ? std::vector<Piece>() : pieces_of(end.difference, pair);
+}
+
+template <class S>
+std::vector<typename Channel<S>::Piece> Channel<S>::pieces_of(std::span<const S> difference,
+                                                              std::uint64_t pair) const {
+  const auto [first, last] = range_of(pair);
+  std::vector<Piece> pieces;
+  for (std::size_t half = 0; half < layout_.halves; ++half) {
+    const std::size_t begin = half * count_of(layout_.segments) + first;
+    pieces.push_back({begin, difference.subspan(begin, last - first)});
+  }
+  return pieces;
+}
+
+template <class S>
+double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double span,
+                                bool is_averaged) {
+  std::vector<double>& spans = edges_[edge].spans;
+  spans.resize(coding_.parts);
+  for (double& since : spans) since += span;
+  if (!is_averaged) return span;
+  if (pair > 1) return std::exchange(spans[part_of(pair)], 0);
+  const double whole = spans.front();
+  std::ranges::fill(spans, 0);
+  return whole;
 }
 
 // r += q of the last offer, which was sent.
@@ -237,7 +276,7 @@ template <class S>
 void Channel<S>::follow_offer(Edge& end) const {
   end.replica.resize(layout_.size());
   Decoder blocks(*this, end.pair, end.offered);
-  for_blocks([&](const Place& place) {
+  for_blocks(end.pair, [&](const Place& place) {
     axpy(S{1}, blocks.next(place), std::span(end.replica).subspan(place.first, place.count));
     return true;
   });

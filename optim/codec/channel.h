@@ -37,7 +37,9 @@ struct Layout {
 template <class S>
 class Channel {
  public:
-  Channel(const Coding& coding, Layout layout) : coding_(coding), layout_(std::move(layout)) {}
+  // `format`: of the first message, and of what no compressor encodes.
+  Channel(const Coding& coding, Layout layout, const Format* format = format_named("f32"))
+      : coding_(coding), layout_(std::move(layout)), format_(format) {}
 
   // Forgets all other edges.
   void keep(std::span<const std::uint64_t> edges);
@@ -53,11 +55,19 @@ class Channel {
   // nothing and its step is 0. REQUIRES the last number or the one after it.
   Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool);
 
-  // Takes both messages of a pair and returns D, valid until the edge is forgotten; empty if the
-  // peer's is no such message, or the pair is not the next one: then nothing more is taken from
-  // this edge. `own` may be null: the sum of the peer's vectors alone.
-  std::span<const S> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
+  // The numbers of D that a pair holds, one piece of each half.
+  struct Piece {
+    std::size_t first;  // its place in the vector
+    std::span<const S> difference;
+  };
+  // Takes both messages of a pair; what is returned is valid until the edge is forgotten. Nothing
+  // if the peer's is no such message, or the pair is not the next one: then nothing more is taken
+  // from this edge. `own` may be null: the sum of the peer's vectors alone.
+  std::vector<Piece> take(std::uint64_t edge, std::uint64_t pair, const Payload* own,
                           const Payload& theirs);
+  // The sum of the spans since the last pair that was averaged of the same part, given the span of
+  // this pair. REQUIRES that the pair was taken, and was asked of once.
+  double span_of_part(std::uint64_t edge, std::uint64_t pair, double span, bool is_averaged);
 
   // Bytes of the message of pair `pair`.
   std::size_t bytes(std::uint64_t pair) const;
@@ -76,6 +86,11 @@ class Channel {
     std::uint64_t taken = 0;             // the number of the last pair that was taken
     Quality quality, quality_before;     // with the last offer, and without it
     bool is_broken = false;
+    std::vector<double> spans;  // of each part, since its last pair
+  };
+  // Of each half.
+  struct Range {
+    std::size_t first, end;
   };
   // A block.
   struct Place {
@@ -83,30 +98,36 @@ class Channel {
     bool is_whole = false;
   };
   class Decoder;
+  std::size_t part_of(std::uint64_t pair) const { return (pair - 2) % coding_.parts; }
+  Range range_of(std::uint64_t pair) const;
+  std::size_t block() const { return coding_.compressor ? coding_.compressor->block : kBlockLimit; }
   template <class Visit>
-  bool for_blocks(Visit visit) const;
+  bool for_blocks(std::uint64_t pair, Visit visit) const;
   std::size_t bytes(const Place& place) const;
   bool encode(const Place& place, std::span<const S> v, std::span<S> q, std::byte* wire) const;
   bool decode(const Place& place, const std::byte* wire, std::span<S> q) const;
   void follow_offer(Edge& end) const;
-  std::optional<double> encode(std::span<const S> s, std::span<const S> r, std::byte* wire) const;
+  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
+  std::optional<double> encode(std::uint64_t pair, std::span<const S> s, std::span<const S> r,
+                               std::byte* wire) const;
   Message first_message(std::span<const S> s, BufferPool& pool) const;
 
   Coding coding_;
   Layout layout_;
+  const Format* format_;
   std::map<std::uint64_t, Edge> edges_;
 };
 
 // Bytes of an offer of so many vectors; with a compressor of those after the first of an edge.
 inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
   const Layout layout{form.segments, vectors};
-  return form.remembers() ? Channel<float>(form.coding, layout).bytes(2)
+  return form.remembers() ? Channel<float>(form.coding, layout, form.format).bytes(2)
                           : bytes_limit(*form.format, layout.size());
 }
 // The most bytes of a message of so many vectors.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
   const Layout layout{form.segments, vectors};
-  return form.remembers() ? Channel<float>(form.coding, layout).bytes_limit()
+  return form.remembers() ? Channel<float>(form.coding, layout, form.format).bytes_limit()
                           : bytes_limit(*form.format, layout.size());
 }
 

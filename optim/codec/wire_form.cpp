@@ -56,8 +56,8 @@ WireForm wire_form_named(std::string_view text) {
 }
 
 std::string to_string(const WireForm& form) {
-  if (!form.remembers()) return std::string(form.format->name);
-  const auto& [compressor, density] = form.coding;
+  if (!form.coding.compressor) return std::string(form.format->name);
+  const auto& [compressor, density, parts] = form.coding;
   if (!compressor->is_sparse) return std::string(compressor->name);
   return fmt::format("{}:{:.6g}%", compressor->name, 100 * density);
 }

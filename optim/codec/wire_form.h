@@ -1,5 +1,5 @@
 // WireForm: how the vectors of a run look on the wire: every number by itself in a format, or, with
-// a compressor, against what the peer has decoded before (channel.h).
+// a compressor or in parts, against what the peer has decoded before (channel.h).
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,19 @@
 
 namespace starling::optim {
 
-// A compressor as a run uses it; null: none.
+// What of a vector a message holds, and how.
 struct Coding {
-  const Compressor* compressor = nullptr;
-  double density = 1;  // of a sparse one
+  const Compressor* compressor = nullptr;  // null: none
+  double density = 1;                      // of a sparse one
+  // After the first message of an edge each holds one of so many parts, in turn.
+  std::size_t parts = 1;
 };
 
 // A part of a vector in which blocks of a compressor begin anew.
 struct Segment {
   std::size_t count = 0;
-  // Each number travels in f32, such as those of a bias or of BatchNorm: these are few, and a
-  // variance that was encoded in few bits may be negative.
+  // Each number travels in the format, such as those of a bias or of BatchNorm: these are few, and
+  // a variance that was encoded in few bits may be negative.
   bool is_whole = false;
 };
 
@@ -36,12 +38,14 @@ inline std::size_t count_of(std::span<const Segment> segments) {
 }
 
 struct WireForm {
-  // Of vectors, and with a compressor of an edge's first vector. Null: that of the model's numbers.
+  // Of vectors, of an edge's first vector and of segments that are whole. Null: that of the model's
+  // numbers.
   const Format* format = nullptr;
   Coding coding = {};
   std::vector<Segment> segments = {};  // of the model
 
-  bool remembers() const { return coding.compressor != nullptr; }
+  // Whether messages depend on those before them.
+  bool remembers() const { return coding.compressor != nullptr || coding.parts > 1; }
 };
 
 // The format of vectors that can be read without those before them; null: none can.

@@ -13,7 +13,7 @@ std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   if (!form.remembers()) return std::nullopt;
   const std::size_t model = count_of(form.segments);
   const std::size_t halves = model > 0 ? size / model : 1;
-  return Channel<S>(form.coding, {.segments = form.segments, .halves = halves});
+  return Channel<S>(form.coding, {.segments = form.segments, .halves = halves}, form.format);
 }
 
 }  // namespace
@@ -54,22 +54,38 @@ MixResult Average<S>::absorb(std::span<const MixTerm> terms, const Counts& count
   return result;
 }
 
+// The term with the span since the last pair of the same part.
+template <class S>
+MixTerm Average<S>::of_part(const MixTerm& term) {
+  MixTerm part = {.peer = term.peer, .weight = term.weight, .theirs = {}, .edge = term.edge};
+  const double span = term.span * term.theta;
+  const double sum = channel_->span_of_part(term.edge, term.pair, span, term.weight > 0);
+  part.span = term.theta > 0 ? sum / term.theta : 0;
+  return part;
+}
+
 template <class S>
 MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Counts& counts) {
   MixResult result;
   const std::span<S> s = s_.edit();
   for (std::size_t place = 0; place < terms.size(); ++place) {
     const MixTerm& term = terms[place];
-    const std::span<const S> difference =
-        channel_->take(term.edge, term.pair, &term.own, term.theirs);
-    if (difference.empty()) {
+    const auto pieces = channel_->take(term.edge, term.pair, &term.own, term.theirs);
+    if (pieces.empty()) {
       result.rejections.push_back({term.peer, "encoding"});
       continue;
     }
-    if (term.weight > 0) axpy(static_cast<S>(term.weight), difference, s);
-    if (const auto count = counts ? counts(term) : std::nullopt; count && count->factor > 0)
-      axpy(static_cast<S>(count->factor), difference.last(count->flow.size()), count->flow);
-    result.distances.push_back({term.peer, std::sqrt(squared_norm(difference))});
+    const auto count = counts ? counts(of_part(term)) : std::nullopt;
+    double squared = 0;
+    for (const auto& [first, difference] : pieces) {
+      squared += squared_norm(difference);
+      if (!(term.weight > 0)) continue;
+      axpy(static_cast<S>(term.weight), difference, s.subspan(first, difference.size()));
+      if (!count || first < s.size() - count->flow.size()) continue;
+      const std::size_t at = first - (s.size() - count->flow.size());
+      axpy(static_cast<S>(count->factor), difference, count->flow.subspan(at, difference.size()));
+    }
+    result.distances.push_back({term.peer, std::sqrt(squared)});
     result.mixed.push_back(place);
   }
   return result;

@@ -78,6 +78,7 @@ class Average {
   const Channel<S>* channel() const { return channel_ ? &*channel_ : nullptr; }
 
  private:
+  MixTerm of_part(const MixTerm& term);
   MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);
 
   SharedVector<S> s_;

@@ -52,34 +52,37 @@ Offer Duals<S>::offer(std::span<const S> x, std::span<const EdgePlace> to, Buffe
   return offer;
 }
 
-// Reads the neighbour's vector into q; or says why not.
+// Reads the neighbour's vector, or the part of it that came; or says why not.
 template <class S>
-std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& q) {
+std::string_view Duals<S>::read(const MixTerm& term, std::vector<S>& scratch,
+                                std::vector<Piece>& pieces) {
   if (channel_) {
-    const std::span<const S> sum = channel_->take(term.edge, term.pair, nullptr, term.theirs);
-    if (sum.empty()) return "encoding";
-    std::ranges::copy(sum, q.begin());
-    return {};
+    pieces = channel_->take(term.edge, term.pair, nullptr, term.theirs);
+    return pieces.empty() ? "encoding" : "";
   }
   if (!fits(*format_, term.theirs, size_)) return "size";
-  decode(*format_, term.theirs, std::span(q));
-  return std::isfinite(squared_norm(std::span<const S>(q))) ? "" : "not finite";
+  decode(*format_, term.theirs, std::span(scratch));
+  pieces = {{0, scratch}};
+  return std::isfinite(squared_norm(std::span<const S>(scratch))) ? "" : "not finite";
 }
 
 template <class S>
 std::vector<Rejection> Duals<S>::absorb(std::span<const MixTerm> terms) {
   std::vector<Rejection> rejections;
-  std::vector<S> q(size_);
+  std::vector<S> scratch(size_);
+  std::vector<Piece> pieces;
   for (const MixTerm& term : terms) {
     const auto found = z_.find(term.edge);
     if (found == z_.end()) continue;
-    if (const std::string_view why = read(term, q); !why.empty()) {
+    if (const std::string_view why = read(term, scratch, pieces); !why.empty()) {
       rejections.push_back({term.peer, std::string(why)});
       continue;
     }
-    std::vector<S>& z = found->second;
     const S alpha = alpha_ * static_cast<S>(term.theta);
-    for (std::size_t k = 0; k < size_; ++k) z[k] += alpha * (q[k] - z[k]);
+    for (const auto& [first, q] : pieces) {
+      const std::span<S> z = std::span(found->second).subspan(first, q.size());
+      for (std::size_t k = 0; k < q.size(); ++k) z[k] += alpha * (q[k] - z[k]);
+    }
   }
   return rejections;
 }

@@ -31,7 +31,8 @@ class Duals {
         rho_(static_cast<S>(penalty)),
         alpha_(static_cast<S>(relaxation)),
         format_(form.format) {
-    if (form.remembers()) channel_.emplace(form.coding, Layout{.segments = form.segments});
+    if (form.remembers())
+      channel_.emplace(form.coding, Layout{.segments = form.segments}, form.format);
   }
 
   std::size_t count() const { return z_.size(); }
@@ -54,7 +55,8 @@ class Duals {
 
  private:
   std::vector<S> vector_for(std::span<const S> x, const std::vector<S>& z) const;
-  std::string_view read(const MixTerm& term, std::vector<S>& q);
+  using Piece = typename Channel<S>::Piece;
+  std::string_view read(const MixTerm& term, std::vector<S>& scratch, std::vector<Piece>& pieces);
 
   std::size_t size_;
   S rho_, alpha_;

@@ -57,6 +57,7 @@ std::map<std::string, Other> others() {
       {"exchange.staleness", {"5"}},
       {"exchange.missing", {"reuse"}},
       {"exchange.codec", {"f64"}},
+      {"exchange.parts", {"4", {{"optim.algorithm", "ed"}}}},
       {"topology.kind", {"torus"}},
       {"topology.degree", {"6"}},
       {"topology.probability", {"0.25"}},

@@ -22,7 +22,7 @@ ASKED = [
     (["starling", "run", "--cluster.preset", "=", ""], ["local", "lan", "wan"]),
     (["starling", "run", "--topology.d"], ["--topology.degree="]),
     (["starling", "plan", "--topology.d"], ["--topology.degree="]),
-    (["starling", "plan", "--optim.mom"], []),
+    (["starling", "plan", "--optim.mom"], ["--optim.momentum="]),
     (["starling", "status", "--optim.mom"], []),
     (["starling", "run", "--topo"], ["--topology."]),
     (["starling", "status", "--w"], ["--watch"]),
