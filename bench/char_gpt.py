@@ -45,6 +45,9 @@ COMPLETE = ["--topology.kind=complete"]
 STARLING = {
     "dpsgd": ["--optim.algorithm=dpsgd", *COMPLETE],
     "dpsgd, bf16": ["--optim.algorithm=dpsgd", "--exchange.codec=bf16", *COMPLETE],
+    "dpsgd, i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4", *COMPLETE],
+    "kgt, i4": ["--optim.algorithm=kgt", "--exchange.codec=i4", *COMPLETE],
+    "kgt, i8, matching": ["--optim.algorithm=kgt", "--exchange.codec=i8", *MATCHING],
     "diloco": ["--optim.algorithm=dpsgd", "--optim.outer=nesterov", *COMPLETE],
     "kgt": ["--optim.algorithm=kgt", *COMPLETE],
     "kgt, matching": ["--optim.algorithm=kgt", *MATCHING],
