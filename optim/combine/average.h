@@ -74,9 +74,6 @@ class Average {
   // REQUIRES an earlier offer, and terms with `own`.
   MixResult absorb(std::span<const MixTerm> terms, const Counts& counts = {});
 
-  // Null without a compressor.
-  const Channel<S>* channel() const { return channel_ ? &*channel_ : nullptr; }
-
  private:
   MixTerm of_part(const MixTerm& term);
   MixResult absorb_encoded(std::span<const MixTerm> terms, const Counts& counts);

@@ -50,9 +50,6 @@ class Duals {
   // wrong size or with a number that is not finite is rejected, and its z stays.
   std::vector<Rejection> absorb(std::span<const MixTerm> terms);
 
-  // Null without a compressor.
-  const Channel<S>* channel() const { return channel_ ? &*channel_ : nullptr; }
-
  private:
   std::vector<S> vector_for(std::span<const S> x, const std::vector<S>& z) const;
   using Piece = typename Channel<S>::Piece;
