@@ -139,9 +139,9 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
     refuse("takes turns on an edge, and pairs of schedule pairwise come at random; use 1");
   if ((is_sparse || has_parts) && !training.algorithm->is_exact)
     refuse(
-        fmt::format("makes the graph mix more slowly, and the bias of {} grows with that; use i4, "
+        fmt::format("makes the graph mix more slowly, and the bias of {} grows with that; use {}, "
                     "or algorithm ed",
-                    training.algorithm->name));
+                    training.algorithm->name, has_parts ? "1" : "i4"));
 }
 
 }  // namespace

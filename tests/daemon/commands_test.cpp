@@ -120,6 +120,9 @@ TEST_CASE("A plan says what the codec sends and remembers") {
   CHECK(i4["codec"] ==
         json{{"name", "i4"}, {"vector_bytes", kVector}, {"memory_bytes", 4 * kModel}});
   CHECK(i4["bytes_per_round"]["node"] == 2 * kVector);
+  const json parts = codec({"--exchange.codec=i4", "--exchange.parts=4"});
+  CHECK(parts["codec"]["vector_bytes"].get<double>() == doctest::Approx(kVector / 4).epsilon(1e-3));
+  CHECK(parts["codec"]["memory_bytes"] == 4 * kModel);
   // As many numbers, of twice the size in the memory.
   const json wide = codec({"--exchange.codec=i4", "--model.precision=f64"});
   CHECK(wide["codec"]["vector_bytes"].get<double>() == doctest::Approx(kVector / 2).epsilon(1e-3));

@@ -9,6 +9,7 @@ namespace starling::daemon {
 namespace {
 
 constexpr std::array<std::string_view, 2> kPrecisions = {"f32", "f64"};
+constexpr std::int64_t kPartsMost = 1000;  // as exchange.parts is read
 
 }  // namespace
 
@@ -43,6 +44,8 @@ CodecPlan read_codec_plan(Reader& reader) {
     reader.mistake("exchange.codec", form.error().text);
   else if (form->format)
     plan.form = *form;
+  plan.form.coding.parts =
+      static_cast<std::size_t>(reader.integer("exchange.parts", 1, kPartsMost));
   // What `auto` chooses depends on the data; it counts as one vector.
   if (const auto* algorithm = optim::find_algorithm(reader.text("optim.algorithm")))
     plan.vectors = algorithm->vectors_offered;

@@ -28,7 +28,7 @@ struct CodecPlan {
   double memory_bytes(std::int64_t model_bytes, int neighbors) const;
 };
 
-// exchange.codec, model.precision and optim.algorithm.
+// exchange.codec, exchange.parts, model.precision and optim.algorithm.
 CodecPlan read_codec_plan(Reader& reader);
 
 }  // namespace starling::daemon
