@@ -48,7 +48,9 @@ double channel(const optim::Compressor& row, double density) {
   constexpr std::size_t kCount = 25'000'000;
   constexpr std::uint64_t kEdge = 1;
   const std::vector<float> s = normal(kCount);
-  optim::Channel<float> channel({&row, density}, {.segments = {{kCount}}});
+  optim::Channel<float> channel({.format = optim::format_named("f32"),
+                                 .coding = {.compressor = &row, .density = density},
+                                 .segments = {{kCount}}});
   optim::BufferPool pool;
   std::uint64_t pair = 0;
   const double seconds = time_each(kWindow, [&] {

@@ -28,6 +28,11 @@ struct Sample {
   bool is_degraded = false;
 };
 
+// What a node wishes that all of them do; see edges/exchange_budget.h. Nothing: no wish.
+struct Wishes {
+  std::optional<double> steps = {}, shortening = {};
+};
+
 // A quantity over all nodes that have it. `error` is the possible error of the mean: how far the
 // neighbours' estimates differ from this node's.
 struct Spread {

@@ -175,7 +175,8 @@ struct Event {
     resumed,
     finished,
     saved,
-    data,  // how this node's data differ from the model
+    exchange,  // what the nodes choose of it changed
+    data,      // how this node's data differ from the model
     problem
   };
   Kind kind;

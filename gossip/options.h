@@ -89,6 +89,8 @@ struct Options {
   std::uint64_t evaluate_every = 10;
   CheckpointPlan checkpoint = {};
   optim::StepCount local_steps = {};
+  // From which the nodes choose that of vectors; none: a setting fixes it.
+  std::vector<optim::EncodingChoice> encodings = {};
 };
 
 // Whether the node has no data.

@@ -87,6 +87,8 @@ struct CodecStatus {
   std::size_t f32_bytes = 0;     // of its numbers in f32; 0: not known yet
   double quality = 1;            // of the last messages, the mean over the edges
   std::size_t memory_bytes = 0;  // of what is remembered of the edges
+  std::string chosen = {};       // the encoding of the last vectors; empty: a setting fixes it
+  std::string reason = {};       // why that one; empty: a setting
 };
 
 struct RunStatus {

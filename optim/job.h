@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,8 @@ struct MixTerm {
 struct EdgePlace {
   std::uint64_t edge = 0;
   std::uint64_t number = 0;
+  // How far to shorten its message, with exchange.codec = auto; see codec/ladder.h.
+  std::size_t shortening = 1;
 };
 
 // The vector of a neighbour who has one of its own.
@@ -93,6 +96,9 @@ struct EdgeOffer {
 struct CodecReport {
   double quality = 1;            // the mean over the edges
   std::size_t memory_bytes = 0;  // of what is remembered of them
+  // The encoding of the last vectors, if these are chosen, and the bytes of one; 0: not known.
+  std::string_view chosen = {};
+  std::size_t vector_bytes = 0;
 };
 
 // Which part of the data is this node's: its place among the members that share one data set.
@@ -104,6 +110,13 @@ struct Shard {
 };
 
 struct SavedState;  // optim/saved_state.h
+
+// An encoding that nodes may choose; see codec/ladder.h.
+struct EncodingChoice {
+  std::string_view name;
+  // How many times less its messages take than those of the first one: a power of two.
+  std::size_t shortening = 1;
+};
 
 // How many local steps a round has.
 struct StepCount {

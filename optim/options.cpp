@@ -4,6 +4,7 @@
 
 #include "base/bindings.h"
 #include "base/text.h"
+#include "optim/codec/ladder.h"
 
 namespace starling::optim {
 namespace {
@@ -29,26 +30,30 @@ std::string print_steps(std::optional<std::size_t> steps) {
   return steps ? fmt::format("{}", *steps) : "auto";
 }
 
-// auto is the precision, which read_options() sets first.
+// native is the precision, which read_options() sets first, and the first rung of auto.
 void read_codec(Reader& reader, Options& options) {
   const auto form = parse_wire_form(reader.text("exchange.codec"));
   if (!form)
     reader.mistake("exchange.codec", form.error().text);
+  else if (form->coding.is_chosen)
+    options.codec.coding = form->coding;
   else if (form->format)
     options.codec = *form;
 }
 
 std::string codec_help() {
   std::string help =
-      help_of("numbers on the wire: auto (those that the model computes in)", formats());
+      help_of("numbers on the wire: native (those that the model computes in)", formats());
   for (const Compressor& row : compressors())
     help += fmt::format(", {}{} ({})", row.name, row.is_sparse ? ":P%" : "", row.help);
-  return help;
+  return help +
+         ", auto (native, bf16, i8 or i4, the first that keeps each node within "
+         "optim.exchange-share, the same on all)";
 }
 
 std::vector<std::string> codec_choices() {
   std::vector<std::string> choices = wire_form_names();
-  choices.insert(choices.begin(), "auto");
+  choices.insert(choices.begin(), "native");
   return choices;
 }
 
@@ -84,10 +89,12 @@ const Bindings<Options>& bindings() {
               Written{parse_steps, print_steps}, agreed,
               "local steps between two exchanges, or auto: as few as keep each node within "
               "optim.exchange-share, the same number on all; more saves traffic and adds drift")
-        .bind("optim.exchange-share", at(&Options::local_steps, &StepCount::exchange_share),
-              Real{0.001, 0.9}, own,
-              "with optim.local-steps = auto, the part of its time that this node may wait for the "
-              "network and average; smaller takes more local steps, larger exchanges more often")
+        .bind(
+            "optim.exchange-share", at(&Options::local_steps, &StepCount::exchange_share),
+            Real{0.001, 0.9}, own,
+            "with optim.local-steps or exchange.codec = auto, the part of its time that this node "
+            "may wait for the network and average; smaller takes more local steps and shorter "
+            "vectors, larger exchanges more often")
         .bind(
             "optim.outer", &Options::outer, OneOf{kOuterKinds}, agreed,
             "step by what a round did to the model: none, nesterov (DiLoCo where all are "
@@ -110,7 +117,7 @@ const Bindings<Options>& bindings() {
               "are in step, .5 where messages come late")
         .bind("optim.batch-size", &Options::batch_size, Whole{0, 1'000'000'000}, own,
               "samples a local step, drawn without repetition until all were seen; 0 takes all")
-        .add({"exchange.codec", "auto", codec_help(), false, agreed}, read_codec,
+        .add({"exchange.codec", "native", codec_help(), false, agreed}, read_codec,
              [](const Options& options) { return to_string(options.codec); })
         .among(codec_choices())
         .bind("exchange.parts", at(at(&Options::codec, &WireForm::coding), &Coding::parts),
@@ -147,6 +154,14 @@ Needs needs_of(const Options& options) {
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;
   return needs;
+}
+
+std::vector<EncodingChoice> encodings_of(const Options& options) {
+  const WireForm& form = options.codec;
+  std::vector<EncodingChoice> encodings;
+  for (std::size_t rung = 0; form.coding.is_chosen && rung < rung_count(); ++rung)
+    encodings.push_back({rung_name(form, rung), shortening_of(form, rung)});
+  return encodings;
 }
 
 std::vector<LocalOptimizerKind> local_optimizers() {

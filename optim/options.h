@@ -58,6 +58,9 @@ Options read_options(Reader& reader, const Format& precision);
 // The requirements of the algorithm with the codec. REQUIRES that an algorithm is chosen.
 Needs needs_of(const Options& options);
 
+// Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
+std::vector<EncodingChoice> encodings_of(const Options& options);
+
 std::string_view name(LocalOptimizerKind kind);
 std::string_view name(OuterKind kind);
 // The algorithm and its outer step, for people: dpsgd, dpsgd+nesterov. REQUIRES that one is chosen.

@@ -40,6 +40,8 @@ json evaluation_json(const optim::Evaluation& evaluation) {
 json codec_json(const Identity& identity, const gossip::CodecStatus& codec) {
   json object = {{"name", identity.codec}, {"memory_bytes", codec.memory_bytes}};
   put(object, "quality", codec.quality);
+  if (!codec.chosen.empty()) object["chosen"] = codec.chosen;
+  if (!codec.reason.empty()) object["reason"] = codec.reason;
   if (codec.vector_bytes == 0) return object;
   object["vector_bytes"] = codec.vector_bytes;
   object["f32_bytes"] = codec.f32_bytes;

@@ -258,6 +258,7 @@ Result<Config> read_config(const Settings& given, std::vector<std::string> mista
   config.node.algorithm = optim::full_name(config.learner.optim);
   config.node.needs = needs_of(config.learner.optim);
   config.node.local_steps = config.learner.optim.local_steps;
+  config.node.encodings = encodings_of(config.node, config.learner.optim);
   if (config.node.needs.is_pairwise && reader.is_default("exchange.schedule"))
     config.node.schedule = gossip::schedule_named("pairwise");
   config.stays = reader.flag("stop.stay");

@@ -69,7 +69,17 @@ void check_outer(const gossip::Options& node, const optim::Options& training, Re
                                node.schedule->is_loose ? node.schedule->name : "exchange.quorum"));
 }
 
-// Whether the number of steps may differ by node and round, and whether each node knows its own.
+// Whether the exchange is measured, for settings that follow from what it takes.
+void check_measured(const gossip::Options& node, std::string_view key, std::string_view instead,
+                    Reader& reader) {
+  if (node.schedule->is_loose || node.schedule->is_pairwise)
+    reader.mistake(std::string(key),
+                   fmt::format("no round waits for its own vectors in schedule {}, and what it "
+                               "takes does not tell of the link; use {}, or schedule rounds",
+                               node.schedule->name, instead));
+}
+
+// Whether the number of steps may differ by node and round.
 void check_local_steps(const gossip::Options& node, const optim::Options& training,
                        Reader& reader) {
   if (training.local_steps.fixed) return;
@@ -82,11 +92,8 @@ void check_local_steps(const gossip::Options& node, const optim::Options& traini
     refuse(
         "an outer step adds up what rounds of equally many steps did; use a number, or "
         "optim.outer = none");
-  else if (node.schedule->is_loose || node.schedule->is_pairwise)
-    refuse(
-        fmt::format("no round waits for its own vectors in schedule {}, and what it takes does "
-                    "not tell of the link; use a number, or schedule rounds",
-                    node.schedule->name));
+  else
+    check_measured(node, "optim.local-steps", "a number", reader);
 }
 
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
@@ -118,6 +125,7 @@ void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, R
 void check_codec(const gossip::Options& node, const optim::Options& training, Reader& reader) {
   const optim::WireForm& codec = training.codec;
   if (!codec.remembers()) return;
+  if (codec.coding.is_chosen) check_measured(node, "exchange.codec", "i8", reader);
   const bool has_parts = codec.coding.parts > 1;
   const std::string what =
       has_parts ? fmt::format("{} in parts", to_string(codec)) : to_string(codec);
@@ -145,6 +153,14 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
 }
 
 }  // namespace
+
+// In a matching an edge is used in few rounds, so that its vectors change much in between.
+std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
+                                                const optim::Options& training) {
+  std::vector<optim::EncodingChoice> encodings = optim::encodings_of(training);
+  if (node.schedule->is_matched && !encodings.empty()) encodings.pop_back();
+  return encodings;
+}
 
 bool allows(const AlgorithmRow& algorithm, const gossip::Options& node,
             LocalOptimizerKind optimizer) {

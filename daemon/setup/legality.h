@@ -3,6 +3,8 @@
 // (docs/algorithms.md).
 #pragma once
 
+#include <vector>
+
 #include "base/settings.h"
 #include "gossip/options.h"
 #include "optim/options.h"
@@ -11,6 +13,10 @@ namespace starling::daemon {
 
 // REQUIRES that training.algorithm is chosen.
 void check_legality(const gossip::Options& node, const optim::Options& training, Reader& reader);
+
+// Among which the nodes choose with exchange.codec = auto; none: the codec is fixed.
+std::vector<optim::EncodingChoice> encodings_of(const gossip::Options& node,
+                                                const optim::Options& training);
 
 // Whether its row allows this schedule, quorum and local optimizer; for `auto`.
 bool allows(const optim::AlgorithmRow& algorithm, const gossip::Options& node,

@@ -105,7 +105,7 @@ void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& o
 }
 
 // An edge that skips the round now skips it later too. The other edges may still skip it.
-std::vector<optim::EdgePlace> Exchange::offer_to(const Links& links) const {
+std::vector<optim::EdgePlace> Exchange::offer_to(const Links& links, std::size_t shortening) const {
   if (!options_.needs.in_order) return {};
   const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
@@ -116,7 +116,7 @@ std::vector<optim::EdgePlace> Exchange::offer_to(const Links& links) const {
     if (asks ? &link != asks : rules.by_partner && links.partner(round) != stream.peer) continue;
     if (rules.by_round && scheduler_->skips_round(stream, round)) continue;
     if (const auto number = sessions_.next_number(link))
-      places.push_back({link.edge_id(), *number});
+      places.push_back({link.edge_id(), *number, shortening});
   }
   return places;
 }

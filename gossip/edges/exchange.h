@@ -63,7 +63,7 @@ class Exchange {
   RoundCounter& rounds() { return rounds_; }
   // For optim::Job, with Needs::in_order: the edges that the next offer may go over, and their next
   // numbers; if a neighbour waits for an answer between rounds, its edge alone.
-  std::vector<optim::EdgePlace> offer_to(const Links& links) const;
+  std::vector<optim::EdgePlace> offer_to(const Links& links, std::size_t shortening) const;
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
   // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has

@@ -36,6 +36,7 @@ class WaitMeter {
     const Duration wait = now - since_;
     const Duration network = std::min(wait, last.transit);
     last_exchange_ = std::min(wait, last.under_way);
+    last_transfer_ = network;
     waited_ += wait;
     network_ += network;
     if (ended_ > Time{}) {
@@ -63,13 +64,15 @@ class WaitMeter {
   Duration waited_for_network() const { return network_; }
   // The part of the last wait in which that vector was under way, latency included.
   Duration last_exchange() const { return last_exchange_; }
+  // The same without the latency of an empty message.
+  Duration last_transfer() const { return last_transfer_; }
   const NetworkShare& network_share() const { return share_; }
   const HoldUps& hold_ups() const { return hold_ups_; }
 
  private:
   Recent rounds_, pair_times_;
   Time since_{}, worked_{}, ended_{};
-  Duration waited_{}, network_{}, last_exchange_{};
+  Duration waited_{}, network_{}, last_exchange_{}, last_transfer_{};
   NodeId slowest_{};
   NetworkShare share_;
   HoldUps hold_ups_;

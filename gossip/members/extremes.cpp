@@ -17,8 +17,8 @@ constexpr std::uint64_t kEpochsAhead = 1'000'000;
 // of an epoch, reaches all within log2 n periods. Larger: the values are older. Smaller: with lost
 // messages they may miss some members.
 constexpr int kPeriodsLeast = 4, kPeriodsPerDoubling = 2;
-// After the quantities.
-constexpr std::size_t kWishPlace = kQuantities;
+// After the quantities; see Wishes.
+constexpr std::size_t kWishes = 2;
 constexpr float kNone = std::numeric_limits<float>::max();
 
 }  // namespace
@@ -33,7 +33,7 @@ void Extremes::begin(Time now, std::uint64_t epoch) {
   last_ = std::exchange(current_, {epoch, {}, {}});
   values_of_ = std::exchange(begun_, now);
   for (const std::optional<double>& value : own_) add_own(value);
-  if (tells_wish_) add_own(wish_);
+  for (const std::optional<double>& wish : own_wishes_) add_own(wish);
 }
 
 void Extremes::add_own(std::optional<double> value) {
@@ -44,7 +44,8 @@ void Extremes::add_own(std::optional<double> value) {
 
 void Extremes::receive(Time now, const Ranges& ranges) {
   const std::size_t size = ranges.least.size();
-  const bool fits = ranges.most.size() == size && (size == kQuantities || size == kWishPlace + 1);
+  const bool fits =
+      ranges.most.size() == size && size >= kQuantities && size <= kQuantities + kWishes;
   if (!fits || ranges.epoch < current_.epoch) return;
   if (current_.epoch > 0 && ranges.epoch > current_.epoch + kEpochsAhead) return;
   if (ranges.epoch > current_.epoch) begin(now, ranges.epoch);
@@ -59,10 +60,13 @@ void Extremes::merge(const Ranges& ranges) {
   }
 }
 
-std::optional<double> Extremes::wished() const {
+Wishes Extremes::wished() const {
+  return {wished(kQuantities), wished(kQuantities + 1)};
+}
+
+std::optional<double> Extremes::wished(std::size_t place) const {
   for (const Ranges* ranges : {&last_, &current_})
-    if (ranges->most.size() > kWishPlace && ranges->most[kWishPlace] > -kNone)
-      return ranges->most[kWishPlace];
+    if (ranges->most.size() > place && ranges->most[place] > -kNone) return ranges->most[place];
   return std::nullopt;
 }
 

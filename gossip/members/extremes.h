@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/time.h"
 #include "gossip/fleet.h"
@@ -28,11 +29,11 @@ class Extremes {
 
   // Sets this node's values, from the next epoch on.
   void set(const PerQuantity<std::optional<double>>& own) { own_ = own; }
-  // Sets the number of local steps this node prefers (edges/step_pace.h); empty: no preference.
-  // Sent after the quantities, and only by nodes that ever called this.
-  void wish(std::optional<double> steps) {
-    tells_wish_ = true;
-    wish_ = steps;
+  // Sets what this node prefers (edges/exchange_budget.h). Sent after the quantities, and only by
+  // nodes that ever called this; the shortening only if the nodes choose the encoding of vectors.
+  void wish(const Wishes& wishes, bool tells_shortening = false) {
+    own_wishes_ = {wishes.steps};
+    if (tells_shortening) own_wishes_.push_back(wishes.shortening);
   }
   // Begins the next epoch when the current one has lasted long enough for `members`.
   void tick(Time now, std::size_t members);
@@ -42,9 +43,9 @@ class Extremes {
 
   // The range in the last finished epoch; nothing if no member had the quantity.
   std::optional<Range> range(Quantity quantity) const;
-  // The largest wish of all members in that epoch; before the first one ended, of the members met
+  // The largest wishes of all members in that epoch; before the first one ended, of the members met
   // so far.
-  std::optional<double> wished() const;
+  Wishes wished() const;
   // When that epoch began and the members' values were taken.
   Time values_of() const { return values_of_; }
 
@@ -52,12 +53,12 @@ class Extremes {
   void begin(Time now, std::uint64_t epoch);
   void add_own(std::optional<double> value);
   void merge(const Ranges& ranges);
+  std::optional<double> wished(std::size_t place) const;
 
   Duration period_;
   Time begun_, values_of_;
   PerQuantity<std::optional<double>> own_{};
-  bool tells_wish_ = false;
-  std::optional<double> wish_;
+  std::vector<std::optional<double>> own_wishes_;
   Ranges current_, last_;
 };
 

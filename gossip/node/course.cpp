@@ -32,6 +32,14 @@ void Course::set_workload(const optim::Workload& workload) {
   run_.codec.f32_bytes = workload.f32_bytes;
 }
 
+void Course::set_codec(const optim::CodecReport& report) {
+  CodecStatus& codec = run_.codec;
+  codec.quality = report.quality;
+  codec.memory_bytes = report.memory_bytes;
+  codec.chosen = report.chosen;
+  if (report.vector_bytes > 0) codec.vector_bytes = report.vector_bytes;
+}
+
 void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox& out) {
   const optim::Stats& stats = done.stats;
   if (done.workload) set_workload(*done.workload);
@@ -44,10 +52,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
     if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
     run_.learning_rate = stats.learning_rate;
   }
-  if (done.is_offer) {
-    run_.codec.quality = done.codec.quality;
-    run_.codec.memory_bytes = done.codec.memory_bytes;
-  }
+  if (done.is_offer) set_codec(done.codec);
   compute_ += stats.compute;
   mix_ += stats.mix;
   if (done.round > 0) run_.round = std::max(run_.round, done.round - 1);

@@ -55,6 +55,7 @@ class Course {
  private:
   // Seconds of training, without pauses: in this life, and in all.
   double lived_s(Time now) const { return seconds(paused_at_.value_or(now) - begun_at_ - paused_); }
+  void set_codec(const optim::CodecReport& report);
   double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   // REQUIRES a goal of rounds.
   std::uint64_t last_round() const { return goal_.rounds + run_.uncounted; }

@@ -42,11 +42,11 @@ NodeParts::NodeParts(const Options& given, Time now, std::shared_ptr<const Check
       startup(options, now, life, share, resumed),
       strays(given),
       saver(given.checkpoint, now),
-      training(options, {life, exchange, links, donor, saver, pace}),
+      training(options, {life, exchange, links, donor, saver, budget}),
       fleet(given, exchange.means(), membership.extremes()),
       neighborhood(given.topology, given.schedule->is_matched) {
   gate.set_payload_limit(is_relay(options) ? kRelayedModelBytesLimit : kUnknownModelBytesLimit);
-  if (pace.chooses()) membership.extremes().wish(std::nullopt);
+  if (budget.chooses()) membership.extremes().wish({}, budget.chooses_encoding());
   if (!resumed) return;
   before = *resumed;
   before->state = nullptr;  // the trainer has it, and it is large
@@ -135,7 +135,8 @@ void NodeParts::settle(Time now) {
   agreement.tick(now, members, outbox);
   if (has_news() && neighborhood.is_due(now, members)) follow_members(now);
   links.tick(now, outbox);
-  pace.follow(membership.extremes().wished());
+  if (budget.follow(membership.extremes().wished()))
+    outbox.event(Event::Kind::exchange, fmt::format("from the next round on {}", budget.text()));
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   sample(now);
@@ -204,8 +205,9 @@ void NodeParts::save_all(Time now) {
 void NodeParts::sample(Time now) {
   if (!trains() || !fleet.is_due(now)) return;
   fleet.sample(now, training.course(), outbox.sent_bytes(), state() == State::degraded);
-  if (pace.chooses())
-    membership.extremes().wish(phase() == Phase::training ? pace.wish() : std::nullopt);
+  if (budget.chooses())
+    membership.extremes().wish(phase() == Phase::training ? budget.wishes() : Wishes(),
+                               budget.chooses_encoding());
 }
 
 void NodeParts::follow_members(Time now) {
@@ -294,7 +296,8 @@ Status Node::status(Time now) const {
   parts.exchange.describe(now, parts.links, status);
   status.checkpoint = parts.saver.status();
   status.run = course.run();
-  status.run.local_steps_reason = parts.pace.reason();
+  status.run.local_steps_reason = parts.budget.steps_reason();
+  status.run.codec.reason = parts.budget.encoding_reason();
   if (parts.trains() && parts.phase() == Phase::training)
     status.run.remaining_s = course.remaining_s(now);
   status.consensus_distance = course.consensus_distance();

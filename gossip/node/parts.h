@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "gossip/edges/exchange.h"
+#include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/links.h"
-#include "gossip/edges/step_pace.h"
 #include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
 #include "gossip/node/data_share.h"
@@ -70,7 +70,7 @@ struct NodeParts {
   DataShare share;
   Startup startup;
   Strays strays;
-  StepPace pace{options.local_steps};
+  ExchangeBudget budget{options.local_steps, options.encodings};
   Saver saver;
   Donor donor;
   Training training;

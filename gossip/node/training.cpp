@@ -41,9 +41,9 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.evaluate = !is_relay(options_) && (is_due || completed >= due);
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
-  if (goes_on) job.offer_to = exchange.offer_to(around_.links);
+  if (goes_on) job.offer_to = exchange.offer_to(around_.links, around_.budget.shortening());
   job.local = goes_on && !options_.needs.overlaps;
-  job.local_steps = around_.pace.steps();
+  job.local_steps = around_.budget.steps();
   job.save = absorb && saves(now, completed, !goes_on);
   optim::Job step;
   step.round = job.round;
@@ -76,9 +76,16 @@ bool Training::is_round_complete(Time now) const {
 
 // A round that a pause cut in two is not measured.
 void Training::measure(Time now, bool has_ended) {
-  const auto [begun, steps, mix] = std::exchange(under_way_, {now, 0, Duration{}});
-  if (has_ended && steps > 0)
-    around_.pace.add(steps, now - begun, around_.exchange.waits().last_exchange() + mix);
+  ExchangeBudget& budget = around_.budget;
+  const auto [begun, steps, shortening, mix] =
+      std::exchange(under_way_, {now, 0, budget.shortening(), Duration{}});
+  if (!has_ended || steps == 0) return;
+  const WaitMeter& waits = around_.exchange.waits();
+  budget.add({.steps = steps,
+              .shortening = shortening,
+              .whole = now - begun,
+              .exchange = waits.last_exchange() + mix,
+              .transfer = waits.last_transfer()});
 }
 
 void Training::trained(Time now, optim::Done done, Outbox& out) {
@@ -152,7 +159,7 @@ void Training::begin_answer(Outbox& out) {
   job.round = around_.exchange.rounds().round();
   job.absorb = true;
   job.mix = around_.exchange.take_pairs();
-  job.offer_to = around_.exchange.offer_to(around_.links);
+  job.offer_to = around_.exchange.offer_to(around_.links, around_.budget.shortening());
   job.edges = around_.links.edge_ids();
   job.ending = around_.exchange.sessions().ending();
   job.offer = true;

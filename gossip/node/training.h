@@ -12,8 +12,8 @@
 
 #include "base/time.h"
 #include "gossip/edges/exchange.h"
+#include "gossip/edges/exchange_budget.h"
 #include "gossip/edges/links.h"
-#include "gossip/edges/step_pace.h"
 #include "gossip/node/company.h"
 #include "gossip/node/course.h"
 #include "gossip/node/donor.h"
@@ -31,9 +31,9 @@ class Training {
     Life& life;
     Exchange& exchange;
     const Links& links;
-    Donor& donor;    // whose copies of the state jobs make
-    Saver& saver;    // decides which jobs copy the state for a checkpoint
-    StepPace& pace;  // measures the rounds and says how many local steps they have
+    Donor& donor;            // whose copies of the state jobs make
+    Saver& saver;            // decides which jobs copy the state for a checkpoint
+    ExchangeBudget& budget;  // measures the rounds and says how many local steps they have
   };
   Training(const Options& options, const Around& around)
       : options_(options), around_(around), course_(is_relay(options) ? Goal() : options.goal) {}
@@ -93,7 +93,7 @@ class Training {
   std::shared_ptr<const optim::Shard> shard_;
   struct {
     Time begun{};
-    std::size_t steps = 0;
+    std::size_t steps = 0, shortening = 1;
     Duration mix{};
   } under_way_;  // of the round
 };

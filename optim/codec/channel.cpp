@@ -43,25 +43,24 @@ void Channel<S>::keep(std::span<const std::uint64_t> edges) {
 
 template <class S>
 typename Channel<S>::Range Channel<S>::range_of(std::uint64_t pair) const {
-  const std::size_t count = count_of(layout_.segments);
+  const std::size_t count = size_ / halves_, parts = form_.coding.parts;
   if (pair == 1) return {0, count};
   const std::size_t part = part_of(pair);
-  return {part * count / coding_.parts, (part + 1) * count / coding_.parts};
+  return {part * count / parts, (part + 1) * count / parts};
 }
 
-// Visits the blocks of a pair in order until one visit returns false; returns whether none did.
+// Visits the numbers of a pair in order until one visit returns false; returns whether none did.
 template <class S>
 template <class Visit>
-bool Channel<S>::for_blocks(std::uint64_t pair, Visit visit) const {
+bool Channel<S>::for_tiles(std::uint64_t pair, Visit visit) const {
   const Range range = range_of(pair);
-  const std::size_t size = count_of(layout_.segments);
-  for (std::size_t half = 0; half < layout_.halves; ++half) {
+  for (std::size_t half = 0; half < halves_; ++half) {
     std::size_t begin = 0;  // of the segment
-    for (const auto& [count, is_whole] : layout_.segments) {
+    for (const auto& [count, is_whole] : form_.segments) {
       const std::size_t end = std::min(begin + count, range.end);
-      for (std::size_t first = std::max(begin, range.first); first < end; first += block()) {
-        const std::size_t length = std::min(block(), end - first);
-        if (!visit(Place{half * size + first, length, half, is_whole})) return false;
+      for (std::size_t first = std::max(begin, range.first); first < end; first += kBlockLimit) {
+        const std::size_t length = std::min(kBlockLimit, end - first);
+        if (!visit(Tile{half * (size_ / halves_) + first, length, half, is_whole})) return false;
       }
       begin += count;
     }
@@ -70,62 +69,57 @@ bool Channel<S>::for_blocks(std::uint64_t pair, Visit visit) const {
 }
 
 template <class S>
-std::size_t Channel<S>::bytes(std::uint64_t pair) const {
-  if (pair == 1) return optim::bytes_limit(*format_, layout_.size());
+std::size_t Channel<S>::bytes(std::uint64_t pair, std::size_t rung) const {
+  const Encoding encoding = encoding_of(pair, rung);
   const Range range = range_of(pair);
   std::size_t bytes = 0, begin = 0;
-  for (const auto& [size, is_whole] : layout_.segments) {
+  for (const auto& [size, is_whole] : form_.segments) {
     const std::size_t first = std::max(begin, range.first);
     const std::size_t end = std::max(first, std::min(begin + size, range.end));
-    const std::size_t rest = (end - first) % block();
-    bytes += (end - first) / block() * this->bytes(Place{.count = block(), .is_whole = is_whole});
-    if (rest > 0) bytes += this->bytes(Place{.count = rest, .is_whole = is_whole});
+    bytes += encoding.bytes(end - first, is_whole);
     begin += size;
   }
-  return layout_.halves * bytes;
+  return header_bytes(pair) + halves_ * bytes;
 }
 
 template <class S>
-std::size_t Channel<S>::bytes(const Place& place) const {
-  return place.is_whole || !coding_.compressor
-             ? place.count * format_->width
-             : coding_.compressor->bytes(place.count, coding_.density);
-}
-
-// Encodes v, and decodes it into q; returns whether q is finite.
-template <class S>
-bool Channel<S>::encode(const Place& place, std::span<const S> v, std::span<S> q,
-                        std::byte* wire) const {
-  const FormatKernels<S>& plain = kernels<S>(*format_);
-  if (!place.is_whole && coding_.compressor)
-    kernels<S>(*coding_.compressor).encode(v, coding_.density, wire);
-  else if (plain.is_native())
-    std::memcpy(wire, v.data(), v.size_bytes());
-  else
-    plain.encode(v, wire);
-  return decode(place, wire, q);
+std::size_t Channel<S>::bytes_limit() const {
+  std::size_t limit = std::max(bytes(1), bytes(2));
+  if (form_.coding.is_chosen)
+    for (std::size_t rung = 1; rung < rung_count(); ++rung) limit = std::max(limit, bytes(2, rung));
+  return limit;
 }
 
 template <class S>
-bool Channel<S>::decode(const Place& place, const std::byte* wire, std::span<S> q) const {
-  const FormatKernels<S>& plain = kernels<S>(*format_);
-  if (!place.is_whole && coding_.compressor)
-    return kernels<S>(*coding_.compressor).decode(wire, coding_.density, q);
-  if (plain.is_native())
-    std::memcpy(q.data(), wire, q.size_bytes());
-  else
-    plain.decode(wire, q);
-  return is_finite(std::span<const S>(q));
+Encoding Channel<S>::encoding_of(std::uint64_t pair, std::size_t rung) const {
+  const Format* format = form_.format;
+  if (pair == 1) return {.whole = format, .format = format};
+  if (form_.coding.is_chosen) return optim::encoding_of(form_, rung);
+  return {format, format, form_.coding.compressor, form_.coding.density};
+}
+
+// Of a message that is not empty.
+template <class S>
+std::size_t Channel<S>::rung_of(std::uint64_t pair, const Payload& message) const {
+  return header_bytes(pair) > 0 ? static_cast<std::size_t>(ByteReader(message).rest().front()) : 0;
+}
+
+template <class S>
+bool Channel<S>::fits(std::uint64_t pair, const Payload& message) const {
+  if (message.size() < header_bytes(pair)) return false;
+  const std::size_t rung = message.empty() ? 0 : rung_of(pair, message);
+  return rung < rung_count() && message.size() == bytes(pair, rung);
 }
 
 // ---------------------------------------------------------------- offers
 
 template <class S>
 typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t pair,
-                                               std::span<const S> s, BufferPool& pool) {
+                                               std::span<const S> s, BufferPool& pool,
+                                               std::size_t shortening) {
   Edge& end = edges_[edge];
   ENSURE(pair == end.pair || pair == end.pair + 1, "pairs are offered in order");
-  ENSURE(pair > 0 && s.size() == layout_.size(), "a pair is of whole vectors");
+  ENSURE(pair > 0 && s.size() == size_, "a pair is of whole vectors");
   if (pair > end.pair && end.pair > 0) follow_offer(end);
   if (pair > end.pair) end.quality_before = end.quality;
   end.pair = pair;
@@ -135,13 +129,17 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
     end.quality = {};
     end.quality.after(1);
   } else {
-    const std::size_t size = bytes(pair);
+    const std::size_t rung = form_.coding.is_chosen ? rung_for(form_, shortening) : 0;
+    const std::size_t size = bytes(pair, rung), header = header_bytes(pair);
+    const Encoding encoding = encoding_of(pair, rung);
     auto buffer = pool.take(size);
-    const auto delta = encode(pair, s, end.replica, buffer.get());
-    if (!delta) encode(pair, end.replica, end.replica, buffer.get());
+    if (header > 0) buffer.get()[0] = static_cast<std::byte>(rung);
+    const auto delta = encode(pair, encoding, s, end.replica, buffer.get() + header);
+    if (!delta) encode(pair, encoding, end.replica, end.replica, buffer.get() + header);
     end.quality = end.quality_before;
     message.step = delta ? end.quality.after(*delta) : 0;
     message.payload = BufferPool::seal(std::move(buffer), size);
+    last_rung_ = rung;
   }
   end.offered = message.payload;
   message.quality = end.quality.mean();
@@ -151,30 +149,32 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
 template <class S>
 typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
                                                        BufferPool& pool) const {
-  if (is_finite(s)) return {optim::encode(*format_, s, pool), 1};
+  if (is_finite(s)) return {optim::encode(*form_.format, s, pool), 1};
   const std::vector<S> nothing(s.size());
-  return {optim::encode(*format_, std::span<const S>(nothing), pool), 0};
+  return {optim::encode(*form_.format, std::span<const S>(nothing), pool), 0};
 }
 
 // Encodes s - r and returns its delta, the worst of the halves; nothing if s is not finite.
 template <class S>
-std::optional<double> Channel<S>::encode(std::uint64_t pair, std::span<const S> s,
-                                         std::span<const S> r, std::byte* wire) const {
+std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& encoding,
+                                         std::span<const S> s, std::span<const S> r,
+                                         std::byte* wire) const {
   std::array<S, kBlockLimit> difference, decoded;
-  std::vector<Energies> energies(layout_.halves);
-  const bool is_finite = for_blocks(pair, [&](const Place& place) {
-    const std::span<const S> of_s = s.subspan(place.first, place.count);
-    const std::span<const S> of_r = r.subspan(place.first, place.count);
-    const auto v = std::span(difference).first(place.count);
-    const auto q = std::span(decoded).first(place.count);
-    for (std::size_t k = 0; k < place.count; ++k) v[k] = of_s[k] - of_r[k];
-    Energies& sums = energies[place.half];
+  std::vector<Energies> energies(halves_);
+  const bool is_finite = for_tiles(pair, [&](const Tile& tile) {
+    const std::span<const S> of_s = s.subspan(tile.first, tile.count);
+    const std::span<const S> of_r = r.subspan(tile.first, tile.count);
+    const auto v = std::span(difference).first(tile.count);
+    const auto q = std::span(decoded).first(tile.count);
+    for (std::size_t k = 0; k < tile.count; ++k) v[k] = of_s[k] - of_r[k];
     const double norm = squared_norm(std::span<const S>(v));
     if (!std::isfinite(norm)) return false;
-    if (!encode(place, v, q, wire)) return false;
-    wire += bytes(place);
-    if (place.is_whole || !coding_.compressor)
-      return true;  // it would make the quality look better than it is
+    encoding.encode(std::span<const S>(v), tile.is_whole, wire);
+    if (!encoding.decode(wire, tile.is_whole, q)) return false;
+    wire += encoding.bytes(tile.count, tile.is_whole);
+    // What is not lossy would make the quality look better than it is.
+    if (!encoding.is_lossy(tile.is_whole)) return true;
+    Energies& sums = energies[tile.half];
     sums.vector += squared_norm(of_s);
     sums.difference += norm;
     sums.lost += squared_distance(std::span<const S>(v), std::span<const S>(q));
@@ -188,32 +188,27 @@ std::optional<double> Channel<S>::encode(std::uint64_t pair, std::span<const S> 
 
 // ---------------------------------------------------------------- pairs
 
-// The messages of one pair, block by block.
+// The numbers of one message, tile by tile.
 template <class S>
 class Channel<S>::Decoder {
  public:
+  // REQUIRES fits().
   Decoder(const Channel& channel, std::uint64_t pair, const Payload& payload)
-      : channel_(channel),
-        bytes_(payload),
-        numbers_(*channel.format_, payload),
-        is_whole_(pair == 1) {}
+      : bytes_(payload), encoding_(channel.encoding_of(pair, channel.rung_of(pair, payload))) {
+    bytes_.pass(channel.header_bytes(pair));
+  }
 
-  // The next block, until the next call; empty if the bytes are no such block.
-  std::span<const S> next(const Place& place) {
-    const std::span<S> q = std::span(decoded_).first(place.count);
-    if (is_whole_) {
-      const std::span<const S> numbers = numbers_.next(q);
-      return is_finite(numbers) ? numbers : std::span<const S>();
-    }
-    const std::byte* wire = bytes_.next(std::span(scratch_).first(channel_.bytes(place)));
-    return channel_.decode(place, wire, q) ? q : std::span<const S>();
+  // The next numbers, until the next call; empty if the bytes are no such numbers.
+  std::span<const S> next(const Tile& tile) {
+    const std::span<S> q = std::span(decoded_).first(tile.count);
+    const std::byte* wire =
+        bytes_.next(std::span(scratch_).first(encoding_.bytes(tile.count, tile.is_whole)));
+    return encoding_.decode(wire, tile.is_whole, q) ? q : std::span<const S>();
   }
 
  private:
-  const Channel& channel_;
   ByteReader bytes_;
-  VectorReader<S> numbers_;
-  bool is_whole_;
+  Encoding encoding_;
   std::array<S, kBlockLimit> decoded_;
   std::array<std::byte, kBlockLimit * sizeof(double)> scratch_;
 };
@@ -223,24 +218,23 @@ std::vector<typename Channel<S>::Piece> Channel<S>::take(std::uint64_t edge, std
                                                          const Payload* own,
                                                          const Payload& theirs) {
   Edge& end = edges_[edge];
-  const bool fits =
-      pair == ++end.taken && theirs.size() == bytes(pair) && (!own || own->size() == bytes(pair));
-  end.is_broken = end.is_broken || !fits;
+  const bool is_next = pair == ++end.taken;
+  end.is_broken = end.is_broken || !is_next || !fits(pair, theirs) || (own && !fits(pair, *own));
   if (end.is_broken) return {};
-  end.difference.resize(layout_.size());
-  Decoder their_blocks(*this, pair, theirs), own_blocks(*this, pair, own ? *own : theirs);
-  end.is_broken = !for_blocks(pair, [&](const Place& place) {
-    const std::span<const S> plus = their_blocks.next(place);
+  end.difference.resize(size_);
+  Decoder their_tiles(*this, pair, theirs), own_tiles(*this, pair, own ? *own : theirs);
+  end.is_broken = !for_tiles(pair, [&](const Tile& tile) {
+    const std::span<const S> plus = their_tiles.next(tile);
     if (plus.empty()) return false;
-    const std::span<S> to = std::span(end.difference).subspan(place.first, place.count);
+    const std::span<S> to = std::span(end.difference).subspan(tile.first, tile.count);
     if (!own) {
       axpy(S{1}, plus, to);
       return true;
     }
-    const std::span<const S> minus = own_blocks.next(place);
+    const std::span<const S> minus = own_tiles.next(tile);
     if (minus.empty()) return false;
     if (PLANTED(replica_misses) && pair % 8 == 0 && edge % 2 == 0) return true;
-    for (std::size_t k = 0; k < place.count; ++k) to[k] += plus[k] - minus[k];
+    for (std::size_t k = 0; k < tile.count; ++k) to[k] += plus[k] - minus[k];
     return true;
   });
   return end.is_broken ? std::vector<Piece>() : pieces_of(end.difference, pair);
@@ -251,8 +245,8 @@ std::vector<typename Channel<S>::Piece> Channel<S>::pieces_of(std::span<const S>
                                                               std::uint64_t pair) const {
   const auto [first, last] = range_of(pair);
   std::vector<Piece> pieces;
-  for (std::size_t half = 0; half < layout_.halves; ++half) {
-    const std::size_t begin = half * count_of(layout_.segments) + first;
+  for (std::size_t half = 0; half < halves_; ++half) {
+    const std::size_t begin = half * (size_ / halves_) + first;
     pieces.push_back({begin, difference.subspan(begin, last - first)});
   }
   return pieces;
@@ -262,7 +256,7 @@ template <class S>
 double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double span,
                                 bool is_averaged) {
   std::vector<double>& spans = edges_[edge].spans;
-  spans.resize(coding_.parts);
+  spans.resize(form_.coding.parts);
   for (double& since : spans) since += span;
   if (!is_averaged) return span;
   if (pair > 1) return std::exchange(spans[part_of(pair)], 0);
@@ -274,10 +268,10 @@ double Channel<S>::span_of_part(std::uint64_t edge, std::uint64_t pair, double s
 // r += q of the last offer, which was sent.
 template <class S>
 void Channel<S>::follow_offer(Edge& end) const {
-  end.replica.resize(layout_.size());
-  Decoder blocks(*this, end.pair, end.offered);
-  for_blocks(end.pair, [&](const Place& place) {
-    axpy(S{1}, blocks.next(place), std::span(end.replica).subspan(place.first, place.count));
+  end.replica.resize(size_);
+  Decoder tiles(*this, end.pair, end.offered);
+  for_tiles(end.pair, [&](const Tile& tile) {
+    axpy(S{1}, tiles.next(tile), std::span(end.replica).subspan(tile.first, tile.count));
     return true;
   });
 }
@@ -288,6 +282,11 @@ std::size_t Channel<S>::memory_bytes() const {
   for (const auto& [edge, end] : edges_)
     bytes += (end.replica.size() + end.difference.size()) * sizeof(S) + end.offered.size();
   return bytes;
+}
+
+template <class S>
+std::string_view Channel<S>::chosen() const {
+  return form_.coding.is_chosen ? rung_name(form_, last_rung_) : std::string_view();
 }
 
 template <class S>

@@ -16,30 +16,24 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/payload.h"
+#include "optim/codec/ladder.h"
 #include "optim/codec/quality.h"
 #include "optim/codec/wire_form.h"
 #include "optim/vector/buffer_pool.h"
 
 namespace starling::optim {
 
-// How a vector divides.
-struct Layout {
-  std::vector<Segment> segments;  // in order; in every half the same
-  std::size_t halves = 1;         // vectors that are sent as one
-
-  std::size_t size() const { return halves * count_of(segments); }
-};
-
 template <class S>
 class Channel {
  public:
-  // `format`: of the first message, and of what no compressor encodes.
-  Channel(const Coding& coding, Layout layout, const Format* format = format_named("f32"))
-      : coding_(coding), layout_(std::move(layout)), format_(format) {}
+  // A vector is `halves` vectors of the form's segments, one after the other.
+  explicit Channel(WireForm form, std::size_t halves = 1)
+      : form_(std::move(form)), halves_(halves), size_(halves * count_of(form_.segments)) {}
 
   // Forgets all other edges.
   void keep(std::span<const std::uint64_t> edges);
@@ -50,10 +44,12 @@ class Channel {
     double step = 1;
     double quality = 1;  // m of the edge, with this message
   };
-  // The message that offers s as pair number `pair` of the edge, 1 being the first. If the number
-  // is that of the last offer, that one was not sent. Where s is not finite, the message changes
-  // nothing and its step is 0. REQUIRES the last number or the one after it.
-  Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool);
+  // The message that offers s as that pair of the edge, 1 being the first. If the number is that of
+  // the last offer, that one was not sent. Where s is not finite, the message changes nothing and
+  // its step is 0. REQUIRES the last number or the one after it.
+  // `shortening`: how far to shorten the message where the form is chosen; see ladder.h.
+  Message offer(std::uint64_t edge, std::uint64_t pair, std::span<const S> s, BufferPool& pool,
+                std::size_t shortening = 1);
 
   // The numbers of D that a pair holds, one piece of each half.
   struct Piece {
@@ -69,14 +65,17 @@ class Channel {
   // this pair. REQUIRES that the pair was taken, and was asked of once.
   double span_of_part(std::uint64_t edge, std::uint64_t pair, double span, bool is_averaged);
 
-  // Bytes of the message of pair `pair`.
-  std::size_t bytes(std::uint64_t pair) const;
+  // Bytes of the message of pair `pair`, on that rung of the ladder where the form is chosen.
+  std::size_t bytes(std::uint64_t pair, std::size_t rung = 0) const;
   // The most bytes of a message.
-  std::size_t bytes_limit() const { return std::max(bytes(1), bytes(2)); }
+  std::size_t bytes_limit() const;
   // Of what is remembered.
   std::size_t memory_bytes() const;
   // The mean of the qualities of the edges' last messages, 1 without any.
   double quality() const;
+  // Of the last message that was not an edge's first, where the form is chosen.
+  std::string_view chosen() const;
+  std::size_t last_bytes() const { return bytes(2, last_rung_); }
 
  private:
   struct Edge {
@@ -92,43 +91,43 @@ class Channel {
   struct Range {
     std::size_t first, end;
   };
-  // A block.
-  struct Place {
-    std::size_t first = 0, count = 0, half = 0;
-    bool is_whole = false;
+  // Numbers of one segment, as many as are worked on at a time.
+  struct Tile {
+    std::size_t first, count, half;
+    bool is_whole;
   };
   class Decoder;
-  std::size_t part_of(std::uint64_t pair) const { return (pair - 2) % coding_.parts; }
+  std::size_t part_of(std::uint64_t pair) const { return (pair - 2) % form_.coding.parts; }
   Range range_of(std::uint64_t pair) const;
-  std::size_t block() const { return coding_.compressor ? coding_.compressor->block : kBlockLimit; }
   template <class Visit>
-  bool for_blocks(std::uint64_t pair, Visit visit) const;
-  std::size_t bytes(const Place& place) const;
-  bool encode(const Place& place, std::span<const S> v, std::span<S> q, std::byte* wire) const;
-  bool decode(const Place& place, const std::byte* wire, std::span<S> q) const;
+  bool for_tiles(std::uint64_t pair, Visit visit) const;
+  std::size_t header_bytes(std::uint64_t pair) const {
+    return form_.coding.is_chosen && pair > 1 && size_ > 0 ? 1 : 0;
+  }
+  Encoding encoding_of(std::uint64_t pair, std::size_t rung) const;
+  std::size_t rung_of(std::uint64_t pair, const Payload& message) const;
+  bool fits(std::uint64_t pair, const Payload& message) const;
   void follow_offer(Edge& end) const;
-  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
-  std::optional<double> encode(std::uint64_t pair, std::span<const S> s, std::span<const S> r,
-                               std::byte* wire) const;
+  std::optional<double> encode(std::uint64_t pair, const Encoding& encoding, std::span<const S> s,
+                               std::span<const S> r, std::byte* wire) const;
   Message first_message(std::span<const S> s, BufferPool& pool) const;
+  std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
 
-  Coding coding_;
-  Layout layout_;
-  const Format* format_;
+  WireForm form_;
+  std::size_t halves_, size_;
+  std::size_t last_rung_ = 0;
   std::map<std::uint64_t, Edge> edges_;
 };
 
 // Bytes of an offer of so many vectors; with a compressor of those after the first of an edge.
 inline std::size_t vector_bytes(const WireForm& form, std::size_t vectors) {
-  const Layout layout{form.segments, vectors};
-  return form.remembers() ? Channel<float>(form.coding, layout, form.format).bytes(2)
-                          : bytes_limit(*form.format, layout.size());
+  return form.remembers() ? Channel<float>(form, vectors).bytes(2)
+                          : bytes_limit(*form.format, vectors * count_of(form.segments));
 }
 // The most bytes of a message of so many vectors.
 inline std::size_t bytes_limit(const WireForm& form, std::size_t vectors) {
-  const Layout layout{form.segments, vectors};
-  return form.remembers() ? Channel<float>(form.coding, layout, form.format).bytes_limit()
-                          : bytes_limit(*form.format, layout.size());
+  return form.remembers() ? Channel<float>(form, vectors).bytes_limit()
+                          : bytes_limit(*form.format, vectors * count_of(form.segments));
 }
 
 }  // namespace starling::optim

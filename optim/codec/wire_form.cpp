@@ -11,10 +11,11 @@
 namespace starling::optim {
 namespace {
 
+constexpr std::string_view kChosen = "auto";
 constexpr double kPercentLeast = 0.1, kPercentMost = 50;
 
 std::string known_names() {
-  std::string names = "auto";
+  std::string names = "native";
   for (const std::string& name : wire_form_names()) names += ", " + name;
   return names;
 }
@@ -30,7 +31,9 @@ std::optional<double> density_of(std::string_view text) {
 }  // namespace
 
 Result<WireForm> parse_wire_form(std::string_view text) {
-  if (text == "auto") return WireForm{};
+  if (text == "native") return WireForm{};
+  if (text == kChosen)
+    return WireForm{.format = format_named("f32"), .coding = {.is_chosen = true}};
   for (const Format& row : formats())
     if (text == row.name) return WireForm{.format = &row};
   const std::string_view name = text.substr(0, text.find(':'));
@@ -56,10 +59,11 @@ WireForm wire_form_named(std::string_view text) {
 }
 
 std::string to_string(const WireForm& form) {
-  if (!form.coding.compressor) return std::string(form.format->name);
-  const auto& [compressor, density, parts] = form.coding;
-  if (!compressor->is_sparse) return std::string(compressor->name);
-  return fmt::format("{}:{:.6g}%", compressor->name, 100 * density);
+  const Coding& coding = form.coding;
+  if (coding.is_chosen) return std::string(kChosen);
+  if (!coding.compressor) return std::string(form.format->name);
+  if (!coding.compressor->is_sparse) return std::string(coding.compressor->name);
+  return fmt::format("{}:{:.6g}%", coding.compressor->name, 100 * coding.density);
 }
 
 std::vector<std::string> wire_form_names() {
@@ -67,6 +71,7 @@ std::vector<std::string> wire_form_names() {
   for (const Format& row : formats()) names.emplace_back(row.name);
   for (const Compressor& row : compressors())
     names.push_back(fmt::format("{}{}", row.name, row.is_sparse ? ":5%" : ""));
+  names.emplace_back(kChosen);
   return names;
 }
 

@@ -20,6 +20,8 @@ struct Coding {
   double density = 1;                      // of a sparse one
   // After the first message of an edge each holds one of so many parts, in turn.
   std::size_t parts = 1;
+  // After the first message of an edge each is encoded as Job::offer_to asks; see ladder.h.
+  bool is_chosen = false;
 };
 
 // A part of a vector in which blocks of a compressor begin anew.
@@ -45,7 +47,9 @@ struct WireForm {
   std::vector<Segment> segments = {};  // of the model
 
   // Whether messages depend on those before them.
-  bool remembers() const { return coding.compressor != nullptr || coding.parts > 1; }
+  bool remembers() const {
+    return coding.compressor != nullptr || coding.parts > 1 || coding.is_chosen;
+  }
 };
 
 // The format of vectors that can be read without those before them; null: none can.
@@ -53,13 +57,13 @@ inline const Format* readable_format(const WireForm& form) {
   return form.remembers() ? nullptr : form.format;
 }
 
-// "auto" (no format), or as in wire_form_names() with any percentage; without segments.
+// "native" (no format), or as in wire_form_names() with any percentage; without segments.
 Result<WireForm> parse_wire_form(std::string_view text);
 // REQUIRES that there is one: our code names it, not the user.
 WireForm wire_form_named(std::string_view text);
 // REQUIRES a format.
 std::string to_string(const WireForm& form);
-// f32, …, i8, …, top:5%: every row, in the order of display.
+// f32, …, i8, …, top:5%, auto: every row, in the order of display.
 std::vector<std::string> wire_form_names();
 
 }  // namespace starling::optim

@@ -12,8 +12,7 @@ template <class S>
 std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   if (!form.remembers()) return std::nullopt;
   const std::size_t model = count_of(form.segments);
-  const std::size_t halves = model > 0 ? size / model : 1;
-  return Channel<S>(form.coding, {.segments = form.segments, .halves = halves}, form.format);
+  return Channel<S>(form, model > 0 ? size / model : 1);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Offer {
 template <class S>
 EdgeOffer offer_over(Channel<S>& channel, const EdgePlace& to, std::span<const S> s,
                      BufferPool& pool) {
-  auto message = channel.offer(to.edge, to.number, s, pool);
+  auto message = channel.offer(to.edge, to.number, s, pool, to.shortening);
   return {.edge = to.edge,
           .payload = std::move(message.payload),
           .number = to.number,
@@ -39,7 +39,10 @@ EdgeOffer offer_over(Channel<S>& channel, const EdgePlace& to, std::span<const S
 
 template <class S>
 CodecReport report_of(const Channel<S>& channel) {
-  return {.quality = channel.quality(), .memory_bytes = channel.memory_bytes()};
+  return {.quality = channel.quality(),
+          .memory_bytes = channel.memory_bytes(),
+          .chosen = channel.chosen(),
+          .vector_bytes = channel.last_bytes()};
 }
 
 // The lives of this node's edges; see Job::edges and Job::ending.

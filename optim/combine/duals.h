@@ -31,8 +31,7 @@ class Duals {
         rho_(static_cast<S>(penalty)),
         alpha_(static_cast<S>(relaxation)),
         format_(form.format) {
-    if (form.remembers())
-      channel_.emplace(form.coding, Layout{.segments = form.segments}, form.format);
+    if (form.remembers()) channel_.emplace(form);
   }
 
   std::size_t count() const { return z_.size(); }

@@ -135,7 +135,7 @@ TEST_CASE("A plan says what the codec sends and remembers") {
   CHECK(holds(with({"--exchange.codec=i4"}),
               "i4, 121 kB a vector, 7.76 x less than f32, 3.76 MB remembered a node"));
   CHECK(holds(with({}), "f32, 941 kB a vector\n"));
-  CHECK(holds(with({"--exchange.codec=i5"}), "expected one of auto, f32"));
+  CHECK(holds(with({"--exchange.codec=i5"}), "expected one of native, f32"));
 }
 
 TEST_CASE("A plan names four bits a number where they are legal and gain something") {

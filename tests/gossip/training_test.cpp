@@ -18,9 +18,9 @@ struct Trainee : Party {
   explicit Trainee(const Options& given = party_options(1), const optim::StepCount& steps = {})
       : Party(given),
         exchange(options),
-        pace(steps),
+        budget(steps, {}),
         saver({}, now),
-        training(options, {life, exchange, links, donor, saver, pace}) {
+        training(options, {life, exchange, links, donor, saver, budget}) {
     for (const LifePhase& phase : {LifePhase(phases::Assigning()), LifePhase(phases::Fetching()),
                                    LifePhase(phases::Ready())})
       life.enter(now, phase);
@@ -69,7 +69,7 @@ struct Trainee : Party {
   Life life{now};
   Exchange exchange;
   Donor donor;
-  StepPace pace;
+  ExchangeBudget budget;
   Saver saver;
   Training training;
   std::vector<Event> events;
@@ -129,7 +129,7 @@ TEST_CASE("Where the nodes choose a job has as many local steps as they wish") {
   Trainee node(party_options(1), {.fixed = {}, .exchange_share = 0.1});
   node.start();
   CHECK(node.job().local_steps == 1);
-  node.pace.follow(16);
+  node.budget.follow({.steps = 16});
   optim::Job job;
   job.round = 1;
   job.local = job.offer = true;
@@ -155,7 +155,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   };
   // Nobody is waited for: the exchange is mixing, 70 of 100 ms, and a step takes the other 30.
   run(20, 70ms);
-  CHECK(node.pace.wish() == 4U);
+  CHECK(node.budget.wishes().steps == 4);
   node.training.pause();
   run(1, 70ms);
   node.trained(Trainee::answer(node.job()));
@@ -163,7 +163,7 @@ TEST_CASE("A round is measured from its beginning to its end and a pause is no p
   node.training.resume();
   node.advance();
   run(20, 70ms);
-  CHECK(node.pace.wish() == 4U);
+  CHECK(node.budget.wishes().steps == 4);
 }
 
 TEST_CASE("No job is given while one is under way") {

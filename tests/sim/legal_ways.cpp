@@ -65,10 +65,14 @@ std::vector<std::string> compressed_forms() {
   return names;
 }
 
+bool is_sparse(const optim::WireForm& codec) {
+  return codec.coding.compressor && codec.coding.compressor->is_sparse;
+}
+
 bool allows(const LegalWay& way, const optim::WireForm& codec) {
   if (!codec.remembers()) return true;
   return way.missing == Missing::late && way.kind != Kind::exponential &&
-         (way.algorithm->is_exact || !codec.coding.compressor->is_sparse);
+         (way.algorithm->is_exact || !is_sparse(codec));
 }
 
 }  // namespace starling::test

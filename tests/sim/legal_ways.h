@@ -26,6 +26,7 @@ std::vector<LegalWay> legal_ways();
 
 // The codecs whose vectors are encoded against earlier ones, each by a name of its own.
 std::vector<std::string> compressed_forms();
+bool is_sparse(const optim::WireForm& codec);
 // Whether the way allows that codec.
 bool allows(const LegalWay& way, const optim::WireForm& codec);
 

@@ -173,7 +173,9 @@ void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int
   if (needs_.in_order)
     for (const int peer : peers) {
       const std::uint64_t life = edge(node, static_cast<std::size_t>(peer));
-      job.offer_to.push_back({life, ++numbers_[node][life]});
+      const std::uint64_t number = ++numbers_[node][life];
+      // Another for each vector, where it counts.
+      job.offer_to.push_back({life, number, std::size_t{1} << (life + number + node) % 4});
     }
   job.local = has_step && !needs_.overlaps;
   job.local_steps = local_steps_;

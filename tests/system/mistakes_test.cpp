@@ -115,8 +115,8 @@ const Mistake kMistakes[] = {
      "ssp, "
      "async, pairwise"},
     {"run --exchange.codec=f8",
-     "starling run: command line: exchange.codec = \"f8\": expected one of auto, f32, f64, f16, "
-     "bf16, i8, i4, i2, top:5%"},
+     "starling run: command line: exchange.codec = \"f8\": expected one of native, f32, f64, f16, "
+     "bf16, i8, i4, i2, top:5%, auto"},
     {"run --exchange.codec=top:70%",
      "starling run: command line: exchange.codec = \"top:70%\": expected top:P% with P from 0.1 to "
      "50, as top:5%"},

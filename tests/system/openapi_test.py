@@ -28,7 +28,8 @@ from live_node import LiveNode, eventually  # noqa: E402
 
 METHODS = ("get", "post")
 SMALL = ["--cluster.preset=local", "--data.source=digits", "--data.samples=300", "--model.kind=softmax",
-         "--topology.kind=ring", "--eval.every=5", "--optim.local-steps=auto"]
+         "--topology.kind=ring", "--eval.every=5", "--optim.local-steps=auto",
+         "--exchange.codec=auto"]
 # Not brought about here: a regression, a known optimum, an end short of the goal, 256 rounds of
 # averaging, the first epoch of the extremes, which ends after more than ten seconds, and a node that
 # others wait for.

@@ -82,14 +82,14 @@ std::string times(double factor) {
   return human_number(factor) + " x";
 }
 
-// "i4, quality 0.97, 121 kB a vector, 7.76 x less than f32, 4.00 MB remembered"; empty where the
-// codec remembers nothing.
+// "auto: i4, quality 0.97, 121 kB a vector, 7.76 x less than f32, 4.00 MB remembered"; empty where
+// the codec remembers nothing.
 std::string codec_line(const json& codec) {
   const auto memory = number(codec, "memory_bytes");
   if (memory.value_or(0) == 0) return {};
   const auto bytes = number(codec, "vector_bytes"), whole = number(codec, "f32_bytes");
   Phrase words;
-  words.add(word(codec, "name"));
+  words.add(word(codec, "name") + (codec.contains("chosen") ? ": " + word(codec, "chosen") : ""));
   words.add("quality ", number(codec, "quality"), human_number);
   words.add("", bytes, human_bytes, " a vector");
   if (bytes && whole && *bytes > 0) words.add("", *whole / *bytes, times, " less than f32");

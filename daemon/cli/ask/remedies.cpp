@@ -36,7 +36,8 @@ constexpr Remedy kHints[] = {
      "look at that node's machine: its load, a limit of its processor, a process that is stopped "
      "now and then"},
     {"waits for the network",
-     "a link is thin: optim.local-steps=auto on all nodes exchanges less often"},
+     "a link is thin: exchange.codec=auto and optim.local-steps=auto on all nodes send shorter "
+     "vectors, less often"},
     {"others wait for this node to dial",
      "nothing, if it is behind a NAT: listen.advertise=none says so from the start; else open "
      "that port for connections from the others"},

@@ -42,6 +42,8 @@ CodecPlan read_codec_plan(Reader& reader) {
   const auto form = optim::parse_wire_form(reader.text("exchange.codec"));
   if (!form)
     reader.mistake("exchange.codec", form.error().text);
+  else if (form->coding.is_chosen)
+    plan.form.coding = form->coding;
   else if (form->format)
     plan.form = *form;
   plan.form.coding.parts =

@@ -26,8 +26,8 @@ function ownFacts({ node, run, topology, security }, member) {
 const waits = (member) => `for ${member.waits_for}, ${percent(member.waiting)} of the time`;
 
 // Of a codec that remembers: "i4, quality 0.97, 121 kB a vector, 7.76 × less than f32, …".
-const codecWords = ({ name, quality, vector_bytes, f32_bytes, memory_bytes }) =>
-  [name, `quality ${decimal(quality)}`, `${bytes(vector_bytes)} a vector`,
+const codecWords = ({ name, chosen, quality, vector_bytes, f32_bytes, memory_bytes }) =>
+  [chosen ? `${name}: ${chosen}` : name, `quality ${decimal(quality)}`, `${bytes(vector_bytes)} a vector`,
    `${decimal(f32_bytes / vector_bytes)} × less than f32`, `${bytes(memory_bytes)} remembered`].join(', ');
 
 // What this node has heard of another.

@@ -1,10 +1,11 @@
-// The nodes choose how many local steps a round has: as few as keep each within its share, the same
-// number on all, whatever the link does.
+// The nodes choose how many local steps a round has and how vectors are encoded: as few steps and
+// as long vectors as keep each within its share, the same on all, whatever the link does.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -18,13 +19,16 @@ namespace {
 
 constexpr double kShare = 0.1;
 constexpr double kStep_s = 0.01;
+constexpr double kRestOfMessage = 300;  // bytes beside a vector, and of what is sent in between
 const ReferenceShape kBroad{.n = 4, .d = full_or(1500U, 800U), .m = 4};
 
 Cluster choosing(const ReferenceShape& shape, topology::Kind kind, const char* algorithm,
-                 double rate, const sim::NetworkOptions& network, double straggler = 1) {
+                 double rate, const sim::NetworkOptions& network, double straggler = 1,
+                 bool chooses_encoding = false, std::optional<std::size_t> steps = {}) {
   optim::Options training = reference_training(rate);
   training.algorithm = optim::algorithm_named(algorithm);
-  training.local_steps = {.fixed = {}, .exchange_share = kShare};
+  training.local_steps = {.fixed = steps, .exchange_share = kShare};
+  training.codec.coding.is_chosen = chooses_encoding;
   sim::Options options = reference_world(shape.n, kind, training);
   options.base.expect = shape.n;
   options.network = network;
@@ -42,6 +46,13 @@ std::set<std::size_t> steps_of_all(const Cluster& cluster) {
   for (const std::size_t node : cluster.world.running())
     steps.insert(cluster.world.status(node).run.local_steps);
   return steps;
+}
+
+std::set<std::string> encodings_of_all(const Cluster& cluster) {
+  std::set<std::string> encodings;
+  for (const std::size_t node : cluster.world.running())
+    encodings.insert(cluster.world.status(node).run.codec.chosen);
+  return encodings;
 }
 
 // Of a round of a ring: a node sends two vectors, one after the other.
@@ -147,6 +158,57 @@ TEST_CASE("Exact algorithms stay exact while the number of local steps changes")
     cluster.world.run_until(cluster.world.now() + 50s);
     expect_steps(cluster, needed(0.02));
     CHECK(cluster.error() < 1e-10);
+    for (const sim::Violation& violation : cluster.checker.violations())
+      FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
+  }
+}
+
+TEST_CASE("All nodes shorten their vectors as the link asks") {
+  struct Row {
+    double transfer_s;  // of a vector that is not shortened, to both neighbours
+    const char* encoding;
+  };
+  // Ten steps of 10 ms leave 11 ms; bf16 is a quarter of f64.
+  for (const auto& [transfer_s, encoding] : all_or_first<Row>(
+           2, {{.055, "i8"}, {.005, "f64"}, {.025, "bf16"}, {.12, "i4"}, {1, "i4"}})) {
+    CAPTURE(transfer_s);
+    const double bandwidth = 2 * 8 * static_cast<double>(kBroad.d) / transfer_s;
+    Cluster cluster = choosing(kBroad, topology::Kind::ring, "dpsgd", 0.001,
+                               {.bandwidth = bandwidth}, 1, true, 10);
+    cluster.start_all();
+    cluster.world.run_until(Time(60s));
+    CHECK(encodings_of_all(cluster) == std::set<std::string>{encoding});
+    CHECK(steps_of_all(cluster) == std::set<std::size_t>{10});
+  }
+}
+
+TEST_CASE("Where both are chosen the vectors are short and the steps few") {
+  const double bandwidth = 1e6;
+  Cluster cluster =
+      choosing(kBroad, topology::Kind::ring, "dpsgd", 0.001, {.bandwidth = bandwidth}, 1, true);
+  cluster.start_all();
+  cluster.world.run_until(Time(60s));
+  CHECK(encodings_of_all(cluster) == std::set<std::string>{"i4"});
+  const double vector = 0.52 * static_cast<double>(kBroad.d) + kRestOfMessage;
+  expect_steps(cluster, needed(0.001 + 2 * vector / bandwidth));
+}
+
+TEST_CASE("Exact algorithms stay exact while the encoding of their vectors changes") {
+  for (const char* algorithm : all_or_first<const char*>(1, {"ed", "gt"})) {
+    CAPTURE(std::string(algorithm));
+    Cluster cluster =
+        choosing({.n = 8, .d = 150, .m = 300}, topology::Kind::ring, algorithm, .2, {}, 1, true, 1);
+    cluster.start_all();
+    std::set<std::string> seen;
+    for (const double bandwidth : {2.4e6, 2e5, 4e5, 1e6, 1e5}) {
+      cluster.world.network().options().bandwidth = bandwidth;
+      for (int second = full_or(20, 6); second > 0; --second) {
+        cluster.world.run_until(cluster.world.now() + 1s);
+        seen.merge(encodings_of_all(cluster));
+      }
+    }
+    CHECK(seen.size() >= 3);
+    CHECK(cluster.error() < 1e-9);
     for (const sim::Violation& violation : cluster.checker.violations())
       FAIL_CHECK(sim::to_text(violation, cluster.world.options().seed));
   }

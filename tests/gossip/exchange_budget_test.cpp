@@ -1,0 +1,199 @@
+// How many local steps a round should have and how short its vectors should be, from what rounds
+// took: direct tests of ExchangeBudget.
+#include "gossip/edges/exchange_budget.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+using namespace starling;
+using namespace starling::gossip;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr double kShare = 0.1;
+const optim::StepCount kChosenSteps{.fixed = {}, .exchange_share = kShare};
+const std::vector<optim::EncodingChoice> kEncodings{{"f32", 1}, {"bf16", 2}, {"i8", 4}, {"i4", 8}};
+
+// A node whose rounds take `exchange`, of which `transfer` is shortened with the vectors, and
+// `step` for each of their steps; it is alone, so that its wishes hold.
+struct Stepping {
+  void run(int rounds) {
+    for (; rounds > 0; --rounds) {
+      const std::size_t steps = budget.steps(), shortening = budget.shortening();
+      const Duration shortened = transfer / shortening;
+      const Duration spent = exchange - transfer + shortened;
+      budget.add({steps, shortening, spent + step * steps + fixed, spent, shortened});
+      budget.follow(budget.wishes());
+    }
+  }
+  double steps() const { return static_cast<double>(budget.steps()); }
+
+  Duration exchange, step, fixed{}, transfer{};
+  ExchangeBudget budget{kChosenSteps, {}};
+};
+
+// What would do: E (1 - s) / (s c).
+double need(Duration exchange, Duration step) {
+  return seconds(exchange) * (1 - kShare) / (kShare * seconds(step));
+}
+
+}  // namespace
+
+TEST_CASE("A wish is the least power of two that keeps the exchange within its share") {
+  for (const Duration exchange : {0ms, 1ms, 7ms, 30ms, 240ms, 500ms}) {
+    CAPTURE(seconds(exchange));
+    Stepping node{exchange, 10ms};
+    node.run(100);
+    REQUIRE(node.budget.wishes().steps);
+    const double wish = *node.budget.wishes().steps;
+    const double least = std::max(1.0, need(exchange, 10ms));
+    CHECK(wish >= least / 1.25);
+    CHECK(wish < 2 * least);
+    CHECK(std::log2(wish) == std::round(std::log2(wish)));
+  }
+}
+
+TEST_CASE("What a round takes beside its steps counts as time of the trainer") {
+  // 450 ms beside it keep an exchange of 50 ms within a tenth; without the 240 that is 45 steps.
+  Stepping node{50ms, 10ms, 240ms};
+  node.run(200);
+  CHECK(node.steps() == 16);  // 400 ms: the wish stays within 1.25 of what is needed
+}
+
+TEST_CASE("A wish falls when the link gets better and rises when it gets worse") {
+  Stepping node{100ms, 10ms};
+  node.run(100);
+  CHECK(node.steps() == 128);
+  node.exchange = 1ms;
+  node.run(100);
+  CHECK(node.steps() == 1);
+  node.exchange = 50ms;
+  node.run(100);
+  CHECK(node.steps() == 64);
+}
+
+TEST_CASE("A wish stays while what is needed changes by less than half") {
+  Stepping node{50ms, 10ms};
+  node.run(100);
+  REQUIRE(node.steps() == 64);  // of 45 needed
+  for (const Duration exchange : {40ms, 60ms, 50ms, 85ms, 30ms}) {
+    node.exchange = exchange;
+    node.run(50);
+    CHECK(node.steps() == 64);
+  }
+  node.exchange = 95ms;
+  node.run(50);
+  CHECK(node.steps() == 128);
+  node.exchange = 65ms;
+  node.run(50);
+  CHECK(node.steps() == 128);
+}
+
+TEST_CASE("A few rounds that went otherwise change no wish") {
+  Stepping node{10ms, 10ms};
+  node.run(50);
+  REQUIRE(node.steps() == 16);
+  for (int time = 0; time < 10; ++time) {
+    node.exchange = 10s;
+    node.run(6);
+    node.exchange = 10ms;
+    node.run(10);
+    CHECK(node.steps() == 16);
+  }
+}
+
+TEST_CASE("Nothing is wished before enough equal rounds are measured") {
+  ExchangeBudget budget(kChosenSteps, kEncodings);
+  for (std::size_t round = 0; round < 100; ++round)
+    budget.add({1 + round % 2, 1, 1s, 500ms, 500ms});
+  CHECK_FALSE(budget.wishes().steps);
+  CHECK_FALSE(budget.wishes().shortening);
+  CHECK(budget.steps_reason().find("measures") != std::string::npos);
+  CHECK(budget.encoding_reason().find("measures") != std::string::npos);
+}
+
+TEST_CASE("No wish and no word of others goes beyond the most") {
+  Stepping node{10s, 1ms};
+  node.run(1000);
+  CHECK(node.steps() == kLocalStepsMost);
+  CHECK(node.budget.steps_reason().find("the most") != std::string::npos);
+  ExchangeBudget budget(kChosenSteps, kEncodings);
+  const auto follow = [&](double steps, double shortening) {
+    budget.follow({steps, shortening});
+    return std::pair(budget.steps(), budget.shortening());
+  };
+  CHECK(budget.steps() == 1);
+  CHECK(budget.shortening() == 1);
+  CHECK(follow(3e38, 3e38) == std::pair(kLocalStepsMost, std::size_t{8}));
+  CHECK(follow(-7, -7) == std::pair(std::size_t{1}, std::size_t{1}));
+  CHECK(follow(5, 3) == std::pair(std::size_t{8}, std::size_t{4}));
+  CHECK_FALSE(budget.follow({}));
+  CHECK(budget.text() == "i8 vectors, 8 local steps a round");
+}
+
+TEST_CASE("Clocks that stand still or run wild make a number all the same") {
+  ExchangeBudget still(kChosenSteps, kEncodings);
+  for (int round = 0; round < 50; ++round) still.add({.steps = 1});
+  CHECK(still.wishes().steps == 1.0);
+  CHECK(still.wishes().shortening == 1.0);
+  ExchangeBudget wild(kChosenSteps, kEncodings);
+  for (int round = 0; round < 50; ++round)
+    wild.add({1, 1, 1s, round % 2 == 0 ? 100s : -100s, round % 2 == 0 ? -100s : 100s});
+  CHECK(wild.wishes().steps);
+  CHECK(wild.wishes().shortening);
+}
+
+TEST_CASE("Vectors get as short as the link asks and no shorter") {
+  struct Row {
+    Duration transfer;
+    std::size_t shortening;
+  };
+  // A tenth of the time of ten steps of 9 ms is 10 ms.
+  for (const auto& [transfer, shortening] :
+       {Row{5ms, 1}, Row{18ms, 2}, Row{35ms, 4}, Row{70ms, 8}, Row{10s, 8}}) {
+    CAPTURE(seconds(transfer));
+    Stepping node{.exchange = transfer + 1ms,
+                  .step = 9ms,
+                  .transfer = transfer,
+                  .budget = {{.fixed = 10, .exchange_share = kShare}, kEncodings}};
+    node.run(100);
+    CHECK(node.budget.shortening() == shortening);
+    CHECK(node.steps() == 10);
+    CHECK(node.budget.steps_reason().empty());
+    CHECK(node.budget.encoding_reason().find("shortest wish") != std::string::npos);
+    node.exchange = node.transfer = 0ms;
+    node.run(100);
+    CHECK(node.budget.shortening() == 1);
+  }
+}
+
+TEST_CASE("What cannot be shortened makes no vector short") {
+  Stepping node{.exchange = 10s,
+                .step = 10ms,
+                .budget = {{.fixed = 1, .exchange_share = kShare}, kEncodings}};
+  node.run(100);
+  CHECK(node.budget.shortening() == 1);
+}
+
+TEST_CASE("Where both are chosen the vectors get short before the rounds get long") {
+  Stepping node{
+      .exchange = 4ms, .step = 9ms, .transfer = 4ms, .budget = {kChosenSteps, kEncodings}};
+  node.run(100);
+  CHECK(node.budget.shortening() == 4);
+  CHECK(node.steps() == 1);
+  node.transfer = 80ms;
+  node.exchange = 84ms;  // with i4 14 ms: 14 steps
+  for (int round = 0; round < 100; ++round) {
+    node.run(1);
+    CHECK(node.steps() <= 16);  // also while the vectors are not yet short
+  }
+  CHECK(node.budget.shortening() == 8);
+  CHECK(node.steps() == 16);
+  CHECK(node.budget.encoding_reason().find("not even this") != std::string::npos);
+}
