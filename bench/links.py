@@ -6,6 +6,7 @@
   bench/links.py -n 4 --loss 0       of four nodes, without loss
   bench/links.py --quick             two short turns a row instead of five
   bench/links.py 1gbit --batch 1024  steps that take about as long as sending
+  bench/links.py 10mbit --hidden 64  an mlp of 64 hidden units instead of the link's own model
   bench/links.py --congestion reno   TCP's congestion control in the namespaces
   bench/links.py --json              one JSON document
   bench/links.py --data FOLDER       the files of MNIST instead of drawn images
@@ -15,7 +16,9 @@ drops packets that reach it. A figure is the median of the turns. `of bandwidth`
 round beside payload / bandwidth, what a node must receive; `wire` is what the nodes sent, without
 headers, beside the least, rounds x payload; `vectors` is what Starling itself counts of that.
 Where that is below 1 without a codec rounds went by without an exchange, and their time says
-nothing. The payload is that of f32 with a codec too, so that its time and bytes stand beside it.
+nothing. The payload is that of f32 with a codec or a hook too, so that its time and bytes stand
+beside it. The hooks of DDP are those of PyTorch that work over gloo; bf16_compress_hook does not
+(bench/hooks.py). PowerSGD takes rank 2, from its third step on, which is not timed.
 Needs root, iproute2 and nftables, else those rows are skipped. See also bench/lossy.py.
 """
 
@@ -27,7 +30,7 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import network as networks
 from cluster import Failure, Peers, Starling, program, sum_of, why_no_torch
@@ -66,7 +69,12 @@ STARLING = {
     "dpsgd i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4"],
     "ed i4": ["--optim.algorithm=ed", "--exchange.codec=i4"],
 }
-PEERS = {"torch ring": "ring", "torch ddp": "ddp"}
+PEERS = {
+    "torch ring": "ring",
+    "torch ddp": "ddp",
+    "torch ddp fp16": "ddp-fp16",
+    "torch ddp powersgd": "ddp-powersgd",
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ class Row:
 
     def vectors(self, contender):
         """That a node sends a round, and receives."""
-        if contender == "torch ddp":
+        if contender.startswith("torch ddp"):
             return 2 * (self.nodes - 1) / self.nodes
         return 1 if contender == "adpsgd" else min(2, self.nodes - 1)
 
@@ -224,12 +232,18 @@ def wanted_rows(options):
     for link in LINKS:
         if options.links and link.name not in options.links:
             continue
+        if options.hidden is not None:
+            link = replace(link, hidden=options.hidden)
         if not link.bits_per_s:
             yield Row(link, 4, 0)
             continue
         for nodes in options.nodes or SIZES:
             for loss in options.loss if options.loss is not None else LOSSES:
                 yield Row(link, nodes, loss)
+
+
+def hidden_units(text):
+    return () if text == "none" else tuple(int(units) for units in text.split(","))
 
 
 def read_options():
@@ -241,6 +255,8 @@ def read_options():
     parser.add_argument("--loss", type=float, action="append", help="0, .01 and .05 by default")
     parser.add_argument("--only", action="append", metavar="WHAT",
                         help=", ".join([*STARLING, *PEERS]))
+    parser.add_argument("--hidden", type=hidden_units, metavar="UNITS",
+                        help="of the model on every link: 256,128; none is softmax regression")
     parser.add_argument("--batch", type=int, default=BATCH, help="samples a local step")
     parser.add_argument("--congestion", default="", metavar="NAME",
                         help="congestion control of TCP: reno, cubic, bbr; default: the machine's")

@@ -6,6 +6,7 @@
 Answers requests on standard input, one line of JSON each:
   ring ROUNDS   D-PSGD on a ring: a local step, then the mean with both neighbours
   ddp ROUNDS    DistributedDataParallel: the mean of the gradients of all
+  ddp-fp16 ROUNDS, ddp-powersgd ROUNDS   the same with a communication hook of bench/hooks.py
   goal ACCURACY SECONDS   rounds of the ring from new models until every node has the accuracy
 HIDDEN are units of hidden layers, "256,128"; "none" is softmax regression. Images are drawn unless
 a folder with the files of MNIST is given. With --namespaces process k runs in that of node k.
@@ -19,6 +20,7 @@ import statistics
 import sys
 import time
 
+import hooks
 import network
 import numpy
 import torch
@@ -60,6 +62,20 @@ class Averager:
         self.x.mul_(1 / (1 + len(self.received)))
 
 
+class Distributed:
+    """A model of its own, for a hook is registered once."""
+
+    def __init__(self, options, hook):
+        self.model = hooks.distributed(make_model(options), hook)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=options.learning_rate)
+        self.loss = nn.CrossEntropyLoss()
+
+    def step(self, images, labels):
+        self.optimizer.zero_grad(set_to_none=True)
+        self.loss(self.model(images), labels).backward()
+        self.optimizer.step()
+
+
 class Peer:
     def __init__(self, options, rank):
         self.options, self.rank = options, rank
@@ -68,8 +84,7 @@ class Peer:
         self.loss = nn.CrossEntropyLoss()
         self.position, self.order = 0, torch.randperm(len(self.images))
         self.begin()
-        self.distributed = nn.parallel.DistributedDataParallel(make_model(options))
-        self.optimizer = torch.optim.SGD(self.distributed.parameters(), lr=options.learning_rate)
+        self.distributed = {}
 
     def begin(self):
         """Models of the ring as they were at first, equal on all nodes."""
@@ -92,14 +107,16 @@ class Peer:
         self.averager.x.add_(self.averager.gradient, alpha=-self.options.learning_rate)
         self.averager.mix()
 
-    def ddp(self):
-        images, labels = self.batch()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.loss(self.distributed(images), labels).backward()
-        self.optimizer.step()
+    def step_of(self, kind):
+        if kind == "ring":
+            return self.ring
+        if kind not in self.distributed:
+            hook = kind.partition("-")[2]
+            self.distributed[kind] = Distributed(self.options, hook)
+        return lambda: self.distributed[kind].step(*self.batch())
 
     def rounds(self, kind, count):
-        step = getattr(self, kind)
+        step = self.step_of(kind)
         for _ in range(WARM_UP_ROUNDS):
             step()
         start = time.monotonic()
