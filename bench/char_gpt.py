@@ -3,25 +3,32 @@
 
   bench/char_gpt.py --data tiny-shakespeare.txt.gz   on loopback and over links of 50 Mbit/s
   bench/char_gpt.py --data FILE --links loopback     one of them
-  bench/char_gpt.py --data FILE --algorithm kgt ed   these instead of dpsgd and kgt
+  bench/char_gpt.py --data FILE --algorithm diloco   these instead of dpsgd and kgt
   bench/char_gpt.py --data FILE --only "DDP" "H = 64"   what has one of these in its name
+  bench/char_gpt.py --data FILE --only "DDP" "PyTorch" "i4" "i8" "top" --local-steps 1 2 4 16
+                                                     what bench/frontier.py draws
   bench/char_gpt.py --data FILE --json               one JSON document
 
 Every node holds the lines of other speakers; H is `optim.local-steps`. All contenders begin with
 one model, take the same optimizer, rate and schedule, and see as many samples: --steps batches of
 --batch windows a node. `one process` sees them in as many steps of n times the batch, which is what
 DDP computes, and in n times as many steps of the same batch. The loss is that of the text held out,
-of the node whose model is worst. `sent` is what a node sends a step, without headers of packets.
+of the node whose model is worst. `sent` is what a node sends a step, without headers of packets;
+the first two steps of PowerSGD are whole (bench/hooks.py), which a short turn shows.
+
+AdamW is inside: ed, extra and pairwise-ed are refused there, and kgt is exact. top:P% is refused
+with dpsgd.
 
 On thin links only speed is measured, and losses are those on loopback, for all average the same
-vectors there: DDP takes --short steps at a time, before and after each contender, and Starling so
-many or three exchanges. --long takes all steps of Starling there too, and gives their losses.
-`samples/s` is of all nodes together, from the first exchange on; `× DDP` is beside DDP on the same
-link. `waits` is the share of the time in which trainers wait for their daemons.
+vectors there: DDP takes --short steps at a time, before and after the H of each row, and Starling
+so many or a few exchanges. --long takes all steps of Starling there too, and gives their losses.
+`samples/s` is of all nodes together, once the edges have sent whole vectors; `× DDP` is beside DDP
+on the same link. `waits` is the share of the time in which trainers wait for their daemons.
 Thin links need root and iproute2. PyTorch needs a libblas.so.3 that is fast (libopenblas0-pthread).
 """
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import statistics
@@ -37,21 +44,51 @@ from cluster import PYTHON, ROOT, Failure, Starling, peer_environment, program, 
 NODES = 4
 LINKS = {"loopback": 0, "50mbit": 50e6}
 WINDOW = 64  # characters of a sample, as in the example
-EXCHANGES_LEAST = 3  # of a turn on a thin link; the first is not timed
+# Exchanges that are not timed: the first vector of an edge is whole, whatever the codec, and the
+# partners of a matching meet at random, all three in 12 with a chance of .98.
+WARM_UP, WARM_UP_MATCHING = 1, 12
+TIMED_LEAST = 4  # exchanges of a turn on a thin link
 RUN_S_LIMIT = 1800
-DDP, DDP_HALF = "DDP", "PyTorch, gradients as f16"
-MATCHING = ["--topology.kind=complete", "--exchange.schedule=matching"]
-COMPLETE = ["--topology.kind=complete"]
-STARLING = {
-    "dpsgd": ["--optim.algorithm=dpsgd", *COMPLETE],
-    "dpsgd, bf16": ["--optim.algorithm=dpsgd", "--exchange.codec=bf16", *COMPLETE],
-    "dpsgd, i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4", *COMPLETE],
-    "kgt, i4": ["--optim.algorithm=kgt", "--exchange.codec=i4", *COMPLETE],
-    "kgt, i8, matching": ["--optim.algorithm=kgt", "--exchange.codec=i8", *MATCHING],
-    "diloco": ["--optim.algorithm=dpsgd", "--optim.outer=nesterov", *COMPLETE],
-    "kgt": ["--optim.algorithm=kgt", *COMPLETE],
-    "kgt, matching": ["--optim.algorithm=kgt", *MATCHING],
+DDP = "DDP"
+HOOKS = {DDP: "", "PyTorch, gradients as f16": "fp16", "PyTorch, PowerSGD": "powersgd"}
+ALGORITHMS = {
+    "dpsgd": ["--optim.algorithm=dpsgd"],
+    "diloco": ["--optim.algorithm=dpsgd", "--optim.outer=nesterov"],
+    "kgt": ["--optim.algorithm=kgt"],
 }
+SCHEDULES = {
+    "complete": ["--topology.kind=complete"],
+    "matching": ["--topology.kind=complete", "--exchange.schedule=matching"],
+    "ring": ["--topology.kind=ring"],
+}
+USUAL = ("f32", "complete")  # which go without saying
+ROWS = [
+    ("dpsgd", "f32", "complete"),
+    ("dpsgd", "bf16", "complete"),
+    ("dpsgd", "i4", "complete"),
+    ("dpsgd", "i4", "ring"),
+    ("dpsgd", "i8", "matching"),
+    ("diloco", "f32", "complete"),
+    ("kgt", "f32", "complete"),
+    ("kgt", "f32", "matching"),
+    ("kgt", "i4", "complete"),
+    ("kgt", "i4", "ring"),
+    ("kgt", "i8", "matching"),
+    ("kgt", "top:5%", "complete"),
+    ("kgt", "top:5%", "ring"),
+]
+
+
+def name_of(algorithm, codec, schedule):
+    """Such as "kgt, i4, ring"."""
+    return ", ".join(word for word in (algorithm, codec, schedule) if word not in USUAL)
+
+
+def settings_of(algorithm, codec, schedule):
+    return [*ALGORITHMS[algorithm], f"--exchange.codec={codec}", *SCHEDULES[schedule]]
+
+
+STARLING = {name_of(*row): settings_of(*row) for row in ROWS}
 
 
 @dataclass
@@ -59,6 +96,10 @@ class Contender:
     name: str
     local_steps: int = 0  # 0: not of Starling
     settings: list = field(default_factory=list)
+
+    @property
+    def warm_up(self):
+        return WARM_UP_MATCHING if "matching" in self.name else WARM_UP
 
     @property
     def title(self):
@@ -96,13 +137,13 @@ class Bench:
             wait_all([subprocess.Popen(words)])
             return self.outcome(folder, 1, steps, None, batch)
 
-    def ddp(self, steps, half):
+    def ddp(self, steps, hook):
         address = self.network.address(0) if self.network else "127.0.0.1"
         device = "eth0" if self.network else "lo"
         before = self.sent_bytes()
         with tempfile.TemporaryDirectory() as folder:
             words = [*self.words("ddp", steps, self.options.batch), f"--out={folder}",
-                     f"--address={address}", *(["--half"] if half else [])]
+                     f"--address={address}", *([f"--hook={hook}"] if hook else [])]
             wait_all([subprocess.Popen([*self.prefix(k), *words, f"--place={k}"],
                                        env={**os.environ, "GLOO_SOCKET_IFNAME": device})
                       for k in range(NODES)])
@@ -112,10 +153,13 @@ class Bench:
         before, local_steps = self.sent_bytes(), contender.local_steps
         with tempfile.TemporaryDirectory() as folder:
             os.environ["XDG_RUNTIME_DIR"] = folder  # where the sockets of the trainers are
+            exchanges = steps // local_steps
+            warm_up = max(min(contender.warm_up, exchanges - TIMED_LEAST), WARM_UP)
             trainer = " ".join(f"'{word}'" for word in [
-                *self.words("swarm", steps, self.options.batch), f"--out={folder}"])
+                *self.words("swarm", steps, self.options.batch), f"--out={folder}",
+                f"--warm-up={warm_up}"])
             arguments = [f"--trainer={trainer}", f"--optim.local-steps={local_steps}",
-                         f"--stop.rounds={steps // local_steps}", *contender.settings]
+                         f"--stop.rounds={exchanges}", *contender.settings]
             with Starling(NODES, self.network, [*arguments, *self.options.setting]) as cluster:
                 wait_all(cluster.processes)
             return self.outcome(folder, NODES, steps, before)
@@ -149,12 +193,12 @@ class Bench:
         """Runs it once, and keeps and prints what was found."""
         steps, local_steps = self.options.steps, contender.local_steps
         if self.is_short(contender):
-            steps = max(self.options.short // (local_steps or 1), EXCHANGES_LEAST)
-            steps *= local_steps or 1
+            exchanges = self.options.short // (local_steps or 1)
+            steps = max(exchanges, contender.warm_up + TIMED_LEAST) * (local_steps or 1)
         if contender.local_steps:
             figures = self.starling(contender, steps)
         else:
-            figures = self.ddp(steps, contender.name == DDP_HALF)
+            figures = self.ddp(steps, HOOKS[contender.name])
         figures["is_short"] = bool(self.is_short(contender))
         self.keep(contender.title, figures)
 
@@ -182,10 +226,10 @@ def measure(options, link, network, contenders):
         bench.keep(f"one process, steps × {NODES}", bench.alone(NODES))
     for contender in ddp:
         bench.take(contender)
-    for contender in (c for c in contenders if c.local_steps):
-        bench.take(contender)
-        for other in ddp if network else ():
-            bench.take(other)
+    starling = [c for c in contenders if c.local_steps]
+    for _, row in itertools.groupby(starling, key=lambda contender: contender.name):
+        for contender in [*row, *(ddp if network else ())]:
+            bench.take(contender)
     return bench.found
 
 
@@ -234,7 +278,7 @@ def table_of(options, found):
 
 
 def contenders_of(options):
-    all_of_them = [Contender(DDP), Contender(DDP_HALF)]
+    all_of_them = [Contender(name) for name in HOOKS]
     for name, settings in STARLING.items():
         all_of_them += [Contender(name, h, settings) for h in options.local_steps]
     if not options.only:

@@ -8,28 +8,30 @@
 
 A process that trains leaves PLACE.json and PLACE.pt in the folder --out: what its steps took, and
 its model. All draw the same first model, and process k its windows from one seed of its own. Times
-are from the first exchange on, or the first step of DDP, for processes do not start at once.
+are from exchange --warm-up on, for processes do not start at once and the first vector of an edge
+is whole; or from the third step of DDP on, for PowerSGD begins after two.
 """
 import argparse
 import gzip
 import importlib.util
 import json
 import math
+import os
 import sys
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import hooks
 import torch
 import torch.distributed as dist
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-from torch.nn.parallel import DistributedDataParallel
 
 ROOT = Path(__file__).resolve().parent.parent
 PORT = 29500
 JUDGED_WINDOWS, JUDGED_BATCH = 512, 64
 GLOO_PATIENCE = timedelta(minutes=10)
+DDP_WARM_UP_STEPS = hooks.WHOLE_STEPS + 1
 
 
 def load_example():
@@ -104,18 +106,17 @@ def train_ddp(options, model, text):
     dist.init_process_group("gloo", init_method=f"tcp://{options.address}:{PORT}",
                             rank=options.place, world_size=options.nodes, timeout=GLOO_PATIENCE)
     mine = text.numbers_of(example.lines_of(text.train, options.place, options.nodes))
-    wrapped = DistributedDataParallel(model, gradient_as_bucket_view=True)
-    if options.half:
-        wrapped.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    wrapped = hooks.distributed(model, options.hook, gradient_as_bucket_view=True)
     training = Training(options, wrapped, mine)
     training.begin(options.place)
-    training.step()
-    dist.barrier()
-    began = time.monotonic()
-    for _ in range(options.steps - 1):
+    for _ in range(DDP_WARM_UP_STEPS):
         training.step()
     dist.barrier()
-    return options.place, {"seconds": time.monotonic() - began, "steps": options.steps - 1}
+    began, timed = time.monotonic(), options.steps - DDP_WARM_UP_STEPS
+    for _ in range(timed):
+        training.step()
+    dist.barrier()
+    return options.place, {"seconds": time.monotonic() - began, "steps": timed}
 
 
 def train_swarm(options, model, text):
@@ -127,7 +128,7 @@ def train_swarm(options, model, text):
         sys.exit(f"the network has {nodes} nodes and not {options.nodes}")
     training.numbers = text.numbers_of(example.lines_of(text.train, place, nodes))
     training.begin(place)
-    while swarm.status.exchanges == 0:
+    while swarm.status.exchanges < options.warm_up:
         swarm.step(loss=training.step(), samples=options.batch)
     began, first = time.monotonic(), swarm.status
     while swarm.step(loss=training.step(), samples=options.batch):
@@ -182,7 +183,8 @@ def read_options():
     parser.add_argument("--place", type=int, default=0)
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--address", default="127.0.0.1")
-    parser.add_argument("--half", action="store_true", help="ddp sends gradients as f16")
+    parser.add_argument("--warm-up", type=int, default=1, help="exchanges of swarm, not timed")
+    parser.add_argument("--hook", choices=hooks.HOOKS, default="", help="of ddp")
     return parser.parse_args()
 
 
@@ -196,6 +198,8 @@ def main():
     place, figures = TRAIN[options.role](options, model, text)
     torch.save(model.state_dict(), options.out / f"{place}.pt")
     (options.out / f"{place}.json").write_text(json.dumps(figures))
+    if options.hook:
+        os._exit(0)  # for the threads of gloo may abort an orderly exit after PowerSGD
     return 0
 
 
