@@ -1,4 +1,5 @@
-"""Line charts as SVG: panels of lines, each labelled at its end, readable on light and on dark.
+"""Line charts as SVG: panels of lines, each labelled at its end, readable on light and on dark. The
+points of a line may have marks, and words beside them.
 
 The same lines give the same bytes: nothing is drawn from time, chance or an unordered set.
 """
@@ -17,6 +18,16 @@ COLOURS = {
     "ink": ("#24292f", "#e6e6e6"),
 }
 DASHES = {"solid": "", "dashed": "7 4", "dotted": "2 3"}
+# Outlines around the point, px.
+MARKS = {
+    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "square": "M-4-4h8v8h-8z",
+    "diamond": "M0-5.5L5.5 0L0 5.5L-5.5 0z",
+    "triangle": "M0-5L5 4h-10z",
+    "cross": "M-4-4L4 4M-4 4L4-4",
+}
+# Of the middle of a word from its mark, px.
+WORD_SIDES = ((11, -9), (-11, -9), (11, 9), (-11, 9), (0, -13), (0, 13), (15, 0), (-15, 0))
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 TICKS_MOST = 6
 LEFT, TOP, BOTTOM = 62, 30, 46  # margins of a panel, px
@@ -30,6 +41,8 @@ class Line:
     points: list  # of (x, y), x growing; what is not finite is left out
     colour: str
     dash: str = "solid"
+    mark: str = ""  # one of MARKS at every point
+    words: tuple = ()  # beside the points, one each
 
 
 @dataclass
@@ -123,6 +136,26 @@ def polyline(pixels, line):
     return f'<polyline class="line {line.colour}"{dash} points="{path}"/>'
 
 
+def marks(drawn):
+    """All marks of (line, pixels), and their words on the side of each where there is most room."""
+    taken = []
+    for line, pixels in drawn:
+        for x, y in pixels if line.mark else ():
+            taken.append((x, y))
+            yield (f'<path class="ground {line.colour}" stroke-width="2" d="{MARKS[line.mark]}"'
+                   f' transform="translate({x:.1f} {y:.1f})"/>')
+    for line, pixels in drawn:
+        for (x, y), word in zip(pixels, line.words):
+            others = [place for place in taken if place != (x, y)]
+
+            def room(side):
+                return min((math.dist(side, other) for other in others), default=0)
+
+            place = max(((x + dx, y + dy) for dx, dy in WORD_SIDES), key=room)
+            taken.append(place)
+            yield text(place[0], place[1] + 4, word, "middle")
+
+
 class Frame:
     """Where a panel lies: the plot within its margins."""
 
@@ -186,6 +219,7 @@ class Frame:
         for line, pixels in drawn:
             yield polyline(pixels, line)
         yield "</g>"
+        yield from marks(drawn)
         yield from self.labels(drawn)
 
 
