@@ -50,7 +50,12 @@ WARM_UP, WARM_UP_MATCHING = 1, 12
 TIMED_LEAST = 4  # exchanges of a turn on a thin link
 RUN_S_LIMIT = 1800
 DDP = "DDP"
-HOOKS = {DDP: "", "PyTorch, gradients as f16": "fp16", "PyTorch, PowerSGD": "powersgd"}
+HOOKS = {
+    DDP: "",
+    "PyTorch, gradients as f16": "fp16",
+    "PyTorch, PowerSGD": "powersgd-2",
+    "PyTorch, PowerSGD of rank 8": "powersgd-8",
+}
 ALGORITHMS = {
     "dpsgd": ["--optim.algorithm=dpsgd"],
     "diloco": ["--optim.algorithm=dpsgd", "--optim.outer=nesterov"],

@@ -7,8 +7,8 @@
   bench/frontier.py figures.json --out FILE.svg
 
 A line is an algorithm, a codec and a schedule; its points are numbers of local steps H. The shape
-of a mark is the codec, its colour the schedule, and `dpsgd` is dashed. To the right of the one guide
-nodes train 6 times as fast as DDP together, and below the other the loss is within 5 % of its loss.
+of a mark is the codec, its colour the schedule, and `dpsgd` is dashed. To the right of one guide
+nodes train at least 6 times as fast as DDP, and below the other the loss is at most 5 % above its.
 Losses are those of runs of all steps, on any link.
 """
 import argparse

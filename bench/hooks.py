@@ -8,24 +8,26 @@ the threads of gloo, of which there are two: with two buckets both threads wait 
 and with more the all_reduces of different buckets meet.
 """
 import contextlib
+from functools import partial
 
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
-RANK = 2  # of the matrices that PowerSGD sends instead of a gradient
+RANKS = (2, 8)  # of the matrices that PowerSGD sends instead of a gradient: more bytes, less loss
 WHOLE_STEPS = 2  # before PowerSGD begins, the least that it takes; they must not be timed
 ONE_BUCKET_BYTES = 1 << 40
 
 
-def power_sgd():
-    return powerSGD_hook.PowerSGDState(process_group=None, matrix_approximation_rank=RANK,
+def power_sgd(rank):
+    return powerSGD_hook.PowerSGDState(process_group=None, matrix_approximation_rank=rank,
                                        start_powerSGD_iter=WHOLE_STEPS)
 
 
 HOOKS = {
     "fp16": (lambda: None, default_hooks.fp16_compress_hook),
-    "powersgd": (power_sgd, powerSGD_hook.powerSGD_hook),
+    **{f"powersgd-{rank}": (partial(power_sgd, rank), powerSGD_hook.powerSGD_hook)
+       for rank in RANKS},
 }
 
 
@@ -40,7 +42,7 @@ def one_bucket():
 
 def distributed(model, hook="", **settings):
     """The model wrapped, with one of HOOKS or none. All processes must call it."""
-    with one_bucket() if hook == "powersgd" else contextlib.nullcontext():
+    with one_bucket() if hook.startswith("powersgd") else contextlib.nullcontext():
         wrapped = DistributedDataParallel(model, **settings)
     if hook:
         make_state, function = HOOKS[hook]

@@ -73,7 +73,7 @@ PEERS = {
     "torch ring": "ring",
     "torch ddp": "ddp",
     "torch ddp fp16": "ddp-fp16",
-    "torch ddp powersgd": "ddp-powersgd",
+    "torch ddp powersgd": "ddp-powersgd-2",
 }
 
 

@@ -6,7 +6,7 @@
 Answers requests on standard input, one line of JSON each:
   ring ROUNDS   D-PSGD on a ring: a local step, then the mean with both neighbours
   ddp ROUNDS    DistributedDataParallel: the mean of the gradients of all
-  ddp-fp16 ROUNDS, ddp-powersgd ROUNDS   the same with a communication hook of bench/hooks.py
+  ddp-fp16 ROUNDS, ddp-powersgd-2 ROUNDS   the same with a communication hook of bench/hooks.py
   goal ACCURACY SECONDS   rounds of the ring from new models until every node has the accuracy
 HIDDEN are units of hidden layers, "256,128"; "none" is softmax regression. Images are drawn unless
 a folder with the files of MNIST is given. With --namespaces process k runs in that of node k.
