@@ -74,6 +74,8 @@ ROWS = [
     ("dpsgd", "i4", "ring"),
     ("dpsgd", "i8", "matching"),
     ("diloco", "f32", "complete"),
+    ("diloco", "i4", "complete"),
+    ("diloco", "i4", "ring"),
     ("kgt", "f32", "complete"),
     ("kgt", "f32", "matching"),
     ("kgt", "i4", "complete"),

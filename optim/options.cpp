@@ -124,6 +124,9 @@ const Bindings<Options>& bindings() {
               Whole{1, kPartsLimit}, agreed,
               "the parts of a vector that take turns, one a round: peaks and rounds are so many "
               "times smaller, and the models come together as with so many local steps")
+        .bind("exchange.overlap", &Options::overlap, kFlag, agreed,
+              "with exchange.parts: a part travels while the trainer takes its next steps, and is "
+              "averaged after them; hides the exchange, and asks for few rounds more")
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
               "held-out samples an evaluation uses; 0 takes all");
     return all;
@@ -150,6 +153,7 @@ Options read_options(Reader& reader, const Format& precision) {
 
 Needs needs_of(const Options& options) {
   Needs needs = options.algorithm->needs;
+  needs.overlaps = needs.overlaps || options.overlap;
   if (!options.codec.remembers()) return needs;
   needs.fanout = Fanout::per_edge;
   needs.in_order = true;

@@ -45,6 +45,7 @@ struct Options {
   double relaxation = 0.5;                           // alpha of ADMM
   std::size_t batch_size = 32;                       // 0: all samples
   WireForm codec = {.format = format_named("f32")};  // without segments
+  bool overlap = false;                              // steps go on while vectors travel
   std::uint64_t seed = 1;              // of the initial parameters: the same on every node
   std::size_t evaluation_samples = 0;  // 0: all
 };

@@ -152,6 +152,28 @@ void check_codec(const gossip::Options& node, const optim::Options& training, Re
                     training.algorithm->name, has_parts ? "1" : "i4"));
 }
 
+// What is averaged late must be a part, and the algorithm must be right with parts.
+void check_overlap(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  if (!training.overlap) return;
+  const auto refuse = [&](const std::string& why) { reader.mistake("exchange.overlap", why); };
+  const AlgorithmRow& algorithm = *training.algorithm;
+  if (!allows_overlap(algorithm))
+    return refuse(
+        fmt::format("{} is not exact where a part is averaged after the next steps; use false, or "
+                    "algorithm ed or gt",
+                    algorithm.name));
+  if (training.codec.coding.parts == 1)
+    refuse(
+        "whole vectors would be averaged a round late; use false, or exchange.parts = 2 or more");
+  if (node.schedule->is_loose || node.schedule->is_pairwise)
+    refuse(fmt::format("schedule {} does not wait for the network; use false, or schedule rounds",
+                       node.schedule->name));
+  if (!training.local_steps.fixed || training.codec.coding.is_chosen)
+    refuse(
+        "hides what the exchange takes, from which optim.local-steps = auto and exchange.codec = "
+        "auto follow; use false, or a number and i4");
+}
+
 }  // namespace
 
 // In a matching an edge is used in few rounds, so that its vectors change much in between.
@@ -177,6 +199,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_local_steps(node, training, reader);
   check_missing(node, algorithm, reader);
   check_codec(node, training, reader);
+  check_overlap(node, training, reader);
   if (node.schedule->is_matched && node.topology.kind == topology::Kind::exponential)
     return reader.mistake("topology.kind",
                           fmt::format("its edges lead one way, and partners exchange both ways in "

@@ -74,6 +74,7 @@ void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& ou
   // Edges that are not open yet count too: the shares of a round must add up to less than one.
   const auto is_incoming = [](const auto& item) { return item.second.wanted.in; };
   const auto degree = std::ranges::count_if(links.all(), is_incoming);
+  if (!options_.needs.overlaps) offering_.stepped(done.stats.path);
   offering_.begin(round, done, scheduler_->share(static_cast<std::size_t>(degree)),
                   mixing_.begin(round));
   waits_.begin(now);
@@ -342,6 +343,7 @@ Sessions::Heard Exchange::hear_pairs(Time now, const Envelope& from, const Round
 void Exchange::note(Time now, const optim::Done& done) {
   waits_.worked(now);
   neighbors_.note(done);
+  if (options_.needs.overlaps && done.stats.path > 0) offering_.stepped(done.stats.path);
   // What is encoded against earlier vectors cannot go on without one of them.
   if (options_.needs.in_order)
     for (const optim::Rejection& item : done.rejections) sessions_.reject(now, item.peer);

@@ -22,8 +22,11 @@ struct Offering {
     vector = {.round = round, .share = share, .payload = std::move(done.offer), .probe = probe};
     of_edge.clear();
     for (optim::EdgeOffer& offer : done.edge_offers) of_edge[offer.edge] = std::move(offer);
+  }
+  // Local steps were taken, the sum of whose learning rates is `more`.
+  void stepped(double more) {
     path_before = path;
-    path += done.stats.path;
+    path += more;
   }
   // Takes the answer to a neighbour that waits between rounds.
   void answer(optim::Done& done, std::uint64_t probe) {
@@ -75,9 +78,9 @@ struct Offering {
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};
   std::map<std::uint64_t, optim::EdgeOffer> of_edge = {};  // by edge id
-  // Sums of the learning rates of all local steps, of those before the offer's steps, and of those
-  // up to the last vector sent to any neighbour. They continue those of an earlier life, so that
-  // their differences round alike.
+  // Sums of the learning rates of all local steps, of those before the last ones, and of those up
+  // to the last vector sent to any neighbour. They continue those of an earlier life, so that their
+  // differences round alike.
   double path = 0, path_before = 0, partner_path = 0;
   double partner_span = 0;  // of the last vector sent to any neighbour
   bool is_resting = false;  // this node offers no more vectors for now

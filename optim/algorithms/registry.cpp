@@ -143,6 +143,12 @@ const AlgorithmRow* find_algorithm(std::string_view name) {
   return row == std::end(kRows) ? nullptr : row;
 }
 
+// Parts are as several local steps: what is averaged of one is late by a part of its period only.
+bool allows_overlap(const AlgorithmRow& row) {
+  return row.is_exact && row.needs.pairing == Pairing::exactly_once && !row.needs.is_pairwise &&
+         row.varying_steps_refusal.empty();
+}
+
 const AlgorithmRow* algorithm_named(std::string_view name) {
   const AlgorithmRow* const row = find_algorithm(name);
   ENSURE(row, "an algorithm that our code names has a row");

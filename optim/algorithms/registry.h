@@ -83,6 +83,8 @@ struct AlgorithmRow {
 std::span<const AlgorithmRow> algorithms();
 // Null if there is none of that name; ignores aliases.
 const AlgorithmRow* find_algorithm(std::string_view name);
+// Whether the algorithm stays exact where parts of its vectors are averaged after the next steps.
+bool allows_overlap(const AlgorithmRow& row);
 // REQUIRES that there is one: our code names it, not the user.
 const AlgorithmRow* algorithm_named(std::string_view name);
 

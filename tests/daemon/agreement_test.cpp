@@ -58,6 +58,7 @@ std::map<std::string, Other> others() {
       {"exchange.missing", {"reuse"}},
       {"exchange.codec", {"f64"}},
       {"exchange.parts", {"4", {{"optim.algorithm", "ed"}}}},
+      {"exchange.overlap", {"true", {{"optim.algorithm", "ed"}, {"exchange.parts", "2"}}}},
       {"topology.kind", {"torus"}},
       {"topology.degree", {"6"}},
       {"topology.probability", {"0.25"}},

@@ -97,6 +97,54 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
   CHECK(verdict(with({{"model.kind", "external"}})).empty());
 }
 
+TEST_CASE("Nodes choose how short vectors are where a round waits for them") {
+  for (const std::string schedule : {"ssp", "async", "pairwise"})
+    refuses({{"exchange.codec", "auto"}, {"exchange.schedule", schedule}}, schedule,
+            "use i8, or schedule rounds");
+  refuses({{"exchange.codec", "auto"}, {"exchange.missing", "reuse"}}, "auto tells what changed",
+          "use late");
+  for (const std::string schedule : {"rounds", "matching"})
+    for (const std::string algorithm : {"dpsgd", "ed", "gt", "admm", "noloco"})
+      CHECK(verdict({{"exchange.codec", "auto"},
+                     {"optim.algorithm", algorithm},
+                     {"exchange.schedule", schedule}})
+                .empty());
+}
+
+TEST_CASE("In a matching the nodes do not choose the shortest vectors") {
+  gossip::Options node;
+  optim::Options training;
+  CHECK(daemon::encodings_of(node, training).empty());
+  training.codec = optim::wire_form_named("auto");
+  CHECK(daemon::encodings_of(node, training).back().name == "i4");
+  node.schedule = gossip::schedule_named("matching");
+  CHECK(daemon::encodings_of(node, training).back().name == "i8");
+}
+
+TEST_CASE("Only parts travel during the next steps and only where the algorithm allows it") {
+  const auto with = [](std::vector<std::pair<std::string, std::string>> keys) {
+    keys.emplace_back("exchange.overlap", "true");
+    return keys;
+  };
+  refuses(with({{"optim.algorithm", "ed"}}), "a round late", "exchange.parts = 2");
+  for (const std::string algorithm : {"dpsgd", "extra", "admm", "pairwise-ed", "dpsgd-pipelined"})
+    refuses(with({{"optim.algorithm", algorithm}, {"exchange.parts", "2"}}), algorithm,
+            "algorithm ed or gt");
+  for (const std::string schedule : {"ssp", "async"})
+    refuses(
+        with({{"optim.algorithm", "gt"}, {"exchange.parts", "2"}, {"exchange.schedule", schedule}}),
+        schedule, "schedule rounds");
+  for (const std::string key : {"optim.local-steps", "exchange.codec"})
+    refuses(with({{"optim.algorithm", "ed"}, {"exchange.parts", "2"}, {key, "auto"}}), "hides",
+            "a number and i4");
+  for (const std::string algorithm : {"ed", "gt"})
+    for (const std::string schedule : {"rounds", "matching"})
+      CHECK(verdict(with({{"optim.algorithm", algorithm},
+                          {"exchange.parts", "2"},
+                          {"exchange.schedule", schedule}}))
+                .empty());
+}
+
 TEST_CASE("What goes together is not refused") {
   for (const std::string algorithm : {"dpsgd", "dpsgd-pipelined", "qg", "ed", "gt", "extra",
                                       "noloco", "adpsgd", "pairwise-ed", "admm"})

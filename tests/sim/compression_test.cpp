@@ -162,12 +162,15 @@ TEST_CASE("Compressed vectors give the errors of the reference program") {
 }
 
 TEST_CASE("Vectors in parts come to the optimum in as many rounds as whole ones") {
-  for (const char* codec : {"f64", "i4"}) {
+  for (const auto& [codec, overlap] : {std::pair("f64", false), std::pair("i4", false),
+                                       std::pair("f64", true), std::pair("i4", true)}) {
     CAPTURE(codec);
+    CAPTURE(overlap);
     optim::Options training = reference_training(0.1);
     training.algorithm = optim::algorithm_named("ed");
     training.codec = optim::wire_form_named(codec);
     training.codec.coding.parts = 5;
+    training.overlap = overlap;
     Lockstep lockstep(kTorus, training);
     if (!tries_full()) return lockstep.run(20);
     std::uint64_t rounds = 0;

@@ -24,6 +24,7 @@ struct Way {
   std::size_t local_steps = 1;
   const gossip::ScheduleRow* schedule = gossip::schedule_named("rounds");
   std::string codec = "f64";
+  std::size_t parts = 1;  // that travel during the next steps, if there are several
 };
 // LED and K-GT, with five local steps.
 const Way kLed{optim::algorithm_named("ed"), 5}, kKgt{optim::algorithm_named("gt"), 5};
@@ -38,6 +39,8 @@ Cluster cluster_of(const Way& way, std::size_t nodes, topology::Kind kind, doubl
   training.algorithm = way.algorithm;
   training.local_steps.fixed = way.local_steps;
   training.codec = optim::wire_form_named(way.codec);
+  training.codec.coding.parts = way.parts;
+  training.overlap = way.parts > 1;
   if (way.algorithm == optim::algorithm_named("admm")) training.penalty = 0.5;
   sim::Options options = reference_world(nodes, kind, training);
   options.base.schedule = way.schedule;
@@ -230,6 +233,16 @@ TEST_CASE("By partners exact diffusion is exact whatever is lost and any node co
 
 TEST_CASE("By partners gradient tracking is exact whatever is lost and any node comes") {
   expect_exact_throughout(by_partners(kKgt), tries_full());
+}
+
+TEST_CASE("Parts that travel during the next steps stay exact under loss and crashes and joins") {
+  for (const Way& way : {kLed, kKgt}) {
+    Way late = way;
+    late.codec = "i4";
+    late.parts = 3;
+    expect_exact_throughout(late, true);
+    if (way.algorithm == kLed.algorithm) expect_exact_throughout(by_partners(late), tries_full());
+  }
 }
 
 TEST_CASE("What is exact stays exact with every codec under loss and crashes and joins") {

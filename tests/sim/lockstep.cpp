@@ -25,6 +25,10 @@ topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
   return *topology::build(options, sites);
 }
 
+double path_of(const optim::Done& done) {
+  return done.stats.learning_rate * static_cast<double>(done.stats.steps);
+}
+
 }  // namespace
 
 Lockstep::Lockstep(topology::Kind kind, const optim::Options& training, ReferenceShape shape)
@@ -41,6 +45,7 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options&
       trainers_(nodes),
       offers_(nodes),
       spans_(nodes),
+      later_(nodes),
       is_alone_(nodes),
       problems_(nodes) {
   for (std::size_t node = 0; node < nodes; ++node) {
@@ -181,14 +186,17 @@ void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int
   job.local_steps = local_steps_;
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
-  spans_[node] = offers_[node].stats.learning_rate * static_cast<double>(offers_[node].stats.steps);
+  spans_[node] = path_of(offers_[node]);
   problems_[node] = offers_[node].problem;
   if (!needs_.overlaps) return;
+  spans_[node] = later_[node];
   optim::Job step;
   step.round = round_;
   step.local = true;
   step.local_steps = local_steps_;
-  problems_[node] = trainers_[node]->run(step).problem;
+  const optim::Done stepped = trainers_[node]->run(step);
+  later_[node] = path_of(stepped);
+  problems_[node] = stepped.problem;
 }
 
 optim::MixTerm Lockstep::term(std::size_t node, std::size_t from, double weight) const {

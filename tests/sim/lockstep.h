@@ -82,6 +82,7 @@ class Lockstep {
   std::vector<std::unique_ptr<optim::Trainer>> trainers_;
   std::vector<optim::Done> offers_;
   std::vector<double> spans_;   // learning rate times steps since the last pair
+  std::vector<double> later_;   // the same of the steps taken after the last offer
   std::vector<bool> is_alone_;  // it had no partner in the last round
   std::vector<std::optional<std::string>> problems_;
   std::uint64_t round_ = 0;

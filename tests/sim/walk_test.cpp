@@ -124,6 +124,24 @@ TEST_CASE("Every legal way of averaging ends in the optimum with every codec tha
     }
 }
 
+// Of biased algorithms the bias would grow.
+TEST_CASE("Every legal way of averaging ends in the optimum in parts and parts that travel late") {
+  for (const char* codec : all_or_first<const char*>(1, {"i4", "f64", "auto", "top:50%"}))
+    for (const LegalWay& way : legal_ways())
+      for (const bool overlap : {false, true}) {
+        optim::Options training = training_of(*way.algorithm);
+        training.codec = optim::wire_form_named(codec);
+        training.codec.coding.parts = 2;
+        training.overlap = overlap;
+        if (!allows(way, training.codec) || !way.algorithm->is_exact) continue;
+        if (way.schedule->is_pairwise) continue;
+        if (overlap && (!allows_overlap(*way.algorithm) || way.schedule->is_loose)) continue;
+        LegalWay named = way;
+        named.name += fmt::format(" {} in parts{}", codec, overlap ? " late" : "");
+        expect_to_end(named, training, 1e-6);
+      }
+}
+
 // A step of adam is as long as the learning rate, whatever the gradient.
 TEST_CASE("Every algorithm ends in the optimum with every local optimizer that it allows") {
   for (const AlgorithmRow& algorithm : optim::algorithms())
