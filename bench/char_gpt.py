@@ -10,11 +10,12 @@
   bench/char_gpt.py --data FILE --json               one JSON document
 
 Every node holds the lines of other speakers; H is `optim.local-steps`. All contenders begin with
-one model, take the same optimizer, rate and schedule, and see as many samples: --steps batches of
---batch windows a node. `one process` sees them in as many steps of n times the batch, which is what
-DDP computes, and in n times as many steps of the same batch. The loss is that of the text held out,
-of the node whose model is worst. `sent` is what a node sends a step, without headers of packets;
-the first two steps of PowerSGD are whole (bench/hooks.py), which a short turn shows.
+one model, take the same optimizer and schedule, and see as many samples: --steps batches of --batch
+windows a node. With several learning rates (--rate) each is shown with the one with which it ends
+best. `one process` sees the samples in as many steps of n times the batch, which is what DDP
+computes, and in n times as many steps of the same batch. The loss is that of the text held out, of
+the node whose model is worst. `sent` is what a node sends a step, without headers of packets; the
+first two steps of PowerSGD are whole (bench/hooks.py), which a short turn shows.
 
 AdamW is inside: ed, extra and pairwise-ed are refused there, and kgt is exact. top:P% is refused
 with dpsgd.
@@ -118,13 +119,14 @@ class Bench:
 
     def __init__(self, options, link, network):
         self.options, self.link, self.network = options, link, network
+        self.rate = options.rate[0]
         self.found = {}
 
     def words(self, role, steps, batch):
         options = self.options
         return [PYTHON, str(ROOT / "bench/gpt_process.py"), role, f"--data={options.data}",
                 f"--width={options.width}", f"--layers={options.layers}", f"--batch={batch}",
-                f"--rate={options.rate}", f"--steps={steps}", f"--nodes={NODES}"]
+                f"--rate={self.rate}", f"--steps={steps}", f"--nodes={NODES}"]
 
     def sent_bytes(self):
         if self.network:
@@ -197,17 +199,22 @@ class Bench:
         return self.network and not (self.options.long and contender.local_steps)
 
     def take(self, contender):
-        """Runs it once, and keeps and prints what was found."""
+        """Keeps and prints what was found, at the rate with which its loss is least."""
         steps, local_steps = self.options.steps, contender.local_steps
         if self.is_short(contender):
             exchanges = self.options.short // (local_steps or 1)
             steps = max(exchanges, contender.warm_up + TIMED_LEAST) * (local_steps or 1)
-        if contender.local_steps:
-            figures = self.starling(contender, steps)
-        else:
-            figures = self.ddp(steps, HOOKS[contender.name])
-        figures["is_short"] = bool(self.is_short(contender))
-        self.keep(contender.title, figures)
+        is_short = bool(self.is_short(contender))
+        rates = self.options.rate[:1] if is_short else self.options.rate
+        figures = min((self.run(contender, steps, rate) for rate in rates),
+                      key=lambda one: max(one["losses"]))
+        self.keep(contender.title, {**figures, "is_short": is_short})
+
+    def run(self, contender, steps, rate):
+        self.rate = rate
+        figures = (self.starling(contender, steps) if contender.local_steps
+                   else self.ddp(steps, HOOKS[contender.name]))
+        return {**figures, "rate": rate}
 
     def keep(self, title, figures):
         self.found.setdefault(title, []).append(figures)
@@ -265,11 +272,11 @@ def row_of(options, link, title, turns, of_ddp, losses):
     return [link, title, "–" if loss is None else f"{loss:.4f}",
             f"{sent / 1e6:.3f}" if sent is not None else "–", f"{samples / rate:,.0f}",
             f"{rate:.1f}{spread}", f"{rate / of_ddp:.2f}" if of_ddp else "–",
-            f"{waited:.0%}" if waited is not None else "–"]
+            f"{waited:.0%}" if waited is not None else "–", f"{last.get('rate', '–')}"]
 
 
 HEADINGS = ["link", "what", "loss held out", "MB sent a step and node", "seconds", "samples/s",
-            "× DDP", "waits"]
+            "× DDP", "waits", "rate"]
 
 
 def table_of(options, found):
@@ -306,7 +313,8 @@ def read_options():
     parser.add_argument("--short", type=int, default=24)
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--batch", type=int, default=4, help=f"windows of {WINDOW} characters")
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", nargs="+", type=float, default=[1e-3],
+                        help="learning rates; speed is measured with the first")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE",
