@@ -131,6 +131,7 @@ struct Status {
   std::vector<EdgeStatus> edges;  // by name
   TopologyStatus topology;
   std::uint64_t sent_bytes = 0, received_bytes = 0;
+  double sent_per_s = 0, sent_most_per_s = 0;  // bytes; see SendMeter
   Duration compute{}, wait{}, mix{};
   Duration network_wait{};  // the part of `wait` in which the last vector to come was under way
   std::map<std::string, std::uint64_t> rejected;  // messages refused, by reason

@@ -62,7 +62,8 @@ TEST_CASE("The status has the names of the interface") {
                                                "neighbor_distance", "unsettled_edges"});
   CHECK(names_of(status["topology"]) == Names{"degree", "epoch", "kind", "spectral_gap"});
   CHECK(names_of(status["members"]) == Names{"alive", "dead", "left", "suspect"});
-  CHECK(names_of(status["traffic"]) == Names{"received_bytes", "sent_bytes"});
+  CHECK(names_of(status["traffic"]) ==
+        Names{"received_bytes", "sent_bytes", "sent_bytes_per_s", "sent_peak_bytes_per_s"});
   CHECK(names_of(status["time"]) == Names{"compute_s", "mix_s", "network_wait_s", "wait_s"});
 }
 

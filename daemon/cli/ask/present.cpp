@@ -145,6 +145,9 @@ std::string traffic_lines(const json& status) {
   Phrase traffic, time, descriptors, keys, rejected;
   traffic.add("sent ", number(part(status, "traffic"), "sent_bytes"), human_bytes);
   traffic.add("received ", number(part(status, "traffic"), "received_bytes"), human_bytes);
+  traffic.add("sends ", number(part(status, "traffic"), "sent_bytes_per_s"), human_bytes, "/s");
+  traffic.add("at most ", number(part(status, "traffic"), "sent_peak_bytes_per_s"), human_bytes,
+              "/s");
   double whole = 0;
   for (const json& share : part(status, "time")) whole += share.get<double>();
   for (const auto& [name, title] :

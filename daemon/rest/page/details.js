@@ -6,7 +6,7 @@ import { bytes, decimal, duration, integer, percent, rate } from './format.js';
 const kLinesShown = 6;
 
 // Of this node, what its status says; its round and loss are those that stand in the table.
-function ownFacts({ node, run, topology, security }, member) {
+function ownFacts({ node, run, topology, security, traffic }, member) {
   const shard = run.shard?.description ?? `${integer(run.shard?.samples)} samples`;
   return [
     ['state', node.state], ['algorithm', run.algorithm], ['schedule', run.schedule],
@@ -14,6 +14,7 @@ function ownFacts({ node, run, topology, security }, member) {
     ['round', integer(member?.round)], ['loss', decimal(member?.loss)],
     ['learning rate', decimal(run.learning_rate)], ['trains on', shard],
     ['local steps', integer(run.local_steps)],
+    ['sends', `${rate(traffic.sent_bytes_per_s)}, at most ${rate(traffic.sent_peak_bytes_per_s)}`],
     ['neighbours', `${integer(topology.degree)} (${topology.kind})`],
     topology.spectral_gap !== undefined && ['spectral gap', decimal(topology.spectral_gap)],
     member?.waits_for && ['waits', waits(member)], run.problem && ['problem', run.problem],
