@@ -21,6 +21,8 @@
 #include "daemon/rest/api.h"
 #include "daemon/rest/http_server.h"
 #include "daemon/rest/status_json.h"
+#include "optim/codec/format.h"
+#include "optim/codec/wire_form.h"
 #include "tests/daemon/snapshot_example.h"
 
 using namespace starling;
@@ -135,7 +137,29 @@ TEST_CASE("A plan says what the codec sends and remembers") {
   CHECK(holds(with({"--exchange.codec=i4"}),
               "i4, 121 kB a vector, 7.76 x less than f32, 3.76 MB remembered a node"));
   CHECK(holds(with({}), "f32, 941 kB a vector\n"));
+  CHECK(holds(with({"--exchange.codec=auto"}), "auto, 941 kB a vector, down to 121 kB"));
   CHECK(holds(with({"--exchange.codec=i5"}), "expected one of native, f32"));
+}
+
+TEST_CASE("A plan has every codec that goes with the run") {
+  const auto names = [](Words more) {
+    Words words = {"--topology.kind=ring", "-n", "16", "--model-bytes", "940584", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto text = plan(words);
+    REQUIRE(text.has_value());
+    Words all;
+    const json document = json::parse(*text);
+    for (const json& codec : document["codecs"]) {
+      all.push_back(codec["name"].get<std::string>());
+      CHECK(codec["vector_bytes"].get<double>() > 0);
+      CHECK(codec["memory_bytes"].get<double>() >= 0);
+    }
+    return all;
+  };
+  CHECK(names({}) == optim::wire_form_names());
+  Words plain;
+  for (const optim::Format& format : optim::formats()) plain.emplace_back(format.name);
+  CHECK(names({"--exchange.missing=reuse"}) == plain);
 }
 
 TEST_CASE("A plan names four bits a number where they are legal and gain something") {
@@ -176,19 +200,26 @@ TEST_CASE("A plan says what a round takes on a link") {
   const json link = json::parse(*text)["link"];
   CHECK(link["bytes_per_s"] == 12.5e6);
   const double vector_s = 940584 / 12.5e6;
-  const double i4_s = (918 * 132 + 73) / 12.5e6;
-  const std::array<std::pair<const char*, double>, 7> expected = {
+  const double i8_s = (918 * 260 + 142) / 12.5e6, i4_s = (918 * 132 + 73) / 12.5e6;
+  const double i2_s = (918 * 68 + 39) / 12.5e6, top_s = 23'788 / 12.5e6;
+  const std::array<std::pair<const char*, double>, 12> expected = {
       {{"dpsgd", 0.01 + 2 * vector_s},
        {"dpsgd-pipelined", 2 * vector_s},
        {"adpsgd", vector_s},
+       {"codec = f16", 0.01 + vector_s},
+       {"codec = bf16", 0.01 + vector_s},
+       {"codec = i8", 0.01 + 2 * i8_s},
        {"codec = i4", 0.01 + 2 * i4_s},
+       {"codec = i2", 0.01 + 2 * i2_s},
+       {"ed, codec = top:5%", 0.01 + 2 * top_s},
        {"local-steps = 8", 0.08 + 2 * vector_s},
        {"matching, local-steps = 8", 0.08 + vector_s},
        {"local-steps = 136", 1.36 + 2 * vector_s}}};
   REQUIRE(link["ways"].size() == expected.size());
   for (std::size_t k = 0; k < expected.size(); ++k) {
     CHECK(link["ways"][k]["way"] == expected[k].first);
-    CHECK(link["ways"][k]["round_s"].get<double>() == doctest::Approx(expected[k].second));
+    CHECK(link["ways"][k]["round_s"].get<double>() ==
+          doctest::Approx(expected[k].second).epsilon(1e-5));
   }
   CHECK(link["ways"][0]["computing"].get<double>() ==
         doctest::Approx(0.01 / (0.01 + 2 * vector_s)));
@@ -200,7 +231,7 @@ TEST_CASE("Nothing is gained over a link that costs nothing beside the step") {
       Words{"-n", "4", "--model-bytes", "4", "--bandwidth", "10GB", "--step-time", "1", "--json"});
   REQUIRE(text.has_value());
   const json ways = json::parse(*text)["link"]["ways"];
-  CHECK(ways.size() == 6);
+  CHECK(ways.size() == 7);
   for (const json& way : ways) CHECK(way["gain"].get<double>() == doctest::Approx(1));
 }
 

@@ -34,6 +34,23 @@ double CodecPlan::memory_bytes(std::int64_t model_bytes, int neighbors) const {
   return 2.0 * neighbors * static_cast<double>(vectors) * static_cast<double>(model_bytes);
 }
 
+CodecPlan CodecPlan::with(std::string_view codec) const {
+  CodecPlan other = *this;
+  const optim::WireForm form_of_it = optim::wire_form_named(codec);
+  other.form.coding = form_of_it.coding;
+  other.form.coding.parts = form.coding.parts;
+  if (!form_of_it.coding.is_chosen) other.form.format = form_of_it.format;
+  return other;
+}
+
+std::vector<CodecPlan> alternatives(const CodecPlan& plan, bool may_remember) {
+  std::vector<CodecPlan> plans;
+  for (const std::string& name : optim::wire_form_names())
+    if (CodecPlan other = plan.with(name); may_remember || !other.form.remembers())
+      plans.push_back(std::move(other));
+  return plans;
+}
+
 CodecPlan read_codec_plan(Reader& reader) {
   CodecPlan plan;
   const std::string_view precision = kPrecisions[reader.choice("model.precision", kPrecisions)];

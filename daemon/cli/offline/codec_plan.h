@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/settings.h"
 #include "optim/codec/wire_form.h"
@@ -26,7 +27,13 @@ struct CodecPlan {
   double vector_bytes(std::int64_t model_bytes) const;
   double vector_bytes(std::int64_t model_bytes, const optim::WireForm& other) const;
   double memory_bytes(std::int64_t model_bytes, int neighbors) const;
+  // The same with another codec.
+  CodecPlan with(std::string_view codec) const;
 };
+
+// Of the same run with each codec, in the order of display; without those that remember where
+// vectors may be left out or edges lead one way.
+std::vector<CodecPlan> alternatives(const CodecPlan& plan, bool may_remember);
 
 // exchange.codec, exchange.parts, model.precision and optim.algorithm.
 CodecPlan read_codec_plan(Reader& reader);

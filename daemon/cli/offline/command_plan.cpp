@@ -36,7 +36,7 @@ struct Question {
   topology::Options topology;
   std::vector<topology::Site> sites;
   CodecPlan codec;
-  bool is_i4_legal = false;
+  bool may_remember = false;  // the codec, of earlier vectors
   std::optional<std::int64_t> model_bytes;
   std::optional<LinkOptions> link;  // without its vectors and neighbours
 };
@@ -48,8 +48,8 @@ Result<void> read_settings(const CommandLine& line, Question& question) {
   question.topology = topology::read_options(reader);
   question.codec = read_codec_plan(reader);
   // As check_codec() in daemon/setup/legality.cpp.
-  question.is_i4_legal = question.topology.kind != topology::Kind::exponential &&
-                         reader.text("exchange.missing") == "late";
+  question.may_remember = question.topology.kind != topology::Kind::exponential &&
+                          reader.text("exchange.missing") == "late";
   TRY_DO(reader.verdict());
   return load_edges(question.topology);
 }
@@ -137,6 +137,12 @@ BytesPerRound bytes_per_round(const topology::Plan& plan, double vector_bytes) {
   return {.node = node, .total = node * plan.n};
 }
 
+// As a row names it: "codec = i4", "ed, codec = top:5%".
+std::string way_with(const CodecPlan& codec) {
+  const bool is_sparse = codec.form.coding.compressor && codec.form.coding.compressor->is_sparse;
+  return fmt::format("{}codec = {}", is_sparse ? "ed, " : "", codec.name());
+}
+
 // REQUIRES a link. Its rows are of algorithms that offer one vector.
 std::vector<RoundTime> round_times(const topology::Plan& plan, const Question& question) {
   LinkOptions link = *question.link;
@@ -144,8 +150,11 @@ std::vector<RoundTime> round_times(const topology::Plan& plan, const Question& q
   const CodecPlan& codec = question.codec;
   const std::int64_t model_bytes = *question.model_bytes;
   link.vector_bytes = codec.vector_bytes(model_bytes, codec.form);
-  if (question.is_i4_legal && !codec.form.remembers())
-    link.i4_bytes = codec.vector_bytes(model_bytes, optim::wire_form_named("i4"));
+  if (!codec.form.remembers())
+    for (const CodecPlan& other : alternatives(codec, question.may_remember))
+      if (const double bytes = other.vector_bytes(model_bytes, other.form);
+          !other.form.coding.is_chosen && bytes < link.vector_bytes)
+        link.codecs.emplace_back(way_with(other), bytes);
   return plan_rounds(link);
 }
 
@@ -153,6 +162,12 @@ json to_json(const CodecPlan& codec, std::int64_t model_bytes, int neighbors) {
   return {{"name", codec.name()},
           {"vector_bytes", codec.vector_bytes(model_bytes)},
           {"memory_bytes", codec.memory_bytes(model_bytes, neighbors)}};
+}
+
+json to_json(const std::vector<CodecPlan>& codecs, std::int64_t model_bytes, int neighbors) {
+  json list = json::array();
+  for (const CodecPlan& codec : codecs) list.push_back(to_json(codec, model_bytes, neighbors));
+  return list;
 }
 
 json to_json(const std::vector<RoundTime>& rounds, const LinkOptions& link) {
@@ -202,6 +217,8 @@ json to_json(const topology::Plan& plan, const Question& question) {
     const BytesPerRound bytes = bytes_per_round(plan, question.codec.vector_bytes(*model_bytes));
     object["model_bytes"] = *model_bytes;
     object["codec"] = to_json(question.codec, *model_bytes, plan.degree.most);
+    object["codecs"] = to_json(alternatives(question.codec, question.may_remember), *model_bytes,
+                               plan.degree.most);
     object["bytes_per_round"] = {{"node", bytes.node}, {"total", bytes.total}};
   }
   if (question.link) object["link"] = to_json(round_times(plan, question), *question.link);
@@ -219,15 +236,33 @@ std::string codec_text(const topology::Plan& plan, const Question& question) {
   if (!question.model_bytes) return codec.name() + " (its bytes with --model-bytes)";
   const std::int64_t model_bytes = *question.model_bytes;
   const double vector = codec.vector_bytes(model_bytes);
-  std::string text = fmt::format("{}, {} a vector", codec.name(), human_bytes(vector));
   const double offered = static_cast<double>(codec.vectors) * static_cast<double>(model_bytes);
-  if (!codec.is_native())
+  std::string text = fmt::format("{}, {} a vector", codec.name(), human_bytes(vector));
+  if (codec.form.coding.is_chosen)
+    text += fmt::format(", down to {} as the link asks",
+                        human_bytes(codec.with("i4").vector_bytes(model_bytes)));
+  else if (!codec.is_native())
     text += fmt::format(", {:.3g} x less than {}", offered / vector,
                         codec.number_bytes == sizeof(float) ? "f32" : "f64");
   if (codec.form.remembers())
     text += fmt::format(", {} remembered a node",
                         human_bytes(codec.memory_bytes(model_bytes, plan.degree.most)));
   return text;
+}
+
+// "f32 941 kB, …, i4 121 kB, … a vector; from i8 on 3.76 MB remembered a node"
+std::string codecs_text(const topology::Plan& plan, const Question& question) {
+  std::vector<std::string> each;
+  std::string memory;
+  for (const CodecPlan& codec : alternatives(question.codec, question.may_remember)) {
+    if (codec.form.coding.is_chosen) continue;  // its vectors are those of others
+    each.push_back(codec.name() + " " + human_bytes(codec.vector_bytes(*question.model_bytes)));
+    if (memory.empty() && codec.form.remembers())
+      memory =
+          fmt::format("; from {} on {} remembered a node", codec.name(),
+                      human_bytes(codec.memory_bytes(*question.model_bytes, plan.degree.most)));
+  }
+  return fmt::format("{} a vector{}", fmt::join(each, ", "), memory);
 }
 
 std::string cost_text(const topology::Plan& plan, const Question& question) {
@@ -270,6 +305,7 @@ std::string to_lines(const topology::Plan& plan, const Question& question,
   line("bytes per round", cost_text(plan, question));
   if (question.model_bytes || !question.codec.is_native())
     line("codec", codec_text(plan, question));
+  if (question.model_bytes) line("any codec", codecs_text(plan, question));
   if (question.link) text += to_lines(round_times(plan, question));
   return text;
 }

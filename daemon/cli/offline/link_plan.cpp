@@ -73,10 +73,9 @@ std::vector<RoundTime> plan_rounds(const LinkOptions& options) {
       round_time("dpsgd", options, 1, step + exchange_s),
       round_time("dpsgd-pipelined", options, 1, std::max(step, exchange_s)),
       round_time("adpsgd", options, 1, std::max(step, partner_s))};
-  if (options.i4_bytes)
+  for (const auto& [name, bytes] : options.codecs)
     rounds.push_back(
-        round_time("codec = i4", options, 1,
-                   step + options.neighbors * *options.i4_bytes / options.bytes_per_s));
+        round_time(name, options, 1, step + options.neighbors * bytes / options.bytes_per_s));
   rounds.push_back(with_steps(kSomeSteps));
   rounds.push_back(round_time(fmt::format("matching, local-steps = {}", kSomeSteps), options,
                               kSomeSteps, static_cast<double>(kSomeSteps) * step + partner_s));

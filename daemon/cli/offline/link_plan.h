@@ -4,7 +4,8 @@
 //   dpsgd, t steps   t s + d P / B          exchanges once in t = optim.local-steps steps
 //   dpsgd-pipelined  max(s, d P / B)        computes while vectors travel
 //   adpsgd           max(s, P / B)          one exchange a step, under way during the next one
-//   codec = i4       s + d Q / B            dpsgd with vectors of Q bytes
+//   codec = C        s + d Q / B            dpsgd with vectors of Q bytes; ed, which sends as much,
+//                                           where dpsgd does not go with the codec
 // Round trips, headers (5 %) and the averaging are left out.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -23,7 +25,7 @@ Result<double> parse_bandwidth(std::string_view text);
 
 struct LinkOptions {
   double bytes_per_s = 0, step_s = 0, vector_bytes = 0;  // above 0
-  std::optional<double> i4_bytes;                        // of a vector; nothing: no row of it
+  std::vector<std::pair<std::string, double>> codecs;    // that get a row, and bytes of a vector
   int neighbors = 0;                                     // of the node that has the most
 };
 
