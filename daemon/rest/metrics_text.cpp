@@ -192,7 +192,7 @@ void add_traffic(Families& families, const gossip::Status& status) {
   families.counter("starling_sent_bytes_total",
                    "Bytes of payload that were sent: vectors above all.", status.sent_bytes);
   families.gauge("starling_sent_peak_bytes_per_second",
-                 "The most bytes of payload sent in a quarter of a second of the last 16, a second.",
+                 "Of the last 16 seconds, the most bytes of payload sent in a quarter of one.",
                  status.sent_most_per_s);
   families.counter("starling_received_bytes_total", "Bytes that were received.",
                    status.received_bytes);

@@ -1,5 +1,5 @@
-// SendMeter: how evenly a node sends: its bytes of the last sixteen seconds, in windows of a quarter
-// of a second.
+// SendMeter: how evenly a node sends: its bytes of the last sixteen seconds, by windows of a quarter
+// of one.
 #pragma once
 
 #include <algorithm>
