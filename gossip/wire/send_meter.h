@@ -1,5 +1,5 @@
-// SendMeter: how evenly a node sends: its bytes of the last sixteen seconds, by windows of a quarter
-// of one.
+// SendMeter: how evenly a node sends: its bytes of the last sixteen seconds, by quarters of a
+// second.
 #pragma once
 
 #include <algorithm>
