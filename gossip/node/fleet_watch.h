@@ -11,6 +11,7 @@
 #include "gossip/members/extremes.h"
 #include "gossip/node/course.h"
 #include "gossip/node/fleet_past.h"
+#include "gossip/wire/send_meter.h"
 
 namespace starling::gossip {
 
@@ -27,6 +28,9 @@ class FleetWatch {
   // REQUIRES is_due(now).
   void sample(Time now, const Course& course, std::uint64_t sent_bytes, bool is_degraded);
   FleetStatus status(Time now) const;
+  // How this node sends; to be told at each step.
+  SendMeter& sends() { return sends_; }
+  const SendMeter& sends() const { return sends_; }
 
  private:
   struct Counters {
@@ -48,6 +52,7 @@ class FleetWatch {
   Time next_{};
   std::deque<Counters> counters_;  // of the last periods, the oldest first
   FleetPast past_;
+  SendMeter sends_;
 };
 
 }  // namespace starling::gossip

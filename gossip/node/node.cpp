@@ -140,7 +140,7 @@ void NodeParts::settle(Time now) {
   if (!has_news() && startup.may_begin(now, members, links)) start_training(now);
   exchange.links_changed(now, links, members, outbox);
   sample(now);
-  send_meter.add(now, outbox.sent_bytes());
+  fleet.sends().add(now, outbox.sent_bytes());
   const std::vector<NodeId> doubted = exchange.tick(now, links, outbox);
   for (NodeId peer : exchange.sessions().take_broken())
     links.restart(now, peer, "the counts of vectors at its ends differ", outbox);
@@ -309,8 +309,8 @@ Status Node::status(Time now) const {
       status.neighbor_distance = std::max(status.neighbor_distance.value_or(0), *edge.distance);
   status.topology = parts.neighborhood.status();
   status.sent_bytes = parts.outbox.sent_bytes();
-  status.sent_per_s = parts.send_meter.mean();
-  status.sent_most_per_s = parts.send_meter.most();
+  status.sent_per_s = parts.fleet.sends().mean();
+  status.sent_most_per_s = parts.fleet.sends().most();
   status.received_bytes = parts.gate.received_bytes();
   status.compute = course.compute();
   status.mix = course.mix();

@@ -10,7 +10,6 @@
 
 #include "gossip/edges/exchange.h"
 #include "gossip/edges/exchange_budget.h"
-#include "gossip/wire/send_meter.h"
 #include "gossip/edges/links.h"
 #include "gossip/members/agreement.h"
 #include "gossip/members/membership.h"
@@ -71,7 +70,6 @@ struct NodeParts {
   DataShare share;
   Startup startup;
   Strays strays;
-  SendMeter send_meter;
   ExchangeBudget budget{options.local_steps, options.encodings};
   Saver saver;
   Donor donor;
