@@ -67,8 +67,9 @@ struct MixTerm {
   // is not encoded against earlier ones.
   Payload own = {};
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
-  // Sum of the learning rates of the local steps since the previous vector on that edge: the larger
-  // of the two ends' sums, so equal at both ends. 0 without steps. With Needs::in_order divided by
+  // Sum of the learning rates of the local steps since the previous vector on that edge, or more
+  // where pairs come at uneven times: the larger of the two ends', so equal at both ends. 0 without
+  // steps. With Needs::in_order divided by
   // theta.
   double span = 0;
   std::uint64_t pair = 0;  // the number of the pair on the edge, from 1, with Needs::in_order

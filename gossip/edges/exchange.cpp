@@ -245,9 +245,9 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
   Payload payload = vector.payload;
   Round message;
   message.epoch = link.epoch;
+  const double span = vector.span;
   vector.write(message);
   means_.write(now, peer, message);
-  neighbor.span = vector.span;
   if (const optim::EdgeOffer* own = offering_.offer_of(link))
     neighbor.status.codec_quality = own->quality;
   message.sent = stamp_of(now);
@@ -258,7 +258,7 @@ void Exchange::send_offer(Time now, const Link& link, Outbox& out) {
     neighbor.newest.offer(link, std::move(vector), message);
     neighbors_.expect(now, link, neighbor);
   }
-  if (!payload.empty()) offering_.sent(neighbor);
+  if (!payload.empty()) offering_.sent(neighbor, span);
   neighbor.status.sent_bytes += payload.size();
   neighbor.offered_edge = link.edge_id();
   neighbor.offered_out = link.wanted.out;

@@ -58,22 +58,29 @@ struct Offering {
     for (const auto& [edge, offer] : of_edge) bytes = std::max(bytes, offer.payload.size());
     return bytes;
   }
-  // The vector was sent to the neighbour: a new span begins.
-  void sent(Neighbor& neighbor) {
+  // The vector was sent to the neighbour with that span: a new span begins.
+  void sent(Neighbor& neighbor, double span) {
     neighbor.offered_path = partner_path = path;
-    partner_span = neighbor.span;
+    neighbor.span = partner_span = span;
   }
-  // With one partner a round, a pair's flow applies to all steps until this node's next pair with
-  // any peer. There, and if the schedule answers between rounds, the time between pairs varies, and
+  // The span that this end tells. With one partner a round, a pair's flow applies to all steps
+  // until this node's next pair with any peer. There, and wherever the time between pairs varies,
   // the result of a pair acts on all steps until the next one. A recent longer span counts instead
-  // of a shorter one, so that a long wait after a short one does not overshoot: on a star of
-  // sixteen, exact diffusion by partners would diverge.
+  // of a shorter one, so that a long wait after a short one does not overshoot. Otherwise exact
+  // diffusion diverges on stars: by partners, and in `async` under loss.
   double span_to(const Neighbor& neighbor, const Scheduler::Rules& rules) const {
+    // Smaller: a long wait is forgotten sooner, and in `async` under loss .8 is too small.
     constexpr double kFade = 0.95;
     if (rules.by_partner) return std::max(path - partner_path, kFade * partner_span);
     const double span = path - neighbor.offered_path;
+    if (rules.mixes_rounds) return std::max(kStretch * span, kFade * neighbor.span);
     return rules.answers ? std::max(span, kFade * neighbor.span) : span;
   }
+  // Where vectors of different rounds are averaged, a flow acts a pair later than in step: if each
+  // pair is to move a flow by a whole span's worth, the models swing without end. Larger: the flows
+  // follow more slowly, by so many times the rounds where the graph sets the pace. Smaller: models
+  // swing longer, and where gradients hardly pull a few networks diverge at 1.
+  static constexpr double kStretch = 2;
 
   // The vector for all edges without one of their own, except its span. Round 0: none so far.
   EdgeVector vector = {};

@@ -62,6 +62,9 @@ class Scheduler {
     bool by_round = false;
     // A pair of vectors of different rounds is left out at both its ends.
     bool same_round_pairs = false;
+    // Vectors of different rounds are averaged in normal operation: pairs come late and at uneven
+    // times, so that their spans are told longer; see Offering::span_to().
+    bool mixes_rounds = false;
     // A peer whose half of a pair waits is answered between rounds; see Training.
     bool answers = false;
     // The vector of a round goes to the partner of that round only.

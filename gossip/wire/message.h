@@ -231,7 +231,9 @@ struct Round {
   // both ends is the smaller of their two shares.
   double share = 0;
   std::uint64_t index = 0;  // number of the vector on this edge, from 1; 0: none
-  double span = 0;  // sum of the learning rates of the sender's steps since its previous vector
+  // Sum of the learning rates of the sender's steps since its previous vector, or more; see
+  // Offering::span_to().
+  double span = 0;
   std::uint64_t received = 0;  // all vectors of the receiver up to this number have come; without
                                // numbers, the round of its newest vector that has come
   std::uint64_t beyond = 0;    // bit k: number received + 1 + k has come too

@@ -8,7 +8,8 @@ constexpr double kAnyOne = 0;
 
 class Async : public WaitingScheduler {
  public:
-  explicit Async(const Options& options) : WaitingScheduler({}, kAnyOne, pull_of(options)) {}
+  explicit Async(const Options& options)
+      : WaitingScheduler({.mixes_rounds = true}, kAnyOne, pull_of(options)) {}
 
   bool skips_round(const StreamView& stream, std::uint64_t) const override {
     return stream.pairs.is_waiting;

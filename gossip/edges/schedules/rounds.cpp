@@ -22,7 +22,8 @@ class Rounds : public WaitingScheduler {
              .joins_furthest = options.quorum < 1,
              .by_round = true,
              .same_round_pairs =
-                 options.needs.pairing == optim::Pairing::exactly_once && options.quorum >= 1},
+                 options.needs.pairing == optim::Pairing::exactly_once && options.quorum >= 1,
+             .mixes_rounds = mixes_rounds(options)},
             options.quorum, pull_of(options)),
         has_quorum_(options.quorum < 1) {}
 

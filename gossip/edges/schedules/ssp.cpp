@@ -12,8 +12,9 @@ constexpr double kAll = 1;
 class Ssp : public WaitingScheduler {
  public:
   explicit Ssp(const Options& options)
-      : WaitingScheduler({.rounds_in_step = kRoundsInStepBeyond + options.staleness}, kAll,
-                         pull_of(options)),
+      : WaitingScheduler(
+            {.rounds_in_step = kRoundsInStepBeyond + options.staleness, .mixes_rounds = true}, kAll,
+            pull_of(options)),
         staleness_(options.staleness) {}
 
   bool skips_round(const StreamView& stream, std::uint64_t) const override {
