@@ -98,24 +98,6 @@ const Figures kFigures[] = {
     {kTorus, "dpsgd", "i4", 1, {1.855480754e+00, 1.389860451e+00, 1.110006528e-01}, 6.4e-02},
 };
 
-// The largest curvature of a node's part: the norm of its gradient map, by power iteration.
-double curvature(const ReferenceShape& shape) {
-  double most = 0;
-  for (std::size_t node = 0; node < shape.n; ++node) {
-    const auto objective = reference_objective(shape, node);
-    std::vector<double> x(shape.d, 1), at_zero(shape.d), at_x(shape.d);
-    objective->loss_and_gradient(std::vector<double>(shape.d), {}, at_zero);
-    double norm = 0;
-    for (int k = 0; k < 100; ++k) {
-      objective->loss_and_gradient(x, {}, at_x);
-      norm = distance(at_x, at_zero);
-      for (std::size_t i = 0; i < shape.d; ++i) x[i] = (at_x[i] - at_zero[i]) / norm;
-    }
-    most = std::max(most, norm);
-  }
-  return most;
-}
-
 struct ExactWay {
   const char* algorithm;
   std::size_t local_steps;

@@ -56,6 +56,16 @@ std::vector<double> reference_optimum(const ReferenceShape& shape,
   return {x.begin(), x.end()};
 }
 
+double curvature(const ReferenceShape& shape) {
+  double most = 0;
+  for (std::size_t node = 0; node < shape.n; ++node) {
+    const Eigen::MatrixXd a = reference_local(shape, node).a;
+    const double stretch = Eigen::JacobiSVD<Eigen::MatrixXd>(a).singularValues()[0];
+    most = std::max(most, stretch * stretch / static_cast<double>(shape.m));
+  }
+  return most;
+}
+
 namespace {
 
 // Of all nodes. Every trainer of a world asks for it, and it takes the cube of the dimension.

@@ -36,6 +36,9 @@ std::unique_ptr<optim::Objective<S>> reference_objective_in(const ReferenceShape
 std::vector<double> reference_optimum(const ReferenceShape& shape,
                                       const std::vector<std::size_t>& nodes);
 
+// The largest curvature of what a node minimises.
+double curvature(const ReferenceShape& shape);
+
 // Full gradients in double, as the table of the reference problem has them.
 optim::Options reference_training(double learning_rate);
 
