@@ -41,7 +41,7 @@ const AlgorithmRow* choose_exact(const gossip::Options& node, optim::LocalOptimi
   // The less, the better.
   const auto merit = [&](const AlgorithmRow& row) {
     return std::tuple(!allows(row, node, optimizer), is_wide && !row.choice.tolerates_delay,
-                      row.choice.rank);
+                      mixes_rounds(node) && row.choice.heeds_stragglers, row.choice.rank);
   };
   const AlgorithmRow* best = nullptr;
   for (const AlgorithmRow& row : optim::algorithms()) {

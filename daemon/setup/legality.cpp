@@ -37,7 +37,7 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
                        algorithm.name, algorithm.counterpart));
   if (!allows_mixed_rounds(algorithm) && node.schedule->is_loose)
     refuse(
-        fmt::format("{} diverges where vectors of different rounds are averaged, as {} does; "
+        fmt::format("{} may diverge where vectors of different rounds are averaged, as {} does; "
                     "use rounds, or algorithm {}",
                     algorithm.name, node.schedule->name, algorithm.mixed_rounds_instead));
   if (algorithm.needs.overlaps && node.schedule->is_loose)
@@ -48,7 +48,7 @@ void check_schedule(const gossip::Options& node, const AlgorithmRow& algorithm, 
   if (!allows_mixed_rounds(algorithm) && node.quorum < 1)
     reader.mistake(
         "exchange.quorum",
-        fmt::format("{} diverges where vectors of different rounds are averaged, as with those "
+        fmt::format("{} may diverge where vectors of different rounds are averaged, as with those "
                     "that a quorum leaves behind; use 1, or algorithm {}",
                     algorithm.name, algorithm.mixed_rounds_instead));
   if (node.quorum < 1 && !node.schedule->waits_for_all)

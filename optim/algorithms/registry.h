@@ -40,6 +40,9 @@ struct AutoRule {
   unsigned rank = 0;
   // Preferred on a wide network, where messages come late.
   bool tolerates_delay = false;
+  // Slow where vectors of different rounds are averaged and nodes differ in speed; an algorithm
+  // that is not is preferred there.
+  bool heeds_stragglers = false;
 };
 
 // Makes the algorithm at the point x.
@@ -69,7 +72,7 @@ struct AlgorithmRow {
   std::string_view counterpart = {};
   OptimizerRule optimizers = {};
   LoopDuty loop = LoopDuty::none;
-  // Not empty: it diverges if vectors of different rounds are averaged; use this one then.
+  // Not empty: it may diverge if vectors of different rounds are averaged; use this one then.
   std::string_view mixed_rounds_instead = {};
   // Not empty: why its limit is wrong with an outer step (optim.outer).
   std::string_view outer_refusal = {};

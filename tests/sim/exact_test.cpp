@@ -211,8 +211,19 @@ TEST_CASE("Gradient tracking is exact whatever is late and whichever node is lef
                              1);
 }
 
+TEST_CASE("Exact diffusion is exact whatever is late and whichever node is left behind") {
+  expect_exact_at_all_speeds(optim::algorithm_named("ed"), gossip::schedule_named("async"), 1, 1);
+}
+
 TEST_CASE("Exact diffusion forgets who crashed and takes in who comes back") {
   expect_exact_under_churn({optim::algorithm_named("ed")});
+}
+
+TEST_CASE(
+    "Exact diffusion that waits for any one forgets who crashed and takes in who comes back") {
+  Way way{optim::algorithm_named("ed")};
+  way.schedule = gossip::schedule_named("async");
+  expect_exact_under_churn(way);
 }
 
 TEST_CASE("Gradient tracking forgets who crashed and takes in who comes back") {

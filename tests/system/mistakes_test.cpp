@@ -88,9 +88,9 @@ const Mistake kMistakes[] = {
     {"run --optim.algorithm=ed --optim.local-optimizer=adam",
      "starling run: command line: optim.local-optimizer = \"adam\": the limit of ed with adam is "
      "biased; use sgd or momentum, or algorithm gt, which is exact with adam"},
-    {"run --optim.algorithm=ed --exchange.schedule=async",
-     "starling run: command line: exchange.schedule = \"async\": ed diverges where vectors of "
-     "different rounds are averaged, as async does; use rounds, or algorithm gt or admm"},
+    {"run --optim.algorithm=extra --exchange.schedule=async",
+     "starling run: command line: exchange.schedule = \"async\": extra may diverge where vectors "
+     "of different rounds are averaged, as async does; use rounds, or algorithm ed, gt or admm"},
     {"run --optim.algorithm=dpsgd --exchange.schedule=pairwise",
      "starling run: command line: exchange.schedule = \"pairwise\": dpsgd averages with all "
      "neighbours "
@@ -102,11 +102,10 @@ const Mistake kMistakes[] = {
     {"run --optim.algorithm=ed --topology.kind=exponential",
      "starling run: command line: topology.kind = \"exponential\": its edges lead one way, and ed "
      "needs both; use hypercube or random, or algorithm dpsgd"},
-    {"run --optim.algorithm=ed --exchange.quorum=0.5",
-     "starling run: command line: exchange.quorum = \"0.5\": ed diverges where vectors of "
-     "different "
-     "rounds are averaged, as with those that a quorum leaves behind; use 1, or algorithm gt or "
-     "admm"},
+    {"run --optim.algorithm=extra --exchange.quorum=0.5",
+     "starling run: command line: exchange.quorum = \"0.5\": extra may diverge where vectors of "
+     "different rounds are averaged, as with those that a quorum leaves behind; use 1, or "
+     "algorithm ed, gt or admm"},
     {"run --exchange.quorum=0",
      "starling run: command line: exchange.quorum = \"0\": expected a number from 1e-09 to 1"},
     {"run --exchange.schedule=sometimes",
