@@ -2,12 +2,16 @@
 // cache.
 //   ROW DENSITY             encode and decode, one after the other
 //   channel ROW DENSITY     Channel: a message made, and both of a pair taken, of 100 MB
+//   average ROW DENSITY     Average: the same, and the pair mixed into a model and counted in a
+//   flow
 #include <algorithm>
+#include <memory>
 
 #include "base/prng.h"
 #include "bench/measure.h"
 #include "optim/codec/channel.h"
 #include "optim/codec/compressor.h"
+#include "optim/combine/average.h"
 
 namespace starling::bench {
 namespace {
@@ -61,6 +65,29 @@ double channel(const optim::Compressor& row, double density) {
   return kCount * sizeof(float) / seconds * 1e-9;
 }
 
+double average(const optim::Compressor& row, double density) {
+  constexpr std::size_t kCount = 25'000'000;
+  constexpr std::uint64_t kEdge = 1;
+  const std::vector<float> s = normal(kCount);
+  std::vector<float> flow(kCount);
+  const optim::WireForm form{.format = optim::format_named("f32"),
+                             .coding = {.compressor = &row, .density = density},
+                             .segments = {{kCount}}};
+  optim::Average<float> average(s, std::make_shared<optim::BufferPool>(), form);
+  std::uint64_t pair = 0;
+  const double seconds = time_each(kWindow, [&] {
+    const optim::EdgePlace place{.edge = kEdge, .number = ++pair};
+    const Payload offered = average.offer(std::span(&place, 1)).of_edge.front().payload;
+    const optim::MixTerm term{
+        .peer = {}, .weight = .1, .theirs = offered, .own = offered, .edge = kEdge, .pair = pair};
+    const auto mixed = average.absorb(std::span(&term, 1), [&](const optim::MixTerm&) {
+      return optim::Average<float>::Count{flow, .1};
+    });
+    ENSURE(!mixed.distances.empty(), "what was offered can be mixed");
+  });
+  return kCount * sizeof(float) / seconds * 1e-9;
+}
+
 }  // namespace
 }  // namespace starling::bench
 
@@ -69,10 +96,12 @@ int main() {
   serve([](const std::string& request) {
     Words words(request);
     std::string name = words.word();
-    const bool is_channel = name == "channel";
-    if (is_channel) name = words.word();
+    auto* measure = blocks;
+    if (name == "channel") measure = channel;
+    if (name == "average") measure = average;
+    if (measure != blocks) name = words.word();
     const double density = std::stod(words.word());
     const auto& row = row_named(name);
-    report(request, is_channel ? channel(row, density) : blocks(row, density), "GB/s");
+    report(request, measure(row, density), "GB/s");
   });
 }

@@ -120,13 +120,7 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
   Edge& end = edges_[edge];
   ENSURE(pair == end.pair || pair == end.pair + 1, "pairs are offered in order");
   ENSURE(pair > 0 && s.size() == size_, "a pair is of whole vectors");
-  const bool follows = pair > end.pair && end.pair > 0;
-  // In parts the last offer was of other numbers than this one.
-  std::optional<Decoder> followed;
-  if (follows && form_.coding.parts == 1)
-    followed.emplace(*this, end.pair, end.offered), end.replica.resize(size_);
-  else if (follows)
-    follow_offer(end);
+  if (pair > end.pair && end.pair > 0) follow_offer(end);
   if (pair > end.pair) end.quality_before = end.quality;
   end.pair = pair;
   Message message;
@@ -140,10 +134,8 @@ typename Channel<S>::Message Channel<S>::offer(std::uint64_t edge, std::uint64_t
     const Encoding encoding = encoding_of(pair, rung);
     auto buffer = pool.take(size);
     if (header > 0) buffer.get()[0] = static_cast<std::byte>(rung);
-    std::byte* const wire = buffer.get() + header;
-    const auto delta =
-        encode(pair, encoding, s, end.replica, followed ? &*followed : nullptr, wire);
-    if (!delta) encode(pair, encoding, end.replica, end.replica, nullptr, wire);
+    const auto delta = encode(pair, encoding, s, end.replica, buffer.get() + header);
+    if (!delta) encode(pair, encoding, end.replica, end.replica, buffer.get() + header);
     end.quality = end.quality_before;
     message.step = delta ? end.quality.after(*delta) : 0;
     message.payload = BufferPool::seal(std::move(buffer), size);
@@ -162,17 +154,16 @@ typename Channel<S>::Message Channel<S>::first_message(std::span<const S> s,
   return {optim::encode(*form_.format, std::span<const S>(nothing), pool), 0};
 }
 
-// Encodes s - r and returns its delta, the worst of the halves; nothing if s is not finite. If the
-// last offer is to be followed, adds it to r first, in the same pass over the memory.
+// Encodes s - r and returns its delta, the worst of the halves; nothing if s is not finite.
 template <class S>
 std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& encoding,
-                                         std::span<const S> s, std::span<S> r, Decoder* followed,
+                                         std::span<const S> s, std::span<const S> r,
                                          std::byte* wire) const {
   std::array<S, kBlockLimit> difference, decoded;
   std::vector<Energies> energies(halves_);
-  bool is_finite = true;
-  const auto encode_tile = [&](const Tile& tile, std::span<const S> of_r) {
+  const bool is_finite = for_tiles(pair, [&](const Tile& tile) {
     const std::span<const S> of_s = s.subspan(tile.first, tile.count);
+    const std::span<const S> of_r = r.subspan(tile.first, tile.count);
     const auto v = std::span(difference).first(tile.count);
     const auto q = std::span(decoded).first(tile.count);
     for (std::size_t k = 0; k < tile.count; ++k) v[k] = of_s[k] - of_r[k];
@@ -188,12 +179,6 @@ std::optional<double> Channel<S>::encode(std::uint64_t pair, const Encoding& enc
     sums.difference += norm;
     sums.lost += squared_distance(std::span<const S>(v), std::span<const S>(q));
     return true;
-  };
-  for_tiles(pair, [&](const Tile& tile) {
-    const std::span<S> of_r = r.subspan(tile.first, tile.count);
-    if (followed) axpy(S{1}, followed->next(tile), of_r);
-    is_finite = is_finite && encode_tile(tile, of_r);
-    return is_finite || followed;
   });
   if (!is_finite) return std::nullopt;
   double least = 1;

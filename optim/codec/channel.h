@@ -109,7 +109,7 @@ class Channel {
   bool fits(std::uint64_t pair, const Payload& message) const;
   void follow_offer(Edge& end) const;
   std::optional<double> encode(std::uint64_t pair, const Encoding& encoding, std::span<const S> s,
-                               std::span<S> r, Decoder* followed, std::byte* wire) const;
+                               std::span<const S> r, std::byte* wire) const;
   Message first_message(std::span<const S> s, BufferPool& pool) const;
   std::vector<Piece> pieces_of(std::span<const S> difference, std::uint64_t pair) const;
 

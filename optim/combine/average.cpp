@@ -1,6 +1,5 @@
 #include "optim/combine/average.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -14,16 +13,6 @@ std::optional<Channel<S>> channel_of(const WireForm& form, std::size_t size) {
   if (!form.remembers()) return std::nullopt;
   const std::size_t model = count_of(form.segments);
   return Channel<S>(form, model > 0 ? size / model : 1);
-}
-
-// Numbers that stay in the nearest cache while several passes go over them.
-constexpr std::size_t kTile = 4096;
-
-template <class Piece, class Visit>
-void for_tiles(const Piece& piece, Visit visit) {
-  for (std::size_t start = 0; start < piece.difference.size(); start += kTile)
-    visit(piece.first + start,
-          piece.difference.subspan(start, std::min(kTile, piece.difference.size() - start)));
 }
 
 }  // namespace
@@ -76,7 +65,6 @@ MixTerm Average<S>::of_part(const MixTerm& term) {
 
 template <class S>
 MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Counts& counts) {
-  using Piece = typename Channel<S>::Piece;
   MixResult result;
   const std::span<S> s = s_.edit();
   for (std::size_t place = 0; place < terms.size(); ++place) {
@@ -88,15 +76,14 @@ MixResult Average<S>::absorb_encoded(std::span<const MixTerm> terms, const Count
     }
     const auto count = counts ? counts(of_part(term)) : std::nullopt;
     double squared = 0;
-    for (const Piece& piece : pieces)
-      for_tiles(piece, [&](std::size_t first, std::span<const S> difference) {
-        squared += squared_norm(difference);
-        if (!(term.weight > 0)) return;
-        axpy(static_cast<S>(term.weight), difference, s.subspan(first, difference.size()));
-        if (!count || first < s.size() - count->flow.size()) return;
-        const std::size_t at = first - (s.size() - count->flow.size());
-        axpy(static_cast<S>(count->factor), difference, count->flow.subspan(at, difference.size()));
-      });
+    for (const auto& [first, difference] : pieces) {
+      squared += squared_norm(difference);
+      if (!(term.weight > 0)) continue;
+      axpy(static_cast<S>(term.weight), difference, s.subspan(first, difference.size()));
+      if (!count || first < s.size() - count->flow.size()) continue;
+      const std::size_t at = first - (s.size() - count->flow.size());
+      axpy(static_cast<S>(count->factor), difference, count->flow.subspan(at, difference.size()));
+    }
     result.distances.push_back({term.peer, std::sqrt(squared)});
     result.mixed.push_back(place);
   }
