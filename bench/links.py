@@ -68,6 +68,7 @@ STARLING = {
     "dpsgd-pipelined": ["--optim.algorithm=dpsgd-pipelined"],
     "dpsgd i4": ["--optim.algorithm=dpsgd", "--exchange.codec=i4"],
     "ed i4": ["--optim.algorithm=ed", "--exchange.codec=i4"],
+    "ed top:5%": ["--optim.algorithm=ed", "--exchange.codec=top:5%"],
 }
 PEERS = {
     "torch ring": "ring",
