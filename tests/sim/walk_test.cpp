@@ -144,13 +144,15 @@ TEST_CASE("Every legal way of averaging ends in the optimum in parts and parts t
 
 // A step of adam is as long as the learning rate, whatever the gradient.
 TEST_CASE("Every algorithm ends in the optimum with every local optimizer that it allows") {
-  for (const AlgorithmRow& algorithm : optim::algorithms())
-    for (const LocalOptimizerKind kind : optim::local_optimizers()) {
-      if (!allows(algorithm.optimizers, kind)) continue;
-      optim::Options training = training_of(algorithm);
-      training.local_optimizer = kind;
-      training.learning_rate = optim::is_linear(kind) ? 0.05 : 0.02;
-      expect_to_end(usual_way(algorithm, optim::name(kind)), training,
-                    optim::is_linear(kind) ? 1e-4 : .05);
-    }
+  for (const char* codec : all_or_first<const char*>(1, {"i4", "f64"}))
+    for (const AlgorithmRow& algorithm : optim::algorithms())
+      for (const LocalOptimizerKind kind : optim::local_optimizers()) {
+        if (!allows(algorithm.optimizers, kind)) continue;
+        optim::Options training = training_of(algorithm);
+        training.local_optimizer = kind;
+        training.learning_rate = optim::is_linear(kind) ? 0.05 : 0.02;
+        training.codec = optim::wire_form_named(codec);
+        expect_to_end(usual_way(algorithm, fmt::format("{} {}", optim::name(kind), codec)),
+                      training, optim::is_linear(kind) ? 1e-4 : .05);
+      }
 }
