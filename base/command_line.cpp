@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options.hpp>
+#include <utility>
 
+#include "base/base64url.h"
+#include "base/keys.h"
 #include "base/text.h"
 
 namespace starling {
@@ -68,6 +72,16 @@ Result<std::vector<std::string>> split_keys(std::span<const std::string> argumen
   return rest;
 }
 
+// A public key is an argument, also one that begins with a dash, as one in 64 does.
+std::vector<po::option> take_key(std::vector<std::string>& rest) {
+  std::array<std::byte, kKeyBytes> bytes;
+  if (!rest.front().starts_with('-') || !read_base64url(rest.front(), bytes)) return {};
+  po::option argument;
+  argument.value = argument.original_tokens = {rest.front()};
+  rest.erase(rest.begin());
+  return {std::move(argument)};
+}
+
 Result<void> check_rest(const CommandLine& line, const ProgramCommand& command) {
   if (!line.keys.empty() && command.settings.empty())
     return fail("--{}: keys belong to starling run and up", line.keys.front().first);
@@ -93,8 +107,11 @@ Result<CommandLine> parse_command_line(std::span<const std::string> arguments,
   TRY(const std::vector<std::string> rest, split_keys(arguments, line));
   try {
     const auto style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    const po::parsed_options parsed =
-        po::command_line_parser(rest).options(description).style(style).run();
+    const po::parsed_options parsed = po::command_line_parser(rest)
+                                          .options(description)
+                                          .style(style)
+                                          .extra_style_parser(take_key)
+                                          .run();
     for (const po::option& option : parsed.options) {
       std::vector<std::string>& values =
           option.position_key >= 0 ? line.positional : line.options[option.string_key];

@@ -169,6 +169,19 @@ TEST_CASE("A command line is options and keys and the rest") {
   CHECK(line.keys == Keys{{"optim.learning-rate", "0.2"}, {"node.name", "x=y"}});
 }
 
+TEST_CASE("A public key is an argument and no option whatever it begins with") {
+  const CommandOption options[] = {{"api,J", "URL", "where"}};
+  const std::string_view names[] = {"NAME", "KEY"};
+  for (const std::string start : {"-J", "--", "-_", "A-"}) {
+    const std::string key = start + std::string(40, 'd') + "A";
+    const std::vector<std::string> arguments = {"node-2", key, "--api", "x"};
+    const auto line = parse_command_line(arguments, taking(options, "", names));
+    REQUIRE(line);
+    CHECK(line->positional == Lines{"node-2", key});
+    CHECK(line->value("api") == "x");
+  }
+}
+
 TEST_CASE("A command line with a mistake is refused") {
   const CommandOption options[] = {{"config,c", "FILE", "file"}};
   const auto refused = [&](const std::vector<std::string>& arguments) {
