@@ -69,8 +69,7 @@ struct MixTerm {
   std::uint64_t edge = 0;  // the life of the edge that it came over; see Job::edges
   // Sum of the learning rates of the local steps since the previous vector on that edge, or more
   // where pairs come at uneven times: the larger of the two ends', so equal at both ends. 0 without
-  // steps. With Needs::in_order divided by
-  // theta.
+  // steps. With Needs::in_order divided by theta.
   double span = 0;
   std::uint64_t pair = 0;  // the number of the pair on the edge, from 1, with Needs::in_order
   double theta = 1;        // the lesser step that the two ends allow; see codec/quality.h

@@ -32,6 +32,12 @@ struct Stepping {
       budget.follow(budget.wishes());
     }
   }
+  // The steps that are chosen once rounds have taken that.
+  double steps_with(Duration of_exchange) {
+    exchange = of_exchange;
+    run(100);
+    return steps();
+  }
   double steps() const { return static_cast<double>(budget.steps()); }
 
   Duration exchange, step, fixed{}, transfer{};
@@ -67,32 +73,19 @@ TEST_CASE("What a round takes beside its steps counts as time of the trainer") {
 }
 
 TEST_CASE("A wish falls when the link gets better and rises when it gets worse") {
-  Stepping node{100ms, 10ms};
-  node.run(100);
-  CHECK(node.steps() == 128);
-  node.exchange = 1ms;
-  node.run(100);
-  CHECK(node.steps() == 1);
-  node.exchange = 50ms;
-  node.run(100);
-  CHECK(node.steps() == 64);
+  Stepping node{.exchange = 0ms, .step = 10ms};
+  CHECK(node.steps_with(100ms) == 128);
+  CHECK(node.steps_with(1ms) == 1);
+  CHECK(node.steps_with(50ms) == 64);
 }
 
 TEST_CASE("A wish stays while what is needed changes by less than half") {
-  Stepping node{50ms, 10ms};
-  node.run(100);
-  REQUIRE(node.steps() == 64);  // of 45 needed
-  for (const Duration exchange : {40ms, 60ms, 50ms, 85ms, 30ms}) {
-    node.exchange = exchange;
-    node.run(50);
-    CHECK(node.steps() == 64);
-  }
-  node.exchange = 95ms;
-  node.run(50);
-  CHECK(node.steps() == 128);
-  node.exchange = 65ms;
-  node.run(50);
-  CHECK(node.steps() == 128);
+  Stepping node{.exchange = 0ms, .step = 10ms};
+  REQUIRE(node.steps_with(50ms) == 64);  // of 45 needed
+  for (const Duration exchange : {40ms, 60ms, 50ms, 85ms, 30ms})
+    CHECK(node.steps_with(exchange) == 64);
+  CHECK(node.steps_with(95ms) == 128);
+  CHECK(node.steps_with(65ms) == 128);
 }
 
 TEST_CASE("A few rounds that went otherwise change no wish") {
