@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t kClosingLimit = 64;
 // The longest time from the peer's closing of a session to the end of its link.
 constexpr Duration kClosePatience = std::chrono::seconds(2);
+// The most that the least pause between questions about the last pairs is: a node that leaves does
+// not wait for long. Shorter: more small messages over a slow link.
+constexpr Duration kClosingPause = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -69,6 +72,7 @@ void Sessions::begin_closing(Time now, Session session, Outbox& out) {
   if (PLANTED(edge_one_sided)) session.ledger.take();
   session.current = session.skipped_round = 0;
   session.stream.set_pause(2 * kPauseLeast);
+  session.least_pause = std::min(session.least_pause, kClosingPause);
   if (session.ledger.is_open_question()) {
     say(now, session, true, out);
     session.stream.plan(now + session.stream.pause());

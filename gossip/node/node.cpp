@@ -89,6 +89,7 @@ Time Node::deadline() const {
 void NodeParts::leave(Time now) {
   gate.tick(now);
   membership.tick(now, outbox);
+  exchange.links_changed(now, links, members, outbox);
   exchange.tick(now, links, outbox);
   if (exit.stage == Exit::Stage::settles) {
     if (!training.wind_up(outbox) && now < exit.until) return;
