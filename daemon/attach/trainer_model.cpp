@@ -18,6 +18,11 @@ std::string type_name(const TrainerTensor& tensor) {
   return name;
 }
 
+// What a client keeps beside the user's model, such as the place in the data.
+bool is_of_client(const TrainerTensor& tensor) {
+  return tensor.role == TensorRole::donor && tensor.name.starts_with("starling.");
+}
+
 }  // namespace
 
 std::string trainer_model(const TensorTable& table, std::span<const std::byte> donated,
@@ -29,10 +34,15 @@ std::string trainer_model(const TensorTable& table, std::span<const std::byte> d
   for (const TrainerTensor& tensor : table.tensors()) {
     if (!tensor.is_exchanged() && (tensor.role != TensorRole::donor || !has_donated)) continue;
     tensors.push_back(&tensor);
+    if (is_of_client(tensor)) continue;
     places.push_back({tensor.name, type_name(tensor), tensor.shape, tensor.bytes()});
   }
   std::string text = safetensors_head(places, metadata);
   for (const TrainerTensor* const tensor : tensors) {
+    if (is_of_client(*tensor)) {
+      donated = donated.subspan(tensor->bytes());
+      continue;
+    }
     const std::size_t begin = text.size();
     text.resize(begin + tensor->bytes());
     auto* const place = reinterpret_cast<std::byte*>(text.data() + begin);

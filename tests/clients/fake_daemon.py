@@ -37,7 +37,9 @@ class Trainer:
         self.memory = mmap.mmap(descriptor, self.hello["segment"])
         os.close(descriptor)
         assert self.memory[:8] == MAGIC
-        self.table = json.loads(self.region("table").tobytes())
+        self.rows = json.loads(self.region("table").tobytes())
+        # Without the rows of the client itself.
+        self.table = [row for row in self.rows if not row["name"].startswith("starling.")]
         self.job = 0
         self._check_layout()
 
@@ -46,7 +48,7 @@ class Trainer:
         return memoryview(self.memory)[place["offset"]:place["offset"] + place["bytes"]]
 
     def row(self, name):
-        return next(row for row in self.table if row["name"] == name)
+        return next(row for row in self.rows if row["name"] == name)
 
     def numbers(self, name, region="values"):
         """The numbers of a tensor, flat, to read and to write."""
@@ -138,7 +140,7 @@ class Trainer:
         assert all(one[1] <= other[0] for one, other in zip(taken, taken[1:])), taken
         assert taken[-1][1] <= self.hello["segment"]
         end = 0
-        for row in self.table:
+        for row in self.rows:
             assert row["offset"] % 64 == 0 and row["offset"] >= end, row
             end = row["offset"] + count_of(row) * NUMBER_BYTES[row["dtype"]]
         assert end <= self.hello["values"]["bytes"]

@@ -327,10 +327,75 @@ class Shares(unittest.TestCase):
             for batch, in swarm.batches(loader):
                 seen.append(batch.flatten().tolist())
                 swarm.step()
-        self.assertEqual(len(seen), 6)
-        self.assertEqual(sorted(sum(seen[:3], [])), [1, 3, 5, 7, 9])
-        self.assertEqual(sorted(sum(seen[3:], [])), [1, 3, 5, 7, 9])
+        self.assertEqual([len(batch) for batch in seen], [2, 2, 1, 2, 2, 1])
         self.assertEqual(told[0]["samples"], 10)
+
+
+class Frozen(unittest.TestCase):
+    """Parameters without requires_grad stay at their node."""
+
+    def rows_of(self, model, **options):
+        rows = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            rows.extend(trainer.rows)
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script, model, **options)
+        with daemon:
+            swarm.step()
+        return [row["name"] for row in rows if row["name"] != "starling.position"]
+
+    def model(self, base=0.0):
+        model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
+        model[0].requires_grad_(False)
+        torch.nn.init.constant_(model[0].weight, base)
+        torch.nn.init.constant_(model[0].bias, base)
+        return model
+
+    def test_what_is_trained_is_exchanged_with_a_fingerprint_of_the_rest(self):
+        rows = self.rows_of(self.model())
+        self.assertEqual(rows[:2], ["1.weight", "1.bias"])
+        self.assertRegex(rows[2], r"^starling\.frozen\.[0-9a-f]{8}$")
+        self.assertEqual(rows, self.rows_of(self.model()))
+        self.assertNotEqual(rows, self.rows_of(self.model(1.0)))
+
+    def test_all_are_exchanged_on_demand_or_where_all_are_frozen(self):
+        names = ["0.weight", "0.bias", "1.weight", "1.bias"]
+        self.assertEqual(self.rows_of(self.model(), trainable_only=False), names)
+        self.assertEqual(self.rows_of(self.model().requires_grad_(False)), names)
+        self.assertIn("0.bias", self.rows_of(self.model(), roles={"0.bias": "averaged"}))
+
+    def test_a_frozen_parameter_that_is_trained_later_ends_the_loop(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.hear_nothing_more()
+        model = self.model()
+        daemon, swarm = attached(script, model)
+        with daemon:
+            model.requires_grad_(True)
+            with self.assertRaisesRegex(RuntimeError, "0.weight was frozen in attach"):
+                swarm.step()
+            swarm._session.drop()
+
+    def test_adapters_of_two_trained_factors_are_warned_of(self):
+        class Adapter(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lora_A = torch.nn.Parameter(torch.ones(1, 2))
+                self.lora_B = torch.nn.Parameter(torch.zeros(2, 1))
+        with self.assertWarnsRegex(RuntimeWarning, "not the mean of their products"):
+            self.rows_of(Adapter())
+        adapter = Adapter()
+        adapter.lora_A.requires_grad_(False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(self.rows_of(adapter)[0], "lora_B")
 
 
 if __name__ == "__main__":

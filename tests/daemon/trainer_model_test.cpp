@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,9 @@ constexpr const char* kTable =
     R"({"name":"half","shape":[1],"dtype":"bf16","role":"averaged","offset":64},)"
     R"({"name":"mine","shape":[3],"dtype":"f32","role":"local","offset":128},)"
     R"({"name":"count","shape":[],"dtype":"i64","role":"donor","offset":192},)"
-    R"({"name":"mean","shape":[1,1],"dtype":"f64","role":"statistic","offset":256}])";
+    R"({"name":"starling.position","shape":[1],"dtype":"i64","role":"donor","offset":320},)"
+    R"({"name":"mean","shape":[1,1],"dtype":"f64","role":"statistic","offset":256},)"
+    R"({"name":"steps","shape":[],"dtype":"i64","role":"donor","offset":384}])";
 
 struct File {
   explicit File(const std::string& text) {
@@ -46,12 +49,14 @@ struct File {
 TEST_CASE("The file of a trainer's model has its names and shapes and types and counters") {
   const auto table = TensorTable::parse(kTable, 1024);
   REQUIRE(table.has_value());
-  const std::int64_t count = 42;
-  const auto donated = std::as_bytes(std::span(&count, 1));
+  const std::array<std::int64_t, 3> counts = {42, 7, 43};
+  const auto donated = std::as_bytes(std::span(counts));
   const std::vector<double> x = {1.5, -2, 3, 0.25};
   const File file(trainer_model(*table, donated, x, {{"node", "n0"}}));
   CHECK(file.header["__metadata__"]["node"] == "n0");
   CHECK_FALSE(file.header.contains("mine"));
+  CHECK_FALSE(file.header.contains("starling.position"));
+  CHECK(file.numbers<std::int64_t>("steps") == std::vector<std::int64_t>{43});
   CHECK(file.header["w"]["dtype"] == "F32");
   CHECK(file.numbers<float>("w") == std::vector<float>{1.5, -2});
   CHECK(file.header["half"]["dtype"] == "BF16");

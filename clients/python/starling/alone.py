@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Iterator, Mapping, Optional
 
+from .position import Position
 from .shares import share_of
 from .status import Status
 
@@ -13,6 +14,7 @@ class Alone:
     def __init__(self, steps: int, tensors: Optional[Mapping[str, Any]] = None) -> None:
         self._steps = steps
         self._taken = 0
+        self._position = Position()
         self.tensors: Dict[str, Any] = dict(tensors or {})
         self.metrics: Dict[str, float] = {}  # that log() was told last
         self.end_reason: Optional[str] = None
@@ -26,10 +28,10 @@ class Alone:
     def alive(self) -> None:
         """Nobody asks."""
 
-    def batches(self, loader: Iterable[Any], own: bool = False) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0) -> Iterator[Any]:
         if not self.is_running:
             return
-        for batch in share_of(loader, lambda: (0, 1)):
+        for batch in share_of(loader, lambda: (0, 1), self._position, seed):
             yield batch
             if not self.is_running:
                 return
@@ -47,7 +49,8 @@ class Alone:
     def status(self) -> Status:
         return Status(node="alone", algorithm="none", round=self._taken, place=0, nodes=1,
                       local_steps=1, learning_rate=None, steps=self._taken, exchanges=0,
-                      waited_seconds=0.0, copied_bytes=0)
+                      waited_seconds=0.0, copied_bytes=0,
+                      epoch=self._position.get()[0])
 
     @property
     def is_running(self) -> bool:

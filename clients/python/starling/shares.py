@@ -1,9 +1,18 @@
-"""This node's share of the data: of a DataLoader its samples, of any other iterable its batches."""
+"""This node's share of the data: of a DataLoader its samples, of any other iterable its batches.
+
+All nodes go through an epoch in one order. In a step each of n nodes takes the next batch of its
+place, so that all take n batches of that order; the samples left at the end are dealt out evenly.
+While n stays the same, an epoch of all nodes has each sample once, however far one is ahead.
+"""
 from __future__ import annotations
 
+import collections
+import itertools
 import sys
 import warnings
-from typing import Any, Callable, Iterable, Iterator, Tuple
+from typing import Any, Callable, Deque, Iterable, Iterator, List, Sequence, Tuple
+
+from .position import Position
 
 # Place of this node, from 0, and the number of nodes. Both may change while batches are drawn.
 Place = Callable[[], Tuple[int, int]]
@@ -14,27 +23,20 @@ _OPTIONS = ("num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_f
 _OPTIONS_OF_WORKERS = ("prefetch_factor", "persistent_workers")
 
 
-def share_of(loader: Iterable[Any], place: Place) -> Iterator[Any]:
-    """The batches of this node, without end. Raises ValueError where the loader gives none."""
+def share_of(loader: Iterable[Any], place: Place, position: Position,
+             seed: int = 0) -> Iterator[Any]:
+    """The batches of this node, without end, from `position` on, which is brought up to date before
+    each of them. `seed`: of the order of a shuffling DataLoader, the same at all nodes. Raises
+    ValueError where the loader gives no batch."""
     if iter(loader) is loader:
         raise ValueError("the loader is an iterator, which gives its batches only once; hand over "
                          "a list or a DataLoader")
-    mine = _loader_of_share(loader, place)
-    while True:
-        drawn = 0
-        for batch in mine if mine is not None else _every_nth(loader, place):
-            drawn += 1
-            yield batch
-        if drawn == 0:
-            for batch in loader:
-                if drawn == 0:
-                    warnings.warn("this node's share of the loader holds no batch; it trains on "
-                                  "all of them. Use smaller batches or fewer nodes",
-                                  RuntimeWarning, stacklevel=3)
-                drawn += 1
-                yield batch
-        if drawn == 0:
-            raise ValueError("the loader gives no batch")
+    if _has_numbered_samples(loader):
+        yield from _of_samples(loader, place, position, seed)
+    else:
+        mine = _loader_of_share(loader, place)
+        while True:
+            yield from _epoch_of_batches(loader, mine, place, position)
 
 
 def size_of(batch: Any) -> int:
@@ -47,6 +49,130 @@ def size_of(batch: Any) -> int:
             continue
         shape = getattr(batch, "shape", None)
         return int(shape[0]) if shape else 0
+
+
+def slice_of(dealt: int, count: int, batch: int, place: int, nodes: int) -> Tuple[int, int, int]:
+    """Begin and end of this node's next batch in an epoch of `count` samples, of which `dealt` are
+    dealt, and how many are then."""
+    left = count - dealt
+    if left >= batch * nodes:
+        return dealt + place * batch, dealt + (place + 1) * batch, dealt + batch * nodes
+    return dealt + left * place // nodes, dealt + left * (place + 1) // nodes, count
+
+
+def _warn_of_few() -> None:
+    warnings.warn("this node's share of the loader holds no batch; it trains on all of them. Use "
+                  "smaller batches or fewer nodes", RuntimeWarning, stacklevel=2)
+
+
+# ---------------------------------------------------------------- samples of a DataLoader
+
+
+class _Batches:
+    """A sampler of this node's batches; `ahead` holds the position after each of them."""
+
+    def __init__(self, loader: Any, place: Place, begin: Tuple[int, int], seed: int) -> None:
+        self._count = len(loader.dataset)
+        self._batch = int(loader.batch_size)
+        self._drops_last = bool(loader.drop_last)
+        self._is_shuffled = type(loader.sampler).__name__ == "RandomSampler"
+        self._place = place
+        self._seed = seed
+        self._begin = begin
+        self.ahead: Deque[Tuple[int, int]] = collections.deque()
+
+    def __iter__(self) -> Iterator[List[int]]:
+        epoch, dealt = self._begin
+        while True:
+            order = self._order(epoch)
+            while dealt < self._count:
+                place, nodes = self._place()
+                if self._count < nodes:
+                    _warn_of_few()
+                    place, nodes = 0, 1
+                if self._skips_rest(dealt, nodes):
+                    break
+                begin, end, dealt = slice_of(dealt, self._count, self._batch, place, nodes)
+                if end > begin:
+                    self.ahead.append((epoch, dealt))
+                    yield [int(number) for number in order[begin:end]]
+            epoch, dealt = epoch + 1, 0
+
+    def _skips_rest(self, dealt: int, nodes: int) -> bool:
+        step = self._batch * nodes
+        return self._drops_last and self._count - dealt < step <= self._count
+
+    def _order(self, epoch: int) -> Sequence[Any]:
+        if not self._is_shuffled:
+            return range(self._count)
+        torch = sys.modules["torch"]
+        generator = torch.Generator()
+        generator.manual_seed((self._seed * 1_000_003 + epoch) % (1 << 63))
+        return torch.randperm(self._count, generator=generator)
+
+
+def _has_numbered_samples(loader: Any) -> bool:
+    """It has an order that this node can know: one after the other, or shuffled by PyTorch."""
+    data = sys.modules.get("torch.utils.data")
+    return (data is not None and type(loader) is data.DataLoader and loader.batch_size is not None
+            and not isinstance(loader.dataset, data.IterableDataset)
+            and type(loader.batch_sampler) is data.BatchSampler
+            and (type(loader.sampler) is data.SequentialSampler
+                 or (type(loader.sampler) is data.RandomSampler
+                     and not loader.sampler.replacement
+                     and loader.sampler.num_samples == len(loader.dataset))))
+
+
+def _of_samples(loader: Any, place: Place, position: Position, seed: int) -> Iterator[Any]:
+    if len(loader.dataset) == 0:
+        raise ValueError("the loader gives no batch")
+    batches = _Batches(loader, place, position.get(), seed)
+    for batch in _like(loader, batches):
+        position.set(*batches.ahead.popleft())
+        yield batch
+
+
+def _like(loader: Any, batches: Any) -> Any:
+    """A DataLoader like this one, over other batches; samples that are in none are not read."""
+    data = sys.modules["torch.utils.data"]
+    kept = _OPTIONS + (_OPTIONS_OF_WORKERS if loader.num_workers > 0 else ())
+    options = {name: getattr(loader, name) for name in kept}
+    return data.DataLoader(loader.dataset, batch_sampler=batches, **options)
+
+
+# ---------------------------------------------------------------- batches of anything else
+
+
+def _epoch_of_batches(loader: Iterable[Any], mine: Any, place: Place,
+                      position: Position) -> Iterator[Any]:
+    epoch, dealt = position.get()
+    drawn = 0
+    for number, batch in (enumerate(mine) if mine is not None
+                          else _every_nth(loader, place, dealt)):
+        drawn += 1
+        position.set(epoch, 0 if mine is not None else number)
+        yield batch
+    position.set(epoch + 1, 0)
+    if drawn > 0 or dealt > 0:
+        return
+    for batch in loader:
+        if drawn == 0:
+            _warn_of_few()
+        drawn += 1
+        yield batch
+    if drawn == 0:
+        raise ValueError("the loader gives no batch")
+
+
+def _every_nth(loader: Iterable[Any], place: Place, dealt: int) -> Iterator[Tuple[int, Any]]:
+    """With each batch of this node how many are dealt to all after it."""
+    mine, nodes = place()
+    for number, batch in itertools.islice(enumerate(loader), dealt, None):
+        if number == dealt + nodes:
+            dealt = number
+            mine, nodes = place()
+        if number == dealt + mine:
+            yield dealt + nodes, batch
 
 
 class _SamplesOfShare:
@@ -63,23 +189,13 @@ class _SamplesOfShare:
                 yield number
 
 
-def _every_nth(loader: Iterable[Any], place: Place) -> Iterator[Any]:
-    for number, batch in enumerate(loader):
-        mine, nodes = place()
-        if number % nodes == mine:
-            yield batch
-
-
 def _loader_of_share(loader: Any, place: Place) -> Any:
-    """A DataLoader like this one over this node's samples, so that others are not even read; None
-    where samples have no numbers or the batches are of the user's own sampler."""
+    """Of a DataLoader whose sampler is the user's own, one over the samples whose number is this
+    node's place modulo the nodes; None for anything else, and for an order by batches."""
     data = sys.modules.get("torch.utils.data")
     if (data is None or type(loader) is not data.DataLoader or loader.batch_size is None
             or isinstance(loader.dataset, data.IterableDataset)
             or type(loader.batch_sampler) is not data.BatchSampler):
         return None
-    batches = data.BatchSampler(_SamplesOfShare(loader.sampler, place), loader.batch_size,
-                                loader.drop_last)
-    kept = _OPTIONS + (_OPTIONS_OF_WORKERS if loader.num_workers > 0 else ())
-    options = {name: getattr(loader, name) for name in kept}
-    return data.DataLoader(loader.dataset, batch_sampler=batches, **options)
+    return _like(loader, data.BatchSampler(_SamplesOfShare(loader.sampler, place),
+                                           loader.batch_size, loader.drop_last))

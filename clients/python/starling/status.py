@@ -20,3 +20,4 @@ class Status:
     exchanges: int
     waited_seconds: float  # for the daemon, within step()
     copied_bytes: int  # to and from tensors that do not alias the segment
+    epoch: int = 0  # of batches(), from 0

@@ -11,6 +11,7 @@ from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, O
 
 from .errors import Garbled
 from .keeper import Keeper
+from .position import Position, entry as position_entry
 from .segment import Segment
 from .session import Session
 from .shares import share_of, size_of
@@ -32,6 +33,8 @@ class Swarm:
         self._optimizer = optimizer
         self._keeper = keeper
         self._progress = segment.progress
+        self._position = Position.of(segment)
+        self._loaders = 0  # that batches() goes through now
         self._losses: Deque[Any] = collections.deque(maxlen=LOSSES_KEPT)
         self._steps = 0
         self._left = 0  # steps until the next exchange
@@ -65,21 +68,29 @@ class Swarm:
         """A sign of life within a step that takes long."""
         self._progress[0] += 1
 
-    def batches(self, loader: Iterable[Any], own: bool = False) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0) -> Iterator[Any]:
         """The batches that are this node's share, again and again until the run is over.
 
-        Of a DataLoader over a data set with numbered samples, the share is the samples whose
-        number is `place` modulo `nodes`; of anything else, the batches. With `own` the loader
-        holds what is this node's alone, and all of its batches are the share.
+        Of a DataLoader that goes through its samples in order or shuffled, the nodes take the next
+        batch in turn, in one order, drawn from `seed`; of one with a sampler of its own,
+        the samples whose number is `place` modulo `nodes`; of anything else, the batches in turn.
+        With `own` the loader holds what is this node's alone, and all of its batches are the share.
+        A trainer that comes back goes on at the batch after those that its parameters have seen.
+        The place of one loader is kept: of the first, where there are several at once.
         """
         if not self.is_running:
             return
         place = (lambda: (0, 1)) if own else lambda: (self._place(), self._nodes())
-        for batch in share_of(loader, place):
-            self._seen_samples += size_of(batch)
-            yield batch
-            if not self.is_running:
-                return
+        position = Position() if self._loaders else self._position
+        self._loaders += 1
+        try:
+            for batch in share_of(loader, place, position, seed):
+                self._seen_samples += size_of(batch)
+                yield batch
+                if not self.is_running:
+                    return
+        finally:
+            self._loaders -= 1
 
     def log(self, **metrics: float) -> None:
         """Tells the daemon numbers by name; `loss`, `accuracy` (0 to 1) and `rmse` are taken for
@@ -128,7 +139,7 @@ class Swarm:
             local_steps=int(order.get("count", welcome.get("local_steps", 1))),
             learning_rate=order.get("learning_rate", welcome.get("learning_rate")),
             steps=self._steps, exchanges=self._exchanges, waited_seconds=self._waited_seconds,
-            copied_bytes=self._tensors.copied_bytes)
+            copied_bytes=self._tensors.copied_bytes, epoch=self._position.get()[0])
 
     def __enter__(self) -> "Swarm":
         return self
@@ -248,7 +259,7 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
            timeout: Optional[float] = None, corrects: bool = False,
            steps: Optional[str] = None, learning_rate: Optional[float] = None,
            roles: Optional[Mapping[str, str]] = None, local: Collection[str] = (),
-           keep: Sequence[Any] = ()) -> Swarm:
+           keep: Sequence[Any] = (), trainable_only: bool = True) -> Swarm:
     """Attaches a loop to the daemon and waits until its tensors are those of the network.
 
     model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
@@ -267,6 +278,9 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     learning_rate  of the loop's steps, where the optimizer does not say; see Swarm.learning_rate.
     roles      {name: averaged | statistic | donor | local}, where another than that is meant.
     local      names of tensors that stay this node's own.
+    trainable_only  parameters of the model without requires_grad, such as those below adapters, are
+               not exchanged; nodes whose frozen parameters differ refuse each other. With False
+               they are averaged too, as is needed where they are trained later.
     keep       objects with state_dict() and load_state_dict(), such as a scheduler of learning
                rates. The daemon keeps their states, the optimizer's and torch's random numbers,
                and a trainer that comes back to it finds them again.
@@ -274,7 +288,8 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     Raises NotFound, Refused, DaemonGone, TimedOut; TypeError or ValueError for wrong arguments.
     """
     keeper = Keeper(optimizer, keep)
-    held = hold(model, optimizer, tensors, roles or {}, local)
+    held = hold(model, optimizer, tensors, roles or {}, local,
+                trainable_only and model is not None)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
     if steps not in (None, "sgd", "linear"):
         raise ValueError(f"steps={steps!r}; expected 'sgd', 'linear' or None")
@@ -284,7 +299,9 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
              "saves": keeper.has_any,
              "optimizer": type(optimizer).__name__ if optimizer is not None else "",
              "steps": steps or held.steps() or ""}
-    segment = Segment(held.entries, corrects=corrects, shifts=shifts)
+    if not held.entries:
+        raise ValueError("there is no tensor to train")
+    segment = Segment(held.entries + [position_entry()], corrects=corrects, shifts=shifts)
     held.bind(segment)
 
     def latest() -> Record:

@@ -73,7 +73,8 @@ class Tensors:
 
 
 def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
-         roles: Mapping[str, str], local: Collection[str]) -> Tensors:
+         roles: Mapping[str, str], local: Collection[str],
+         trainable_only: bool = False) -> Tensors:
     """The tensors of `model` or `tensors`, exactly one of which is given."""
     if (model is None) == (tensors is None):
         raise TypeError("either a torch module or tensors={name: array} is needed")
@@ -81,7 +82,7 @@ def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
     held: Tensors
     if model is not None or _are_torch(tensors or {}):
         from .torch_tensors import TorchTensors
-        held = TorchTensors(model, tensors, optimizer, asked)
+        held = TorchTensors(model, tensors, optimizer, asked, trainable_only)
     else:
         from .numpy_tensors import NumpyTensors
         if optimizer is not None:

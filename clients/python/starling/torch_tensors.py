@@ -7,6 +7,7 @@ the steps changed is added to it, so that rounding to half does not add up.
 from __future__ import annotations
 
 import warnings
+import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping, Optional, Tuple
 
 import torch
@@ -74,16 +75,33 @@ class TorchTensors(Tensors):
     """The tensors of a module, or of a dictionary, and the optimizer that steps them."""
 
     def __init__(self, model: Optional[torch.nn.Module], tensors: Optional[Mapping[str, Any]],
-                 optimizer: Optional[torch.optim.Optimizer], roles: Mapping[str, str]) -> None:
+                 optimizer: Optional[torch.optim.Optimizer], roles: Mapping[str, str],
+                 trainable_only: bool = False) -> None:
         rows = list(_of_module(model) if model is not None else _of_mapping(dict(tensors or {})))
         self.names = [name for name, _, _ in rows]
         self._slots = _slots(rows, roles)
+        self._frozen: List[Slot] = []
+        if trainable_only:
+            self._leave_out_frozen(roles)
+        _warn_of_products(self._slots)
         self.entries = [slot.entry for slot in self._slots]
+        if self._frozen:
+            self.entries.append(_fingerprint(self._frozen))
         self._averaged = [slot for slot in self._slots if slot.entry.role == "averaged"]
         self._optimizer = optimizer
         self._restore: Any = None
         self._warned = False
         self._told_rate: Optional[float] = None
+
+    def _leave_out_frozen(self, roles: Mapping[str, str]) -> None:
+        """Parameters that need no gradient stay at each node, where some do need one."""
+        averaged = [slot for slot in self._slots if slot.entry.role == "averaged"]
+        frozen = [slot for slot in averaged if not slot.tensor().requires_grad
+                  and slot.entry.name not in roles]
+        if len(frozen) < len(averaged):
+            self._frozen = frozen
+        left_out = {id(slot) for slot in self._frozen}
+        self._slots = [slot for slot in self._slots if id(slot) not in left_out]
 
     @property
     def learning_rate(self) -> Optional[float]:
@@ -136,6 +154,11 @@ class TorchTensors(Tensors):
 
     def collect(self) -> None:
         """Brings the segment up to date with what does not alias it."""
+        thawed = [slot.entry.name for slot in self._frozen if slot.tensor().requires_grad]
+        if thawed:
+            raise RuntimeError(f"{thawed[0]} was frozen in attach and needs a gradient now; it is "
+                               "not exchanged. Attach with trainable_only=False, which exchanges "
+                               "frozen parameters too, or attach anew once it is trained")
         for slot in self._broken():
             slot.collect()
             self.copied_bytes += slot.entry.bytes
@@ -273,6 +296,32 @@ def _of_module(model: torch.nn.Module) -> Iterator[Tuple[str, Place, str]]:
             if buffer is not None and key not in module._non_persistent_buffers_set:
                 role = "statistic" if buffer.is_floating_point() else "donor"
                 yield dot + key, (module._buffers, key), role
+
+
+def _fingerprint(frozen: Iterable[Slot]) -> Entry:
+    """A tensor of the table whose name tells the frozen parameters apart: the daemons refuse an
+    edge between nodes whose tables differ, and name what differs."""
+    check = 0
+    for slot in frozen:
+        tensor = slot.tensor().detach().cpu().contiguous()
+        kind = f"{slot.entry.name} {tuple(tensor.shape)} {tensor.dtype}"
+        check = zlib.crc32(kind.encode(), check)
+        check = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy(), check)
+    return Entry(f"starling.frozen.{check:08x}", (1,), "i64", "donor")
+
+
+def _warn_of_products(slots: Iterable[Slot]) -> None:
+    """Of adapters that multiply two trained factors, as LoRA does: their mean is another model."""
+    trained = {slot.entry.name for slot in slots
+               if slot.entry.role == "averaged" and slot.tensor().requires_grad}
+    for name in sorted(trained):
+        if "lora_A" in name and name.replace("lora_A", "lora_B") in trained:
+            warnings.warn(
+                f"{name} and its lora_B are both trained: the product of the nodes' means is not "
+                "the mean of their products. Freeze the A factors, equal on all nodes "
+                "(requires_grad_(False) before attach), and the mean is exact",
+                RuntimeWarning, stacklevel=6)
+            return
 
 
 def _of_mapping(tensors: MutableMapping[str, Any]) -> Iterator[Tuple[str, Place, str]]:
