@@ -304,6 +304,45 @@ class Ends(unittest.TestCase):
             os.close(reading)
             os.close(writing)
 
+    def test_what_a_child_writes_stays_in_the_child(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            self.assertEqual(list(trainer.numbers("w")), [1, 2])
+            trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon:
+            child = os.fork()
+            if child == 0:
+                swarm.tensors["w"] += 1000
+                os._exit(0 if list(swarm.tensors["w"]) == [1001, 1002] else 1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertEqual(list(swarm.tensors["w"]), [1, 2])
+            swarm.step()
+
+    def test_two_threads_at_once_are_refused(self):
+        second = threading.Event()
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            second.wait(60)
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon:
+            first = threading.Thread(target=swarm.step)
+            first.start()
+            while not swarm._busy.locked():
+                pass
+            with self.assertRaisesRegex(starling.Error, "two threads"):
+                swarm.step()
+            second.set()
+            first.join()
+
 
 class DeadDaemons(unittest.TestCase):
     def test_a_daemon_that_is_killed_raises(self):
@@ -426,8 +465,11 @@ class Sockets(unittest.TestCase):
         with FakeDaemon(str(self.folder / "a.sock")):
             self.assertEqual(self.found(), str(self.folder / "a.sock"))
             with FakeDaemon(str(self.folder / "b.sock")):
-                with self.assertRaisesRegex(starling.NotFound, r"2 sockets .*a\.sock, .*b\.sock"):
+                with self.assertRaisesRegex(starling.NotFound, r"2 daemons .*a\.sock, .*b\.sock"):
                     self.found()
+            with FakeDaemon(str(self.folder / "dead.sock")) as dead:
+                dead._listener.close()
+                self.assertEqual(self.found(), str(self.folder / "a.sock"))
 
     def test_the_environment_goes_before_the_folder(self):
         os.environ["STARLING_SOCKET"] = "/other.sock"

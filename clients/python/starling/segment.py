@@ -6,11 +6,13 @@ correction that no algorithm asks for, takes no page.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import mmap
 import os
 import struct
-from typing import Callable, Dict, Sequence
+import weakref
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 from .table import Entry, aligned, lay_out, text_of
 
@@ -18,7 +20,8 @@ MAGIC = 0x3152524154535453  # "STSTARR1"
 PROGRESS_OFFSET = 8
 HEADER_BYTES = 64
 PAGE_BYTES = 4096
-MADV_POPULATE_WRITE = 23  # of Linux 5.14; `mmap` does not name it
+MAP_FIXED = 0x10
+MADV_POPULATE_WRITE = 23  # of Linux 5.14; `mmap` names neither it nor MAP_FIXED
 
 
 class Segment:
@@ -48,6 +51,7 @@ class Segment:
         self.bytes = aligned(end, PAGE_BYTES)
         self.descriptor = sealed("starling", lambda memfd: os.ftruncate(memfd, self.bytes))
         self.memory = mmap.mmap(self.descriptor, self.bytes)
+        _keep_for_children(self.memory, os.dup(self.descriptor))
         self._prepare("values")
         struct.pack_into("<QQ", self.memory, 0, MAGIC, 0)
         begin = self.regions["table"]["offset"]
@@ -71,6 +75,41 @@ class Segment:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+# The mappings that still exist, each with a descriptor of its memory.
+_mappings: Dict[int, Tuple[Any, int]] = {}
+
+
+def _keep_for_children(memory: mmap.mmap, descriptor: int) -> None:
+    _mappings[id(memory)] = weakref.ref(memory), descriptor
+    weakref.finalize(memory, _forget, id(memory), descriptor)
+
+
+def _forget(key: int, descriptor: int) -> None:
+    if _mappings.pop(key, None) is not None:
+        os.close(descriptor)
+
+
+def _make_private() -> None:
+    """In a forked child: puts a private mapping in the place of each shared one, so that what the
+    child writes reaches neither the trainer nor the daemon."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_int, ctypes.c_long]
+    for reference, descriptor in _mappings.values():
+        memory = reference()
+        if memory is None:
+            continue
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        at = libc.mmap(begin, len(memory), mmap.PROT_READ | mmap.PROT_WRITE,
+                       mmap.MAP_PRIVATE | MAP_FIXED, descriptor, 0)
+        if at != begin:
+            raise OSError(ctypes.get_errno(), "no private copy of the model in a forked child")
+
+
+os.register_at_fork(after_in_child=_make_private)
 
 
 def sealed(name: str, fill: Callable[[int], None], seals: int = 0) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 import collections
 import math
 import os
+import threading
 import time
 import warnings
 from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional,
                     Sequence)
 
-from .errors import Garbled
+from .errors import Error, Garbled
 from .keeper import Keeper
 from .position import Position, entry as position_entry
 from .segment import Segment
@@ -41,6 +42,7 @@ class Swarm:
         self._told_samples = 0  # by step(), since the last exchange
         self._seen_samples = 0  # by batches(), since the last exchange
         self._order: Record = {}
+        self._busy = threading.Lock()  # in an exchange
         self._exchanges = 0
         self._waited_seconds = 0.0
         self._warned_of_refusal = False
@@ -156,13 +158,18 @@ class Swarm:
     def _exchange(self) -> bool:
         if not self.is_running:
             return False
-        self._tensors.collect()
-        done = self._done()
-        began = time.perf_counter()
-        order = self._session.answer(done)
-        self._waited_seconds += time.perf_counter() - began
-        self._exchanges += 1
-        self._follow(order)
+        if not self._busy.acquire(blocking=False):
+            raise Error("two threads call step() of one swarm at once; one thread uses a swarm")
+        try:
+            self._tensors.collect()
+            done = self._done()
+            began = time.perf_counter()
+            order = self._session.answer(done)
+            self._waited_seconds += time.perf_counter() - began
+            self._exchanges += 1
+            self._follow(order)
+        finally:
+            self._busy.release()
         return self.is_running
 
     def _done(self) -> Record:
