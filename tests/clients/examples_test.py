@@ -68,7 +68,8 @@ PYTHON = {"mnist_cnn.py": write_mnist, "char_gpt.py": write_plays,
 COMMANDS = [([sys.executable, str(EXAMPLES / name), "--every", "2"], data)
             for name, data in PYTHON.items()]
 COMMANDS += [([*COMMANDS[0][0], "--two-digits", "--batch-norm"], write_mnist),
-             ([C_LINEAR], write_houses)]
+             ([C_LINEAR], write_houses),
+             ([sys.executable, str(EXAMPLES / "mnist_ddp.py"), "--batch=4"], write_mnist)]
 
 
 class Examples(unittest.TestCase):

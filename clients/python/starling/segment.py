@@ -12,7 +12,7 @@ import mmap
 import os
 import struct
 import weakref
-from typing import Any, Callable, Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from .table import Entry, aligned, lay_out, text_of
 
@@ -25,13 +25,15 @@ MADV_POPULATE_WRITE = 23  # of Linux 5.14; `mmap` names neither it nor MAP_FIXED
 
 
 class Segment:
-    """A new segment for these tensors, whose offsets are set.
+    """A new segment for these tensors, whose offsets are set; with `path`, the one that another
+    process of this node made of the same tensors.
 
     `memory` is the mapping of the whole segment. It stays mapped as long as a tensor aliases it.
     """
 
     def __init__(self, entries: Sequence[Entry], *, corrects: bool = False, shifts: bool = False,
-                 gradient: bool = False, batch_limit: int = 0) -> None:
+                 gradient: bool = False, batch_limit: int = 0,
+                 path: Optional[str] = None) -> None:
         self.entries = list(entries)
         values_bytes = lay_out(self.entries)
         text = text_of(self.entries)
@@ -49,13 +51,18 @@ class Segment:
             self.regions[name] = {"offset": begin, "bytes": size}
             end = begin + size
         self.bytes = aligned(end, PAGE_BYTES)
-        self.descriptor = sealed("starling", lambda memfd: os.ftruncate(memfd, self.bytes))
+        self.descriptor = (os.open(path, os.O_RDWR | os.O_CLOEXEC) if path is not None else
+                           sealed("starling", lambda memfd: os.ftruncate(memfd, self.bytes)))
+        if path is not None and os.fstat(self.descriptor).st_size != self.bytes:
+            raise OSError(f"it has {os.fstat(self.descriptor).st_size} bytes and the tensors of "
+                          f"this process need {self.bytes}")
         self.memory = mmap.mmap(self.descriptor, self.bytes)
         _keep_for_children(self.memory, os.dup(self.descriptor))
-        self._prepare("values")
-        struct.pack_into("<QQ", self.memory, 0, MAGIC, 0)
-        begin = self.regions["table"]["offset"]
-        self.memory[begin:begin + len(text)] = text
+        if path is None:
+            self._prepare("values")
+            struct.pack_into("<QQ", self.memory, 0, MAGIC, 0)
+            begin = self.regions["table"]["offset"]
+            self.memory[begin:begin + len(text)] = text
         # A native u64: storing one is a single store, which the daemon never sees half of.
         self.progress = memoryview(self.memory)[PROGRESS_OFFSET:PROGRESS_OFFSET + 8].cast("Q")
 

@@ -27,6 +27,8 @@ class Session:
     """Speaks for one trainer; `before_hello` brings the values in the segment up to date, and gives
     the fields of hello that may have changed."""
 
+    leads = True  # of the processes of its node; see group.py
+
     def __init__(self, segment: Segment, hello: Dict[str, Any], *, socket: Optional[str],
                  wait: bool, before_hello: Callable[[], Optional[Dict[str, Any]]]) -> None:
         self.segment = segment
@@ -76,6 +78,9 @@ class Session:
     def take_descriptor(self) -> int:
         """The file that came with the last order, for the caller to close; -1 if none did."""
         return -1 if self._connection is None else self._connection.take_descriptor()
+
+    def delivered(self) -> None:
+        """The parameters of the last order are taken."""
 
     def tell(self, record: Record) -> None:
         """Sends a record that nothing answers. A daemon that is gone is noticed by `answer`."""

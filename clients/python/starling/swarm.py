@@ -8,9 +8,10 @@ import threading
 import time
 import warnings
 from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional,
-                    Sequence)
+                    Sequence, Tuple, Union)
 
 from .errors import Error, Garbled
+from .group import Follower, Group, Leader, group_of, shared_segment
 from .keeper import Keeper
 from .position import Position, entry as position_entry
 from .segment import Segment
@@ -26,13 +27,15 @@ LOSSES_KEPT = 16  # of the last steps, for the mean at an exchange; each holds i
 class Swarm:
     """The network as the loop sees it. Made by `attach`; used by one thread."""
 
-    def __init__(self, tensors: Tensors, segment: Segment, session: Session,
-                 optimizer: Any, keeper: Keeper) -> None:
+    def __init__(self, tensors: Tensors, segment: Segment,
+                 session: Union[Session, Leader, Follower], optimizer: Any, keeper: Keeper,
+                 group: Optional[Group] = None) -> None:
         self._tensors = tensors
         self._segment = segment
         self._session = session
         self._optimizer = optimizer
         self._keeper = keeper
+        self._group = group
         self._progress = segment.progress
         self._position = Position.of(segment)
         self._loaders = 0  # that batches() goes through now
@@ -82,7 +85,8 @@ class Swarm:
         """
         if not self.is_running:
             return
-        place = (lambda: (0, 1)) if own else lambda: (self._place(), self._nodes())
+        place = (lambda: self._share(0, 1)) if own else (
+            lambda: self._share(self._place(), self._nodes()))
         position = Position() if self._loaders else self._position
         self._loaders += 1
         try:
@@ -154,6 +158,9 @@ class Swarm:
     def begin(self, timeout: Optional[float]) -> None:
         """Waits until the values are those of the network; `attach` calls it."""
         self._follow(self._session.begin(timeout))
+        if not self._session.leads:  # its place in the data, of which rank 0 keeps the segment's
+            begun, self._position = self._position.get(), Position()
+            self._position.set(*begun)
 
     def _exchange(self) -> bool:
         if not self.is_running:
@@ -212,6 +219,7 @@ class Swarm:
         if order["kind"] == "end":
             if order.get("model"):
                 self._tensors.deliver(False)
+            self._session.delivered()
             self._stop(str(order.get("reason", "the daemon gave no reason")))
             self._session.drop()
             return
@@ -224,9 +232,12 @@ class Swarm:
         self._losses.clear()
         share = 1 / count if order.get("tracks") else 0.0
         self._tensors.deliver(bool(order.get("corrects")), share, bool(order.get("shifts")))
+        self._session.delivered()
 
     def _save(self, order: Record) -> Record:
         done: Record = {"kind": "done", "job": order.get("job", 0)}
+        if not self._session.leads:
+            return self._session.answer(done)
         try:
             descriptor = self._keeper.save()
         except (TypeError, OSError) as error:
@@ -260,13 +271,20 @@ class Swarm:
     def _nodes(self) -> int:
         return max(1, int(self._order.get("nodes", 1)))
 
+    def _share(self, place: int, nodes: int) -> Tuple[int, int]:
+        """Of this process among those of all nodes, given the node's place among these."""
+        if self._group is None:
+            return place, nodes
+        return place * self._group.size + self._group.rank, nodes * self._group.size
+
 
 def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mapping[str, Any]] = None,
            samples: int = 0, socket: Optional[str] = None, wait: bool = False,
            timeout: Optional[float] = None, corrects: bool = False,
            steps: Optional[str] = None, learning_rate: Optional[float] = None,
            roles: Optional[Mapping[str, str]] = None, local: Collection[str] = (),
-           keep: Sequence[Any] = (), trainable_only: bool = True) -> Swarm:
+           keep: Sequence[Any] = (), trainable_only: bool = True,
+           group: Optional[bool] = None) -> Swarm:
     """Attaches a loop to the daemon and waits until its tensors are those of the network.
 
     model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
@@ -288,15 +306,18 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     trainable_only  parameters of the model without requires_grad, such as those below adapters, are
                not exchanged; nodes whose frozen parameters differ refuse each other. With False
                they are averaged too, as is needed where they are trained later.
+    group      whether the processes of torch.distributed are one node, whose rank 0 speaks to the
+               daemon; None: where there are several. Each of them calls attach, step and close.
     keep       objects with state_dict() and load_state_dict(), such as a scheduler of learning
                rates. The daemon keeps their states, the optimizer's and torch's random numbers,
                and a trainer that comes back to it finds them again.
 
     Raises NotFound, Refused, DaemonGone, TimedOut; TypeError or ValueError for wrong arguments.
     """
-    keeper = Keeper(optimizer, keep)
+    processes = group_of(group) if model is not None or tensors is not None else None
     held = hold(model, optimizer, tensors, roles or {}, local,
-                trainable_only and model is not None)
+                trainable_only and model is not None, processes)
+    keeper = Keeper(None if held.is_sharded else optimizer, keep)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
     if steps not in (None, "sgd", "linear"):
         raise ValueError(f"steps={steps!r}; expected 'sgd', 'linear' or None")
@@ -308,15 +329,22 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
              "steps": steps or held.steps() or ""}
     if not held.entries:
         raise ValueError("there is no tensor to train")
-    segment = Segment(held.entries + [position_entry()], corrects=corrects, shifts=shifts)
+    entries = held.entries + [position_entry()]
+    segment = (Segment(entries, corrects=corrects, shifts=shifts) if processes is None else
+               shared_segment(processes, entries, corrects=corrects, shifts=shifts))
     held.bind(segment)
 
     def latest() -> Record:
         held.collect()
         return finite_only({"learning_rate": held.learning_rate})
-    session = Session(segment, hello,
-                      socket=socket, wait=wait, before_hello=latest)
-    swarm = Swarm(held, segment, session, optimizer, keeper)
+    session: Union[Session, Leader, Follower]
+    if processes is not None and not processes.leads:
+        session = Follower(processes)
+    else:
+        session = Session(segment, hello, socket=socket, wait=wait, before_hello=latest)
+        if processes is not None:
+            session = Leader(processes, session)
+    swarm = Swarm(held, segment, session, optimizer, keeper, processes)
     try:
         swarm.begin(timeout)
     except BaseException:

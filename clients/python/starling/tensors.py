@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Collection, Dict, List, Mapping, Optional
 
+from .group import Group
 from .segment import Segment
 from .table import Entry
 
@@ -17,6 +18,7 @@ class Tensors:
     gradients: Dict[str, Any]  # where gradients are written, by name; mode `gradients`
     corrects = shifts = False  # as deliver() was told last
     copied_bytes = 0
+    is_sharded = False  # this process holds a part of some tensors
     learning_rate: Optional[float] = None  # of the next step; None where it is not known
     _tracked_share = 0.0
 
@@ -74,19 +76,22 @@ class Tensors:
 
 def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
          roles: Mapping[str, str], local: Collection[str],
-         trainable_only: bool = False) -> Tensors:
-    """The tensors of `model` or `tensors`, exactly one of which is given."""
+         trainable_only: bool = False, group: Optional[Group] = None) -> Tensors:
+    """The tensors of `model` or `tensors`, exactly one of which is given. `group`: the processes of
+    this node, if there are several."""
     if (model is None) == (tensors is None):
         raise TypeError("either a torch module or tensors={name: array} is needed")
     asked = {**roles, **{name: "local" for name in local}}
     held: Tensors
     if model is not None or _are_torch(tensors or {}):
         from .torch_tensors import TorchTensors
-        held = TorchTensors(model, tensors, optimizer, asked, trainable_only)
+        held = TorchTensors(model, tensors, optimizer, asked, trainable_only, group)
     else:
         from .numpy_tensors import NumpyTensors
         if optimizer is not None:
             raise TypeError("an optimizer is taken with a torch module only")
+        if group is not None:
+            raise TypeError("several processes of a node need tensors of torch")
         held = NumpyTensors(tensors or {}, asked)
     unknown = sorted(set(asked) - set(held.names))
     if unknown:

@@ -2,7 +2,8 @@
 
 A tensor on another device, of half precision, or whose alias is broken later (`model.to()`,
 `p.data = ...`) is copied at each exchange instead. For half precision the segment holds f32: what
-the steps changed is added to it, so that rounding to half does not add up.
+the steps changed is added to it, so that rounding to half does not add up. Of several processes of
+a node the first holds the aliases. Of a sharded tensor (torch's DTensor) each has its own rows.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping,
 
 import torch
 
+from .group import Group
 from .segment import Segment
 from .table import Entry
 from .tensors import Tensors
@@ -32,6 +34,8 @@ class Slot:
         self.entry = entry
         self.places = [place]
         self.view: torch.Tensor = torch.empty(0)
+        self.rows: Optional[slice] = None  # that this process holds of a sharded tensor
+        self.is_mine = True  # this process writes it into the segment
         self.aliased = False  # by bind(); the alias may be broken since
         self.correction: Optional[torch.Tensor] = None
         self.gradient: Optional[torch.Tensor] = None
@@ -43,14 +47,24 @@ class Slot:
         holder, key = self.places[0]
         return holder[key]
 
+    def local(self) -> torch.Tensor:
+        """Its numbers that this process holds."""
+        return _local(self.tensor())
+
+    def part_of(self, region: torch.Tensor) -> torch.Tensor:
+        """What this process holds of the tensor in a region of the segment."""
+        return region if self.rows is None else region[self.rows]
+
     def is_alias(self) -> bool:
         address = self.view.data_ptr()
-        return all(holder[key].data_ptr() == address for holder, key in self.places)
+        return all(_local(holder[key]).data_ptr() == address for holder, key in self.places)
 
     def bind(self) -> None:
         """Puts the value into the segment and lets the tensors of the model alias it."""
-        self.view.copy_(self.tensor().detach())
-        self.aliased = _can_alias(self.tensor())
+        if not self.is_mine:
+            return
+        self.view.copy_(self.local())
+        self.aliased = self.rows is None and _can_alias(self.tensor())
         if not self.aliased:
             return
         for holder, key in self.places:
@@ -58,7 +72,7 @@ class Slot:
 
     def collect(self) -> None:
         """Copies the tensor of the model into the segment."""
-        value = self.tensor().detach()
+        value = self.local()
         if value.dtype in (torch.float16, torch.bfloat16):
             rounded = self.view.to(value.dtype)
             self.view.add_(value.to("cpu", torch.float32) - rounded.to(torch.float32))
@@ -68,7 +82,7 @@ class Slot:
     def deliver(self) -> None:
         """Copies the segment into the tensors of the model."""
         for holder, key in self.places:
-            holder[key].data.copy_(self.view)
+            _local(holder[key]).copy_(self.view)
 
 
 class TorchTensors(Tensors):
@@ -76,7 +90,8 @@ class TorchTensors(Tensors):
 
     def __init__(self, model: Optional[torch.nn.Module], tensors: Optional[Mapping[str, Any]],
                  optimizer: Optional[torch.optim.Optimizer], roles: Mapping[str, str],
-                 trainable_only: bool = False) -> None:
+                 trainable_only: bool = False, group: Optional[Group] = None) -> None:
+        model = _unwrapped(model)
         rows = list(_of_module(model) if model is not None else _of_mapping(dict(tensors or {})))
         self.names = [name for name, _, _ in rows]
         self._slots = _slots(rows, roles)
@@ -88,6 +103,9 @@ class TorchTensors(Tensors):
         if self._frozen:
             self.entries.append(_fingerprint(self._frozen))
         self._averaged = [slot for slot in self._slots if slot.entry.role == "averaged"]
+        if group is not None:
+            _deal_out(self._slots, group)
+        self.is_sharded = any(slot.rows is not None for slot in self._slots)
         self._optimizer = optimizer
         self._restore: Any = None
         self._warned = False
@@ -142,13 +160,13 @@ class TorchTensors(Tensors):
 
     def bind(self, segment: Segment) -> None:
         for slot in self._slots:
-            slot.view = _view(segment, slot.entry, "values")
+            slot.view = slot.part_of(_view(segment, slot.entry, "values"))
             slot.bind()
         for slot in self._averaged:
             if "correction" in segment.regions:
-                slot.correction = _view(segment, slot.entry, "correction")
+                slot.correction = slot.part_of(_view(segment, slot.entry, "correction"))
             if "gradient" in segment.regions:
-                slot.gradient = _view(segment, slot.entry, "gradient")
+                slot.gradient = slot.part_of(_view(segment, slot.entry, "gradient"))
         if self._optimizer is not None and "gradient" in segment.regions:
             self._restore = _before_step(self._optimizer, self._before_optimizer)
 
@@ -160,8 +178,9 @@ class TorchTensors(Tensors):
                                "not exchanged. Attach with trainable_only=False, which exchanges "
                                "frozen parameters too, or attach anew once it is trained")
         for slot in self._broken():
-            slot.collect()
-            self.copied_bytes += slot.entry.bytes
+            if slot.is_mine:
+                slot.collect()
+                self.copied_bytes += slot.entry.bytes
 
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
         for slot in self._broken():
@@ -175,10 +194,12 @@ class TorchTensors(Tensors):
         self._tracked_share = tracked_share
         if tracked_share:
             for slot in self._averaged:
-                slot.gradient.zero_()
+                if slot.is_mine:
+                    slot.gradient.zero_()
 
     def fault(self) -> Optional[str]:
-        return next((slot.entry.name for slot in self._averaged if not _is_finite(slot.view)), None)
+        return next((slot.entry.name for slot in self._averaged
+                     if slot.is_mine and not _is_finite(slot.view)), None)
 
     def forget_faults(self) -> None:
         """Drops what the optimizer remembers of parameters where it is not finite: Adam's moments
@@ -204,7 +225,7 @@ class TorchTensors(Tensors):
     def shift(self) -> None:
         if self.shifts:
             for slot in self._averaged:
-                slot.tensor().data.add_(slot.added)
+                slot.local().add_(slot.added)
 
     def batch(self, segment: Segment, count: int) -> torch.Tensor:
         """The first numbers of the region `batch`, as i64, which indexes tensors."""
@@ -251,7 +272,7 @@ class TorchTensors(Tensors):
         return broken
 
     def _take_correction(self, slot: Slot) -> None:
-        parameter = slot.tensor()
+        parameter = slot.local()
         assert slot.correction is not None
         if parameter.device.type == "cpu" and parameter.dtype == slot.correction.dtype:
             slot.added = slot.correction
@@ -268,8 +289,8 @@ class TorchTensors(Tensors):
     def _track(self) -> None:
         for slot in self._averaged:
             grad = slot.tensor().grad
-            if grad is not None:
-                grad = grad.to_dense() if grad.is_sparse else grad
+            if grad is not None and slot.is_mine:
+                grad = _local(grad.to_dense() if grad.is_sparse else grad)
                 slot.gradient.add_(grad.detach().to(slot.gradient), alpha=self._tracked_share)
 
     def _add_corrections(self) -> None:
@@ -278,11 +299,43 @@ class TorchTensors(Tensors):
             if not parameter.requires_grad or slot.added is None:
                 continue
             if parameter.grad is None:
-                parameter.grad = slot.added.clone()
-            elif parameter.grad.is_sparse:
+                parameter.grad = torch.zeros_like(parameter)
+            if parameter.grad.is_sparse:
                 parameter.grad = slot.added + parameter.grad
             else:
-                parameter.grad.add_(slot.added)
+                _local(parameter.grad).add_(slot.added)
+
+
+def _local(tensor: Any) -> torch.Tensor:
+    """The numbers that this process holds, in their own memory: all of a plain tensor."""
+    return (tensor.to_local() if hasattr(tensor, "to_local") else tensor).detach()
+
+
+def _unwrapped(model: Any) -> Any:
+    """The user's own module, whose tensors have the same names on a node of one process."""
+    while type(model).__name__ in ("DistributedDataParallel", "DataParallel", "OptimizedModule"):
+        model = model._orig_mod if hasattr(model, "_orig_mod") else model.module
+    return model
+
+
+def _deal_out(slots: Iterable[Slot], group: Group) -> None:
+    """Who writes what: of a sharded tensor each process its own rows, which follow one another by
+    rank; of others the first process."""
+    for slot in slots:
+        tensor = slot.tensor()
+        if not hasattr(tensor, "to_local"):
+            slot.is_mine = group.leads
+            continue
+        dims = {getattr(placement, "dim", None) for placement in tensor.placements}
+        if dims == {None}:
+            slot.is_mine = group.leads
+            continue
+        if dims != {0} or len(tensor.placements) != 1:
+            raise TypeError(f"tensor {slot.entry.name} is sharded as {tensor.placements}; allowed "
+                            "are shards of the first dimension")
+        most = -(-slot.entry.shape[0] // group.size)
+        begin = min(group.rank * most, slot.entry.shape[0])
+        slot.rows = slice(begin, begin + tensor.to_local().shape[0])
 
 
 def _of_module(model: torch.nn.Module) -> Iterator[Tuple[str, Place, str]]:
@@ -337,7 +390,8 @@ def _slots(rows: Iterable[Tuple[str, Place, str]], roles: Mapping[str, str]) -> 
         role = roles.get(name, role)
         if tensor.numel() == 0 or (role == "local" and tensor.dtype not in {**_ALIASED, **_COPIED}):
             continue
-        identity = (tensor.device, tensor.data_ptr())
+        # Shards without rows have no memory.
+        identity = (tensor.device, id(tensor) if hasattr(tensor, "to_local") else tensor.data_ptr())
         known = slots.get(identity)
         if known is None:
             slots[identity] = Slot(_entry(name, tensor, role), (holder, key))
