@@ -101,10 +101,10 @@ class Bytes(unittest.TestCase):
 class Keeping(unittest.TestCase):
     def test_an_optimizer_goes_on_where_it_was(self):
         model, optimizer = adam_after(5)
-        descriptor = Keeper(optimizer, [Counter(7)]).save()
+        descriptor = Keeper([optimizer], [Counter(7)]).save()
         other_model, other = adam_after(0)
         counter = Counter()
-        Keeper(other, [counter]).load(descriptor, own=True)
+        Keeper([other], [counter]).load(descriptor, own=True)
         os.close(descriptor)
         self.assertEqual(moments(other), moments(optimizer))
         self.assertEqual(counter.count, 7)
@@ -117,11 +117,11 @@ class Keeping(unittest.TestCase):
 
     def test_of_a_donor_only_the_moments_are_taken(self):
         _, donor = adam_after(5)
-        descriptor = Keeper(donor, [Counter(7)]).save()
+        descriptor = Keeper([donor], [Counter(7)]).save()
         _, other = adam_after(0)
         other.param_groups[0]["lr"] = 0.5
         counter, numbers = Counter(), torch.get_rng_state()
-        Keeper(other, [counter]).load(descriptor, own=False)
+        Keeper([other], [counter]).load(descriptor, own=False)
         os.close(descriptor)
         self.assertEqual(moments(other), moments(donor))
         self.assertEqual((other.param_groups[0]["lr"], counter.count), (0.5, 0))
@@ -129,10 +129,10 @@ class Keeping(unittest.TestCase):
 
     def test_a_state_of_another_optimizer_is_refused(self):
         _, optimizer = adam_after(1)
-        descriptor = Keeper(optimizer, []).save()
+        descriptor = Keeper([optimizer], []).save()
         other = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
         with self.assertRaisesRegex(ValueError, "other parameters"):
-            Keeper(other, []).load(descriptor, own=True)
+            Keeper([other], []).load(descriptor, own=True)
         os.close(descriptor)
 
     def test_moments_that_do_not_fit_are_refused_and_leave_the_optimizer_as_it_was(self):
@@ -141,20 +141,21 @@ class Keeping(unittest.TestCase):
             _, donor = adam_after(2)
             moment = donor.state[donor.param_groups[0]["params"][0]]
             moment["exp_avg"] = spoil(moment)
-            descriptor = Keeper(donor, []).save()
+            descriptor = Keeper([donor], []).save()
             _, other = adam_after(1)
             before = moments(other)
             with self.assertRaisesRegex(ValueError, "exp_avg of parameter 0"):
-                Keeper(other, []).load(descriptor, own=False)
+                Keeper([other], []).load(descriptor, own=False)
             os.close(descriptor)
             self.assertEqual(moments(other), before)
 
     def test_a_state_of_other_things_than_an_optimizers_is_refused(self):
         _, other = adam_after(1)
-        for tree in ([], {"optimizer": 3}, {"optimizer": {"param_groups": ["a"], "state": {}}},
-                     {"optimizer": {**other.state_dict(), "state": {9: {"m": torch.zeros(1)}}}},
-                     {"optimizer": {**other.state_dict(), "state": {0: "text"}}}):
-            keeper = Keeper(other, [])
+        for tree in ([], {}, {"optimizers": 3}, {"optimizers": []}, {"optimizers": [3]},
+                     {"optimizers": [{"param_groups": ["a"], "state": {}}]},
+                     {"optimizers": [{**other.state_dict(), "state": {9: {"m": torch.zeros(1)}}}]},
+                     {"optimizers": [{**other.state_dict(), "state": {0: "text"}}]}):
+            keeper = Keeper([other], [])
             keeper._state = lambda tree=tree: tree
             descriptor = keeper.save()
             with self.assertRaises(ValueError):
@@ -162,7 +163,7 @@ class Keeping(unittest.TestCase):
             os.close(descriptor)
 
     def test_a_file_in_memory_cannot_be_changed_behind_the_daemon(self):
-        descriptor = Keeper(None, [Counter(1)]).save()
+        descriptor = Keeper([], [Counter(1)]).save()
         with self.assertRaises(OSError):
             os.pwrite(descriptor, b"x", 0)
         with self.assertRaises(OSError):
@@ -171,7 +172,7 @@ class Keeping(unittest.TestCase):
 
     def test_only_objects_with_a_state_can_be_kept(self):
         with self.assertRaisesRegex(TypeError, "holds int"):
-            Keeper(None, [3])
+            Keeper([], [3])
 
 
 class Wire(unittest.TestCase):

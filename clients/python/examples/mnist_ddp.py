@@ -5,7 +5,7 @@
         --trainer "python3 mnist_ddp.py --processes 2"
     mnist_ddp.py --alone 300          # one process, all images
 
-torchrun starts the processes as well: --trainer "torchrun --standalone --nproc-per-node=2 mnist_ddp.py".
+torchrun starts the processes as well: "torchrun --standalone --nproc-per-node=2 mnist_ddp.py".
 Every process calls attach, step and close. The processes of a node average their gradients in each
 step; the nodes average their parameters at every exchange.
 """

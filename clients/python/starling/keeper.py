@@ -16,10 +16,10 @@ _FAULTS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError
 
 
 class Keeper:
-    """The state of one trainer. `optimizer` may be None; `objects` are kept in their order."""
+    """The state of one trainer; optimizers and objects are kept in their order."""
 
-    def __init__(self, optimizer: Any, objects: Sequence[Any]) -> None:
-        self._optimizer = optimizer
+    def __init__(self, optimizers: Sequence[Any], objects: Sequence[Any]) -> None:
+        self._optimizers = list(optimizers)
         self._objects = list(objects)
         for kept in self._objects:
             if not (hasattr(kept, "state_dict") and hasattr(kept, "load_state_dict")):
@@ -28,7 +28,7 @@ class Keeper:
 
     @property
     def has_any(self) -> bool:
-        return self._optimizer is not None or bool(self._objects)
+        return bool(self._optimizers or self._objects)
 
     def save(self) -> int:
         """A descriptor of a sealed memory file with the state; the caller closes it. Raises
@@ -52,11 +52,12 @@ class Keeper:
         except _FAULTS as error:
             raise ValueError(f"the state does not fit this trainer: {error}") from None
 
-    def _check_moments(self, moments: Dict[int, Dict[str, Any]]) -> None:
+    @staticmethod
+    def _check_moments(optimizer: Any, moments: Dict[int, Dict[str, Any]]) -> None:
         """Raises ValueError for one that has not the shape of its parameter or is not finite: it
         would end or spoil every later step."""
         import torch
-        parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
         for place, of_one in moments.items():
             for name, value in of_one.items():
                 if not torch.is_tensor(value):
@@ -69,8 +70,7 @@ class Keeper:
 
     def _state(self) -> Dict[str, Any]:
         state: Dict[str, Any] = {"objects": [kept.state_dict() for kept in self._objects]}
-        if self._optimizer is not None:
-            state["optimizer"] = self._optimizer.state_dict()
+        state["optimizers"] = [optimizer.state_dict() for optimizer in self._optimizers]
         torch = sys.modules.get("torch")
         if torch is not None:
             state["random"] = torch.get_rng_state()
@@ -79,23 +79,29 @@ class Keeper:
     def _take(self, state: Dict[str, Any], own: bool) -> None:
         if not isinstance(state, dict):
             raise ValueError(f"a state is a dictionary; this is {type(state).__name__}")
-        if self._optimizer is not None and "optimizer" in state:
-            # The learning rate and its like are the script's, not those of the state.
-            groups = self._optimizer.state_dict()["param_groups"]
-            sizes = [[len(group["params"]) for group in side]
-                     for side in (groups, state["optimizer"]["param_groups"])]
-            if sizes[0] != sizes[1]:
-                raise ValueError("the optimizer has other parameters than the one that was saved")
-            self._check_moments(state["optimizer"]["state"])
-            self._optimizer.load_state_dict(
-                state["optimizer"] if own else {**state["optimizer"], "param_groups": groups})
+        saved = state["optimizers"]
+        if len(saved) != len(self._optimizers):
+            raise ValueError(f"{len(saved)} optimizers were saved; this trainer has "
+                             f"{len(self._optimizers)}")
+        for optimizer, of_one in zip(self._optimizers, saved):
+            self._take_optimizer(optimizer, of_one, own)
         if not own:
             return
         if len(state["objects"]) != len(self._objects):
             raise ValueError(f"{len(state['objects'])} objects were kept; this trainer keeps "
                              f"{len(self._objects)}")
-        for kept, saved in zip(self._objects, state["objects"]):
-            kept.load_state_dict(saved)
+        for kept, of_one in zip(self._objects, state["objects"]):
+            kept.load_state_dict(of_one)
         torch = sys.modules.get("torch")
         if torch is not None and "random" in state:
             torch.set_rng_state(state["random"])
+
+    def _take_optimizer(self, optimizer: Any, saved: Dict[str, Any], own: bool) -> None:
+        # The learning rate and its like are the script's, not those of the state.
+        groups = optimizer.state_dict()["param_groups"]
+        sizes = [[len(group["params"]) for group in side]
+                 for side in (groups, saved["param_groups"])]
+        if sizes[0] != sizes[1]:
+            raise ValueError("the optimizer has other parameters than the one that was saved")
+        self._check_moments(optimizer, saved["state"])
+        optimizer.load_state_dict(saved if own else {**saved, "param_groups": groups})

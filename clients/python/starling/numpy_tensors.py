@@ -6,7 +6,7 @@ from typing import Any, Collection, Dict, List, Mapping, Optional
 import numpy
 
 from .segment import Segment
-from .table import Entry
+from .table import Entry, Roles
 from .tensors import Tensors
 
 _DTYPES = {"float64": "f64", "float32": "f32", "float16": "f16", "int64": "i64"}
@@ -19,7 +19,7 @@ class NumpyTensors(Tensors):
     Integers of other types become int64. Arrays without elements are left out.
     """
 
-    def __init__(self, tensors: Mapping[str, Any], roles: Mapping[str, str]) -> None:
+    def __init__(self, tensors: Mapping[str, Any], roles: Roles) -> None:
         given = {name: _plain(name, value) for name, value in tensors.items()}
         self.names = list(given)
         self._given = {name: array for name, array in given.items() if array.size}

@@ -37,7 +37,8 @@ class Swarm:
         self._keeper = keeper
         self._group = group
         self._progress = segment.progress
-        self._position = Position.of(segment)
+        # Of several processes the first keeps the place in the data.
+        self._position = Position.of(segment) if session.leads else Position()
         self._loaders = 0  # that batches() goes through now
         self._losses: Deque[Any] = collections.deque(maxlen=LOSSES_KEPT)
         self._steps = 0
@@ -158,9 +159,6 @@ class Swarm:
     def begin(self, timeout: Optional[float]) -> None:
         """Waits until the values are those of the network; `attach` calls it."""
         self._follow(self._session.begin(timeout))
-        if not self._session.leads:  # its place in the data, of which rank 0 keeps the segment's
-            begun, self._position = self._position.get(), Position()
-            self._position.set(*begun)
 
     def _exchange(self) -> bool:
         if not self.is_running:
@@ -232,6 +230,8 @@ class Swarm:
         self._losses.clear()
         share = 1 / count if order.get("tracks") else 0.0
         self._tensors.deliver(bool(order.get("corrects")), share, bool(order.get("shifts")))
+        if self._exchanges == 0 and not self._session.leads:
+            self._position.set(*Position.of(self._segment).get())
         self._session.delivered()
 
     def _save(self, order: Record) -> Record:
@@ -290,7 +290,8 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     model      a torch module: its parameters are averaged, floating buffers too (`statistic`), and
                a newcomer takes integer buffers of its donor (`donor`). Tensors on the CPU of f32,
                f64 or i64 alias the shared memory; others are copied at each exchange.
-    optimizer  of torch; its steps add the correction of algorithms that correct gradients.
+    optimizer  of torch, or several in a list; their steps add the correction of algorithms that
+               correct gradients.
     tensors    instead of a model: {name: array} of numpy or torch; Swarm.tensors alias the memory.
     samples    that this trainer holds, 0 where it does not know.
     socket     of the daemon; else $STARLING_SOCKET, else the only one there is.
@@ -302,7 +303,8 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
                `extra`, `pairwise-ed` and `qg` are refused to others.
     learning_rate  of the loop's steps, where the optimizer does not say; see Swarm.learning_rate.
     roles      {name: averaged | statistic | donor | local}, where another than that is meant.
-    local      names of tensors that stay this node's own.
+    local      names of tensors that stay this node's own; here and in roles a name may be a
+               pattern, as "ema.*".
     trainable_only  parameters of the model without requires_grad, such as those below adapters, are
                not exchanged; nodes whose frozen parameters differ refuse each other. With False
                they are averaged too, as is needed where they are trained later.
@@ -317,7 +319,10 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     processes = group_of(group) if model is not None or tensors is not None else None
     held = hold(model, optimizer, tensors, roles or {}, local,
                 trainable_only and model is not None, processes)
-    keeper = Keeper(None if held.is_sharded else optimizer, keep)
+    optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+    optimizers = [one for one in optimizers if one is not None]
+    # Of a sharded model each process has a part of the optimizer's state only.
+    keeper = Keeper([] if held.is_sharded else optimizers, keep)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
     if steps not in (None, "sgd", "linear"):
         raise ValueError(f"steps={steps!r}; expected 'sgd', 'linear' or None")
@@ -325,7 +330,7 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
         held.learning_rate = float(learning_rate)
     hello = {"mode": "loop", "samples": int(samples), "corrects": corrects, "shifts": shifts,
              "saves": keeper.has_any,
-             "optimizer": type(optimizer).__name__ if optimizer is not None else "",
+             "optimizer": " and ".join(type(one).__name__ for one in optimizers),
              "steps": steps or held.steps() or ""}
     if not held.entries:
         raise ValueError("there is no tensor to train")

@@ -1,10 +1,11 @@
 """The table of tensors: what each is called, its shape, its type of numbers, and its role."""
 from __future__ import annotations
 
+import fnmatch
 import json
 import math
 from dataclasses import dataclass
-from typing import Sequence, Tuple
+from typing import Iterable, List, Mapping, Optional, Sequence, Tuple, overload
 
 ALIGNMENT = 64  # bytes; of regions and tensors
 TENSORS_LIMIT = 65_536
@@ -44,6 +45,30 @@ class Entry:
     @property
     def bytes(self) -> int:
         return self.count * NUMBER_BYTES[self.dtype]
+
+
+class Roles:
+    """The roles that a trainer asks for, by names of tensors or by patterns as of a shell: `ema.*`.
+    A name goes before a pattern."""
+
+    def __init__(self, asked: Mapping[str, str]) -> None:
+        self._asked = dict(asked)
+
+    @overload
+    def get(self, name: str) -> Optional[str]: ...
+    @overload
+    def get(self, name: str, default: str) -> str: ...
+
+    def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        found = self._asked.get(name)
+        return found or next((role for pattern, role in self._asked.items()
+                              if fnmatch.fnmatchcase(name, pattern)), default)
+
+    def unused(self, names: Iterable[str]) -> List[str]:
+        """Those that fit no tensor."""
+        known = list(names)
+        return sorted(asked for asked in self._asked
+                      if asked not in known and not fnmatch.filter(known, asked))
 
 
 def lay_out(entries: Sequence[Entry]) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Collection, Dict, List, Mapping, Optional
 
 from .group import Group
 from .segment import Segment
-from .table import Entry
+from .table import Entry, Roles
 
 
 class Tensors:
@@ -81,7 +81,7 @@ def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
     this node, if there are several."""
     if (model is None) == (tensors is None):
         raise TypeError("either a torch module or tensors={name: array} is needed")
-    asked = {**roles, **{name: "local" for name in local}}
+    asked = Roles({**roles, **{name: "local" for name in local}})
     held: Tensors
     if model is not None or _are_torch(tensors or {}):
         from .torch_tensors import TorchTensors
@@ -93,7 +93,7 @@ def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
         if group is not None:
             raise TypeError("several processes of a node need tensors of torch")
         held = NumpyTensors(tensors or {}, asked)
-    unknown = sorted(set(asked) - set(held.names))
+    unknown = asked.unused(held.names)
     if unknown:
         raise ValueError(f"no tensor is called {', '.join(unknown)}; there are "
                          f"{', '.join(held.names[:20])}")

@@ -1,0 +1,106 @@
+"""The optimizers of a trainer that computes with PyTorch: what is done before their steps."""
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional
+
+import torch
+
+from .torch_slots import Slot, is_finite
+
+
+class Optimizers:
+    """None, one, or several, each of which steps parameters of its own, as of a GAN."""
+
+    def __init__(self, optimizers: Any) -> None:
+        several = isinstance(optimizers, (list, tuple))
+        self._all: List[Any] = list(optimizers) if several else [optimizers]
+        self._all = [optimizer for optimizer in self._all if optimizer is not None]
+        self._undo: List[Callable[[], None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    @property
+    def learning_rate(self) -> Optional[float]:
+        """Of the first group of the first."""
+        groups = getattr(self._all[0], "param_groups", None) if self._all else None
+        return float(groups[0]["lr"]) if groups and "lr" in groups[0] else None
+
+    def step_all(self, slots: List[Slot]) -> bool:
+        """Every one of these tensors that is trained is stepped by one of them."""
+        stepped = {id(parameter) for optimizer in self._all for group in optimizer.param_groups
+                   for parameter in group["params"]}
+        trained = [slot.tensor() for slot in slots if slot.tensor().requires_grad]
+        return bool(trained) and all(id(tensor) in stepped for tensor in trained)
+
+    def steps(self) -> Optional[str]:
+        """"sgd" or "linear" in the gradients; None: of other classes, and of classes derived from
+        SGD, nothing is known."""
+        if not self._all or any(type(optimizer) is not torch.optim.SGD for optimizer in self._all):
+            return None
+        plain = all(group["momentum"] == 0 for optimizer in self._all
+                    for group in optimizer.param_groups)
+        return "sgd" if plain else "linear"
+
+    def before_steps(self, slots: List[Slot],
+                     action: Callable[[List[Slot], float], None]) -> None:
+        """Calls `action` before each step of each, with the slots that the step moves and with the
+        scale of their gradients, until release()."""
+        for optimizer in self._all:
+            def act(optimizer: Any = optimizer) -> None:
+                moved = {id(parameter) for group in optimizer.param_groups
+                         for parameter in group["params"]}
+                # Fused optimizers under a GradScaler unscale the gradients within their step.
+                scale = getattr(optimizer, "grad_scale", None)
+                action([slot for slot in slots if id(slot.tensor()) in moved],
+                       1.0 if scale is None else float(scale))
+            self._undo.append(_before_step(optimizer, act))
+
+    def forget_faults(self) -> None:
+        """Drops what they remember of parameters where it is not finite: Adam's moments would spoil
+        every later step."""
+        for optimizer in self._all:
+            for parameter, state in list(optimizer.state.items()):
+                numbers = [value for value in state.values() if torch.is_tensor(value)]
+                if not all(is_finite(value) for value in numbers if value.is_floating_point()):
+                    del optimizer.state[parameter]
+
+    def release(self) -> None:
+        """They step as before."""
+        for undo in self._undo:
+            undo()
+        self._undo = []
+
+
+def _before_step(optimizer: Any, action: Any) -> Any:
+    """Calls `action` before each step of this optimizer; returns what undoes that.
+
+    The method is bound to the instance, for schedulers of learning rates take `step.__func__`, and
+    keeps the attributes that they mark it with.
+    """
+    inner = optimizer.step
+
+    def step(self: Any, closure: Any = None, *arguments: Any, **options: Any) -> Any:
+        if closure is None:
+            action()
+            return inner(*arguments, **options)
+
+        def corrected() -> Any:
+            loss = closure()
+            action()
+            return loss
+        return inner(corrected, *arguments, **options)
+
+    step.__dict__.update(getattr(inner, "__dict__", {}))
+    wrapped = step.__get__(optimizer)
+    had_own = "step" in vars(optimizer)
+    optimizer.step = wrapped
+
+    def undo() -> None:
+        if vars(optimizer).get("step") is not wrapped:
+            return  # wrapped again since by a scheduler; without corrections it only passes on
+        if had_own:
+            optimizer.step = inner
+        else:
+            del optimizer.step
+    return undo
