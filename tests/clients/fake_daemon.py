@@ -79,10 +79,14 @@ class Trainer:
         assert record["kind"] == kind, f"expected {kind}: {record}"
         return record
 
+    def any(self):
+        """The next record, of whatever kind."""
+        return json.loads(self.connection.recv(65536))
+
     def next_but_log(self):
         """The next record that is no log."""
         while True:
-            record = json.loads(self.connection.recv(65536))
+            record = self.any()
             if record["kind"] != "log":
                 return record
 

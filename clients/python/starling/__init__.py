@@ -5,6 +5,7 @@
         loss = ...; loss.backward(); optimizer.step(); optimizer.zero_grad()
         swarm.step(loss=loss)
 """
+from . import for_jax, for_keras, for_lightning, for_sklearn, for_transformers
 from .alone import Alone, alone
 from .errors import DaemonGone, Error, Garbled, NotFound, Refused, TimedOut
 from .serving import serve
@@ -13,4 +14,5 @@ from .swarm import Swarm, attach
 
 __version__ = "0.1.0"
 __all__ = ["Alone", "DaemonGone", "Error", "Garbled", "NotFound", "Refused", "Status", "Swarm",
-           "TimedOut", "alone", "attach", "serve"]
+           "TimedOut", "alone", "attach", "for_jax", "for_keras", "for_lightning", "for_sklearn",
+           "for_transformers", "serve"]

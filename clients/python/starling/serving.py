@@ -28,7 +28,7 @@ def serve(function: Function, *, model: Any = None, tensors: Optional[Mapping[st
     trainer holds; the daemon draws its batches from 0 to samples - 1. The other arguments, and the
     errors, are those of `attach`. An exception of the function ends the session and passes on.
     """
-    server = Server(function, evaluate, hold(model, None, tensors, roles or {}, local),
+    server = Server(function, evaluate, hold(model, [], tensors, roles or {}, local),
                     int(samples))
     session = Session(server.segment, {"mode": "gradients", "samples": int(samples),
                                        "evaluates": evaluate is not None},

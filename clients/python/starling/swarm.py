@@ -7,8 +7,8 @@ import os
 import threading
 import time
 import warnings
-from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, Mapping, Optional,
-                    Sequence, Tuple, Union)
+from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, List, Mapping,
+                    Optional, Sequence, Tuple, Union)
 
 from .errors import Error, Garbled
 from .group import Follower, Group, Leader, group_of, shared_segment
@@ -28,12 +28,11 @@ class Swarm:
     """The network as the loop sees it. Made by `attach`; used by one thread."""
 
     def __init__(self, tensors: Tensors, segment: Segment,
-                 session: Union[Session, Leader, Follower], optimizer: Any, keeper: Keeper,
+                 session: Union[Session, Leader, Follower], keeper: Keeper,
                  group: Optional[Group] = None) -> None:
         self._tensors = tensors
         self._segment = segment
         self._session = session
-        self._optimizer = optimizer
         self._keeper = keeper
         self._group = group
         self._progress = segment.progress
@@ -132,6 +131,11 @@ class Swarm:
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
         self._tensors.learning_rate = float(rate)
+
+    @property
+    def is_due(self) -> bool:
+        """The next call of step() exchanges."""
+        return self.is_running and self._left <= 1
 
     @property
     def is_running(self) -> bool:
@@ -317,10 +321,9 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     Raises NotFound, Refused, DaemonGone, TimedOut; TypeError or ValueError for wrong arguments.
     """
     processes = group_of(group) if model is not None or tensors is not None else None
-    held = hold(model, optimizer, tensors, roles or {}, local,
+    optimizers = optimizers_of(optimizer)
+    held = hold(model, optimizers, tensors, roles or {}, local,
                 trainable_only and model is not None, processes)
-    optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
-    optimizers = [one for one in optimizers if one is not None]
     # Of a sharded model each process has a part of the optimizer's state only.
     keeper = Keeper([] if held.is_sharded else optimizers, keep)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
@@ -349,7 +352,7 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
         session = Session(segment, hello, socket=socket, wait=wait, before_hello=latest)
         if processes is not None:
             session = Leader(processes, session)
-    swarm = Swarm(held, segment, session, optimizer, keeper, processes)
+    swarm = Swarm(held, segment, session, keeper, processes)
     try:
         swarm.begin(timeout)
     except BaseException:
@@ -357,3 +360,10 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
         session.close()
         raise
     return swarm
+
+
+def optimizers_of(optimizer: Any) -> List[Any]:
+    """None, one or several; of those that Accelerate wraps, what they wrap."""
+    several = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
+    return [one.optimizer if type(one).__name__ == "AcceleratedOptimizer" else one
+            for one in several if one is not None]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Collection, Dict, List, Mapping, Optional
+from typing import Any, Collection, Dict, List, Mapping, Optional, Sequence
 
 from .group import Group
 from .segment import Segment
@@ -74,7 +74,7 @@ class Tensors:
         self._tracked_share = 0.0
 
 
-def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
+def hold(model: Any, optimizers: Sequence[Any], tensors: Optional[Mapping[str, Any]],
          roles: Mapping[str, str], local: Collection[str],
          trainable_only: bool = False, group: Optional[Group] = None) -> Tensors:
     """The tensors of `model` or `tensors`, exactly one of which is given. `group`: the processes of
@@ -85,10 +85,10 @@ def hold(model: Any, optimizer: Any, tensors: Optional[Mapping[str, Any]],
     held: Tensors
     if model is not None or _are_torch(tensors or {}):
         from .torch_tensors import TorchTensors
-        held = TorchTensors(model, tensors, optimizer, asked, trainable_only, group)
+        held = TorchTensors(model, tensors, optimizers, asked, trainable_only, group)
     else:
         from .numpy_tensors import NumpyTensors
-        if optimizer is not None:
+        if optimizers:
             raise TypeError("an optimizer is taken with a torch module only")
         if group is not None:
             raise TypeError("several processes of a node need tensors of torch")

@@ -1,7 +1,7 @@
 """The optimizers of a trainer that computes with PyTorch: what is done before their steps."""
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, Sequence
 
 import torch
 
@@ -11,14 +11,9 @@ from .torch_slots import Slot, is_finite
 class Optimizers:
     """None, one, or several, each of which steps parameters of its own, as of a GAN."""
 
-    def __init__(self, optimizers: Any) -> None:
-        several = isinstance(optimizers, (list, tuple))
-        self._all: List[Any] = list(optimizers) if several else [optimizers]
-        self._all = [optimizer for optimizer in self._all if optimizer is not None]
+    def __init__(self, optimizers: Sequence[Any]) -> None:
+        self._all = list(optimizers)
         self._undo: List[Callable[[], None]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._all)
 
     @property
     def learning_rate(self) -> Optional[float]:
@@ -73,7 +68,33 @@ class Optimizers:
 
 
 def _before_step(optimizer: Any, action: Any) -> Any:
-    """Calls `action` before each step of this optimizer; returns what undoes that.
+    """Calls `action` before each step of this optimizer, in a closure after it; returns what undoes
+    that. PyTorch 2 has hooks for it, which hold where others replace `step`."""
+    if not hasattr(optimizer, "register_step_pre_hook"):
+        return _before_own_step(optimizer, action)
+
+    def hook(_: Any, arguments: Any, options: Any) -> Any:
+        closure = arguments[0] if arguments else options.get("closure")
+        if closure is None:
+            action()
+            return None
+        after = _then(closure, action)
+        return ((after, *arguments[1:]), options) if arguments else ((), {**options,
+                                                                          "closure": after})
+    return optimizer.register_step_pre_hook(hook).remove
+
+
+def _then(closure: Any, action: Any) -> Any:
+    def corrected() -> Any:
+        with torch.enable_grad():
+            loss = closure()
+        action()
+        return loss
+    return corrected
+
+
+def _before_own_step(optimizer: Any, action: Any) -> Any:
+    """As _before_step, by a method in the place of the optimizer's.
 
     The method is bound to the instance, for schedulers of learning rates take `step.__func__`, and
     keeps the attributes that they mark it with.
@@ -84,12 +105,7 @@ def _before_step(optimizer: Any, action: Any) -> Any:
         if closure is None:
             action()
             return inner(*arguments, **options)
-
-        def corrected() -> Any:
-            loss = closure()
-            action()
-            return loss
-        return inner(corrected, *arguments, **options)
+        return inner(_then(closure, action), *arguments, **options)
 
     step.__dict__.update(getattr(inner, "__dict__", {}))
     wrapped = step.__get__(optimizer)

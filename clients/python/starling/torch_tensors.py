@@ -8,7 +8,7 @@ a node the first holds the aliases. Of a sharded tensor (torch's DTensor) each h
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 
@@ -27,7 +27,7 @@ class TorchTensors(Tensors):
     """The tensors of a module, or of a dictionary, and the optimizer that steps them."""
 
     def __init__(self, model: Optional[torch.nn.Module], tensors: Optional[Mapping[str, Any]],
-                 optimizer: Any, roles: Roles,
+                 optimizers: Sequence[Any], roles: Roles,
                  trainable_only: bool = False, group: Optional[Group] = None) -> None:
         model = unwrapped(model)
         rows = list(of_module(model) if model is not None else of_mapping(dict(tensors or {})))
@@ -43,7 +43,7 @@ class TorchTensors(Tensors):
         if group is not None:
             deal_out(self._slots, group)
         self.is_sharded = any(slot.rows is not None for slot in self._slots)
-        self._optimizers = Optimizers(optimizer)
+        self._optimizers = Optimizers(optimizers)
         self._streams = Streams()
         self._warned = False
         self._told_rate: Optional[float] = None
