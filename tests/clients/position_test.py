@@ -23,9 +23,9 @@ def loader_of(count, batch=3, **options):
     return torch.utils.data.DataLoader(data, batch_size=batch, **options)
 
 
-def drawn(loader, place, nodes, position, steps, seed=7):
+def drawn(loader, place, nodes, position, steps, whole=False):
     """The samples of so many batches, each with the epoch in which it was drawn."""
-    share = share_of(loader, lambda: (place, nodes), position, seed)
+    share = share_of(loader, lambda: (place, nodes), position, 7, whole)
     return [(position.get()[0], number) for _, (batch,) in zip(range(steps), share)
             for number in batch.tolist()]
 
@@ -67,6 +67,20 @@ class Epochs(unittest.TestCase):
             epochs = min(epoch for epoch, _ in seen[-1:])
             self.assertGreater(epochs, 0)
             self.expect_each_once(seen, 50, 1)
+
+    def test_the_batch_of_the_whole_stays_as_nodes_come_and_go(self):
+        loader, seen = loader_of(60, 12, shuffle=True), []
+        positions = [Position() for _ in range(4)]
+        for nodes, steps in ((2, 2), (4, 1), (3, 2)):
+            begun = positions[0].get()  # a newcomer begins where its donor is
+            for place in range(nodes):
+                positions[place].set(*begun)
+                batches = drawn(loader, place, nodes, positions[place], steps, whole=True)
+                self.assertEqual(len(batches), steps * 12 // nodes)
+                seen += batches
+        self.expect_each_once(seen, 60, 1)
+        with self.assertRaisesRegex(ValueError, "needs a DataLoader"):
+            next(share_of([1, 2], lambda: (0, 1), Position(), whole=True))
 
     def test_what_is_left_of_an_epoch_is_dropped_where_the_loader_drops_it(self):
         loader = loader_of(10, 2, drop_last=True)

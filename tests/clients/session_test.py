@@ -304,6 +304,22 @@ class Ends(unittest.TestCase):
             os.close(reading)
             os.close(writing)
 
+    def test_the_rate_keeps_its_proportion_to_the_nodes(self):
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            for nodes in (2, 3):
+                trainer.step(nodes=nodes)
+                trainer.done()
+            trainer.end()
+        daemon, swarm = attached(script)
+        with daemon:
+            scales = [swarm.lr_scale]
+            swarm.step()
+            scales.append(swarm.lr_scale)
+            swarm.step()
+        self.assertEqual(scales, [1, 1.5])
+
     def test_what_a_child_writes_stays_in_the_child(self):
         def script(daemon):
             trainer = daemon.accept()

@@ -28,10 +28,11 @@ class Alone:
     def alive(self) -> None:
         """Nobody asks."""
 
-    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0,
+                whole: bool = False) -> Iterator[Any]:
         if not self.is_running:
             return
-        for batch in share_of(loader, lambda: (0, 1), self._position, seed):
+        for batch in share_of(loader, lambda: (0, 1), self._position, seed, whole):
             yield batch
             if not self.is_running:
                 return
@@ -51,6 +52,10 @@ class Alone:
                       local_steps=1, learning_rate=None, steps=self._taken, exchanges=0,
                       waited_seconds=0.0, copied_bytes=0,
                       epoch=self._position.get()[0])
+
+    @property
+    def lr_scale(self) -> float:
+        return 1.0
 
     @property
     def is_running(self) -> bool:

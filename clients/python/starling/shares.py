@@ -23,16 +23,19 @@ _OPTIONS = ("num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_f
 _OPTIONS_OF_WORKERS = ("prefetch_factor", "persistent_workers")
 
 
-def share_of(loader: Iterable[Any], place: Place, position: Position,
-             seed: int = 0) -> Iterator[Any]:
+def share_of(loader: Iterable[Any], place: Place, position: Position, seed: int = 0,
+             whole: bool = False) -> Iterator[Any]:
     """The batches of this node, without end, from `position` on, which is brought up to date before
-    each of them. `seed`: of the order of a shuffling DataLoader, the same at all nodes. Raises
-    ValueError where the loader gives no batch."""
+    each of them. `seed`: of the order of a shuffling DataLoader, the same at all nodes. `whole`: its
+    batches are those of all nodes together. Raises ValueError where the loader gives no batch."""
     if iter(loader) is loader:
         raise ValueError("the loader is an iterator, which gives its batches only once; hand over "
                          "a list or a DataLoader")
     if _has_numbered_samples(loader):
-        yield from _of_samples(loader, place, position, seed)
+        yield from _of_samples(loader, place, position, seed, whole)
+    elif whole:
+        raise ValueError("whole=True needs a DataLoader that goes through its samples in order or "
+                         "shuffled")
     else:
         mine = _loader_of_share(loader, place)
         while True:
@@ -53,11 +56,9 @@ def size_of(batch: Any) -> int:
 
 def slice_of(dealt: int, count: int, batch: int, place: int, nodes: int) -> Tuple[int, int, int]:
     """Begin and end of this node's next batch in an epoch of `count` samples, of which `dealt` are
-    dealt, and how many are then."""
-    left = count - dealt
-    if left >= batch * nodes:
-        return dealt + place * batch, dealt + (place + 1) * batch, dealt + batch * nodes
-    return dealt + left * place // nodes, dealt + left * (place + 1) // nodes, count
+    dealt, and how many are then. `batch`: of all nodes together."""
+    taken = min(batch, count - dealt)
+    return dealt + taken * place // nodes, dealt + taken * (place + 1) // nodes, dealt + taken
 
 
 def _warn_of_few() -> None:
@@ -71,9 +72,11 @@ def _warn_of_few() -> None:
 class _Batches:
     """A sampler of this node's batches; `ahead` holds the position after each of them."""
 
-    def __init__(self, loader: Any, place: Place, begin: Tuple[int, int], seed: int) -> None:
+    def __init__(self, loader: Any, place: Place, begin: Tuple[int, int], seed: int,
+                 whole: bool) -> None:
         self._count = len(loader.dataset)
         self._batch = int(loader.batch_size)
+        self._is_whole = whole
         self._drops_last = bool(loader.drop_last)
         self._is_shuffled = type(loader.sampler).__name__ == "RandomSampler"
         self._place = place
@@ -90,17 +93,14 @@ class _Batches:
                 if self._count < nodes:
                     _warn_of_few()
                     place, nodes = 0, 1
-                if self._skips_rest(dealt, nodes):
+                batch = self._batch if self._is_whole else self._batch * nodes
+                if self._drops_last and self._count - dealt < batch <= self._count:
                     break
-                begin, end, dealt = slice_of(dealt, self._count, self._batch, place, nodes)
+                begin, end, dealt = slice_of(dealt, self._count, batch, place, nodes)
                 if end > begin:
                     self.ahead.append((epoch, dealt))
                     yield [int(number) for number in order[begin:end]]
             epoch, dealt = epoch + 1, 0
-
-    def _skips_rest(self, dealt: int, nodes: int) -> bool:
-        step = self._batch * nodes
-        return self._drops_last and self._count - dealt < step <= self._count
 
     def _order(self, epoch: int) -> Sequence[Any]:
         if not self._is_shuffled:
@@ -123,10 +123,11 @@ def _has_numbered_samples(loader: Any) -> bool:
                      and loader.sampler.num_samples == len(loader.dataset))))
 
 
-def _of_samples(loader: Any, place: Place, position: Position, seed: int) -> Iterator[Any]:
+def _of_samples(loader: Any, place: Place, position: Position, seed: int,
+                whole: bool) -> Iterator[Any]:
     if len(loader.dataset) == 0:
         raise ValueError("the loader gives no batch")
-    batches = _Batches(loader, place, position.get(), seed)
+    batches = _Batches(loader, place, position.get(), seed, whole)
     for batch in _like(loader, batches):
         position.set(*batches.ahead.popleft())
         yield batch

@@ -45,6 +45,7 @@ class Swarm:
         self._told_samples = 0  # by step(), since the last exchange
         self._seen_samples = 0  # by batches(), since the last exchange
         self._order: Record = {}
+        self._nodes_first = 0  # by the first order; 0: none has come
         self._busy = threading.Lock()  # in an exchange
         self._exchanges = 0
         self._waited_seconds = 0.0
@@ -73,13 +74,16 @@ class Swarm:
         """A sign of life within a step that takes long."""
         self._progress[0] += 1
 
-    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0) -> Iterator[Any]:
+    def batches(self, loader: Iterable[Any], own: bool = False, seed: int = 0,
+                whole: bool = False) -> Iterator[Any]:
         """The batches that are this node's share, again and again until the run is over.
 
         Of a DataLoader that goes through its samples in order or shuffled, the nodes take the next
         batch in turn, in one order, drawn from `seed`; of one with a sampler of its own,
         the samples whose number is `place` modulo `nodes`; of anything else, the batches in turn.
         With `own` the loader holds what is this node's alone, and all of its batches are the share.
+        With `whole` the batch_size of the DataLoader is that of all nodes together: each takes its
+        part of it, so that the batch of the whole stays as nodes come and go.
         A trainer that comes back goes on at the batch after those that its parameters have seen.
         The place of one loader is kept: of the first, where there are several at once.
         """
@@ -90,7 +94,7 @@ class Swarm:
         position = Position() if self._loaders else self._position
         self._loaders += 1
         try:
-            for batch in share_of(loader, place, position, seed):
+            for batch in share_of(loader, place, position, seed, whole):
                 self._seen_samples += size_of(batch)
                 yield batch
                 if not self.is_running:
@@ -131,6 +135,12 @@ class Swarm:
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
         self._tensors.learning_rate = float(rate)
+
+    @property
+    def lr_scale(self) -> float:
+        """The nodes that train now over those that trained when this trainer attached. Times the
+        learning rate, it keeps this in proportion to the batch of all nodes, as they come and go."""
+        return self._nodes() / self._nodes_first
 
     @property
     def is_due(self) -> bool:
@@ -230,6 +240,7 @@ class Swarm:
             self._session.drop()
             raise Garbled(f"the daemon sent {order}; expected step with a count, or end")
         self._order = order
+        self._nodes_first = self._nodes_first or self._nodes()
         self._left = count
         self._losses.clear()
         share = 1 / count if order.get("tracks") else 0.0
