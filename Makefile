@@ -6,8 +6,9 @@
 #   make curves   draw docs/curves from the simulator
 #   make install  install what `make` built: PREFIX=/usr/local, DESTDIR for a staging folder
 #   make deb      build the Debian package, build/deb/starling_VERSION_ARCHITECTURE.deb
+#   make wheel    build the Python client, build/wheel/starling_train-VERSION-py3-none-any.whl
 #   make format   format every source file
-.PHONY: up test check bench curves install deb format release deps
+.PHONY: up test check bench curves install deb wheel format release deps
 .DEFAULT_GOAL := release
 
 deps:
@@ -35,6 +36,12 @@ deb: deps
 	@cmake --preset deb --log-level=WARNING
 	@cmake --build build/deb
 	@cd build/deb && cpack -G DEB
+
+wheel:
+	@deploy/install-packages test
+	@rm -rf build/wheel && mkdir -p build/wheel && cp -r clients/python build/wheel/source
+	@/usr/bin/python3 -m pip wheel -q --no-deps --no-build-isolation -w build/wheel build/wheel/source
+	@ls build/wheel/*.whl
 
 test: deps
 	@deploy/install-packages test

@@ -27,22 +27,30 @@ class NumpyTensors(Tensors):
             Entry(name, array.shape, _DTYPES[array.dtype.name], roles.get(
                 name, "donor" if array.dtype.name == "int64" else "averaged"))
             for name, array in self._given.items()]
-        self.arrays: Dict[str, numpy.ndarray] = {}
+        self._arrays: Dict[str, numpy.ndarray] = {}
         self.corrections: Dict[str, numpy.ndarray] = {}
-        self.gradients: Dict[str, numpy.ndarray] = {}
+        self._gradients: Dict[str, numpy.ndarray] = {}
+
+    @property
+    def arrays(self) -> Dict[str, Any]:
+        return self._arrays
+
+    @property
+    def gradients(self) -> Dict[str, Any]:
+        return self._gradients
 
     def can_shift(self) -> bool:
         return all(entry.dtype != "f16" for entry in self.entries if entry.role == "averaged")
 
     def bind(self, segment: Segment) -> None:
-        self.arrays = self._views(segment, "values", self.entries)
+        self._arrays = self._views(segment, "values", self.entries)
         averaged = [entry for entry in self.entries if entry.role == "averaged"]
         if "correction" in segment.regions:
             self.corrections = self._views(segment, "correction", averaged)
         if "gradient" in segment.regions:
-            self.gradients = self._views(segment, "gradient", averaged)
+            self._gradients = self._views(segment, "gradient", averaged)
         for name, array in self._given.items():
-            self.arrays[name][...] = array
+            self._arrays[name][...] = array
         self._given = {}
 
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
@@ -54,7 +62,7 @@ class NumpyTensors(Tensors):
 
     def fault(self) -> Optional[str]:
         return next((entry.name for entry in self.entries if entry.role == "averaged"
-                     and not is_finite(self.arrays[entry.name])), None)
+                     and not is_finite(self._arrays[entry.name])), None)
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.corrects:
@@ -62,13 +70,13 @@ class NumpyTensors(Tensors):
                 gradient += self.corrections[name]
         if self._tracked_share:
             for name, gradient in gradients.items():
-                self.gradients[name] += self._tracked_share * gradient
+                self._gradients[name] += self._tracked_share * gradient
         return gradients
 
     def shift(self) -> None:
         if self.shifts:
             for name, correction in self.corrections.items():
-                self.arrays[name][...] += correction
+                self._arrays[name][...] += correction
 
     def batch(self, segment: Segment, count: int) -> Any:
         """The first numbers of the region `batch`, read-only."""
@@ -78,11 +86,11 @@ class NumpyTensors(Tensors):
         return batch
 
     def clear_gradients(self) -> None:
-        for gradient in self.gradients.values():
+        for gradient in self._gradients.values():
             gradient[...] = 0
 
     def gradient_fault(self) -> Optional[str]:
-        return next((name for name, gradient in self.gradients.items()
+        return next((name for name, gradient in self._gradients.items()
                      if not is_finite(gradient)), None)
 
     @staticmethod

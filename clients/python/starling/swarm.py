@@ -10,6 +10,7 @@ import warnings
 from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence, Tuple, Union)
 
+from .blas import reference_blas
 from .errors import Error, Garbled
 from .group import Follower, Group, Leader, group_of, shared_segment
 from .keeper import Keeper
@@ -336,6 +337,9 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     held = hold(model, optimizers, tensors, roles or {}, local,
                 trainable_only and model is not None, processes)
     # Of a sharded model each process has a part of the optimizer's state only.
+    slow = reference_blas()
+    if slow is not None and os.environ.get("STARLING_SLOW_BLAS") != "fine":
+        warnings.warn(slow, RuntimeWarning, stacklevel=2)
     keeper = Keeper([] if held.is_sharded else optimizers, keep)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
     if steps not in (None, "sgd", "linear"):

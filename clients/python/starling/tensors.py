@@ -14,13 +14,21 @@ class Tensors:
 
     entries: List[Entry]
     names: List[str]  # of all tensors handed over, those too that have no entry
-    arrays: Dict[str, Any]  # what the trainer computes with, by name
-    gradients: Dict[str, Any]  # where gradients are written, by name; mode `gradients`
     corrects = shifts = False  # as deliver() was told last
     copied_bytes = 0
     is_sharded = False  # this process holds a part of some tensors
     learning_rate: Optional[float] = None  # of the next step; None where it is not known
     _tracked_share = 0.0
+
+    @property
+    def arrays(self) -> Dict[str, Any]:
+        """What the trainer computes with, by name."""
+        raise NotImplementedError
+
+    @property
+    def gradients(self) -> Dict[str, Any]:
+        """Where gradients are written, by name; mode `gradients`."""
+        raise NotImplementedError
 
     def can_correct(self) -> bool:
         """Corrections are added without the help of the loop."""
@@ -28,6 +36,7 @@ class Tensors:
 
     def can_shift(self) -> bool:
         """shift() loses nothing to rounding."""
+        return False
 
     def steps(self) -> Optional[str]:
         """What is known of the optimizer's steps: "sgd", "linear" in the gradient, or None."""
@@ -46,12 +55,14 @@ class Tensors:
 
     def fault(self) -> Optional[str]:
         """The first averaged tensor that is not finite."""
+        raise NotImplementedError
 
     def forget_faults(self) -> None:
         """Drops state of the optimizer that is not finite."""
 
     def correct(self, gradients: Mapping[str, Any]) -> Mapping[str, Any]:
         """Adds the correction to the gradients, where the daemon asks for it."""
+        return gradients
 
     def shift(self) -> None:
         """Adds the correction to the parameters, where the daemon asks for it; after each step."""

@@ -8,6 +8,7 @@ import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping, Optional, Tuple
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from .group import Group
 from .segment import Segment
@@ -139,7 +140,7 @@ def slots_of(rows: Iterable[Tuple[str, Place, str]], roles: Roles) -> List[Slot]
     for name, (holder, key), role in rows:
         tensor = holder[key]
         role = roles.get(name, role)
-        if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        if is_lazy(tensor):
             raise TypeError(f"tensor {name} has no shape yet; call the model once before attach")
         if tensor.numel() == 0 or (role == "local" and tensor.dtype not in {**ALIASED, **_COPIED}):
             continue
@@ -219,7 +220,7 @@ def deal_out(slots: Iterable[Slot], group: Group) -> None:
     """Who writes what: of a sharded tensor each process its own rows, which follow one another by
     rank; of others the first process."""
     for slot in slots:
-        tensor = slot.tensor()
+        tensor: Any = slot.tensor()
         if not hasattr(tensor, "to_local"):
             slot.is_mine = group.leads
             continue

@@ -158,12 +158,15 @@ class TorchTensors(Tensors):
         if self._tracked_share:
             tracked = {slot.entry.name: slot.tracked for slot in self._averaged}
             for name, gradient in gradients.items():
-                tracked[name].add_(gradient.detach(), alpha=self._tracked_share)
+                total = tracked[name]
+                assert total is not None
+                total.add_(gradient.detach(), alpha=self._tracked_share)
         return gradients
 
     def shift(self) -> None:
         if self.shifts:
             for slot in self._averaged:
+                assert slot.added is not None
                 slot.local().add_(slot.added)
 
     def batch(self, segment: Segment, count: int) -> torch.Tensor:
@@ -187,9 +190,10 @@ class TorchTensors(Tensors):
     def collect_gradients(self) -> None:
         """Copies the gradients that do not alias the region `gradient` into it."""
         for slot in self._averaged:
-            grad = slot.tensor().grad
-            if grad is not None and grad.data_ptr() != slot.gradient.data_ptr():
-                slot.gradient.copy_(grad)
+            grad, region = slot.tensor().grad, slot.gradient
+            assert region is not None
+            if grad is not None and grad.data_ptr() != region.data_ptr():
+                region.copy_(grad)
                 self.copied_bytes += slot.entry.bytes
 
     def release(self) -> None:
