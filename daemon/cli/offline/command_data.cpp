@@ -92,6 +92,9 @@ std::vector<std::string> travels(const Look& look) {
   lines.push_back("the names of all columns that are used");
   if (!numbers.empty())
     lines.push_back(fmt::format("count, mean and sum of squares of {}", fmt::join(numbers, ", ")));
+  if (!look.survey->missing.empty())
+    lines.push_back(fmt::format("the words that stand for a missing number: {}",
+                                fmt::join(look.survey->missing, ", ")));
   if (!words.empty() && look.options.hash_bits == 0)
     lines.push_back(
         fmt::format("every different word of {}; data.words = hash:BITS keeps them here",
