@@ -424,7 +424,6 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
 }
 
 Outcome<int> run_node(const CommandLine& given) {
-  ignore_hangups_of_services();
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();
