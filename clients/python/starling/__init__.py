@@ -8,9 +8,10 @@
 from .alone import Alone, alone
 from .errors import DaemonGone, Error, Garbled, NotFound, Refused, TimedOut
 from .serving import serve
+from .simulate import simulate
 from .status import Status
 from .swarm import Swarm, attach
 
 __version__ = "0.1.0"
 __all__ = ["Alone", "DaemonGone", "Error", "Garbled", "NotFound", "Refused", "Status", "Swarm",
-           "TimedOut", "alone", "attach", "serve"]
+           "TimedOut", "alone", "attach", "serve", "simulate"]
