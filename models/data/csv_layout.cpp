@@ -26,7 +26,7 @@ class Decider {
     decision_.layout.target = options_.target;
     decision_.layout.decimal_comma = profile_.has_decimal_comma;
     if (profile_.has_decimal_comma && options_.decimal == Decimal::automatic)
-      note("numbers have decimal commas, such as 3,14; data.decimal = point takes them for words");
+      note("numbers have decimal commas, such as 3,14 (data.decimal = auto)");
     check_names();
     for (const ColumnProfile& column : profile_.columns) {
       if (column.name == options_.target)

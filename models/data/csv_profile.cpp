@@ -87,15 +87,19 @@ void take_words_for_missing(ColumnProfile& column) {
 }
 
 // Whether a column of numbers has cells such as 3,14, and no cell says otherwise.
-bool finds_decimal_comma(const TableProfile& profile) {
-  const auto has_commas = [](const ColumnProfile& column) {
+bool finds_decimal_comma(const TableProfile& profile, const DataOptions& options) {
+  const auto is_used = [&](const ColumnProfile& column) {
+    return std::ranges::count(options.ignore, column.name) == 0;
+  };
+  const auto has_commas = [&](const ColumnProfile& column) {
     const std::size_t numbers =
         column.numbers.count + column.grouped.count + column.decimal_commas.count;
-    return column.decimal_commas.count > 0 &&
+    return is_used(column) && column.decimal_commas.count > 0 &&
            static_cast<double>(numbers) >= kMostly * static_cast<double>(column.present());
   };
-  const auto contradicts = [](const ColumnProfile& column) {
-    return column.has_clear_groups || (column.decimal_commas.count > 0 && column.has_points);
+  const auto contradicts = [&](const ColumnProfile& column) {
+    return is_used(column) &&
+           (column.has_clear_groups || (column.decimal_commas.count > 0 && column.has_points));
   };
   return std::ranges::any_of(profile.columns, has_commas) &&
          std::ranges::none_of(profile.columns, contradicts);
@@ -217,7 +221,7 @@ Result<bool> CsvTable::next(std::vector<std::string>& fields) {
 Result<TableProfile> profile_csv(const DataOptions& options, const std::string& path,
                                  std::string_view text) {
   TRY(TableProfile profile, profile_as(options, path, text, options.decimal == Decimal::comma));
-  if (options.decimal == Decimal::automatic && finds_decimal_comma(profile)) {
+  if (options.decimal == Decimal::automatic && finds_decimal_comma(profile, options)) {
     TRY(profile, profile_as(options, path, text, true));
   }
   for (ColumnProfile& column : profile.columns)
