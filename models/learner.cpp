@@ -48,6 +48,15 @@ std::vector<Term> agreed(const LearnerOptions& options) {
   return terms;
 }
 
+std::string explain_kind(const LearnerOptions& options, const Dataset& train) {
+  const ModelOptions& model = options.model;
+  if (model.kind != ModelKind::automatic || model.start || !train.is_table()) return {};
+  const Result<ModelKind> kind = resolve_kind(model, options.data, train);
+  return kind ? fmt::format("a linear model (model.kind = {}); model.kind = mlp finds bends too",
+                            to_string(*kind))
+              : "";
+}
+
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,
                                                      std::shared_ptr<const Data> data,
                                                      std::string_view name,

@@ -26,6 +26,9 @@ LearnerOptions read_learner_options(Reader& reader);
 // it. REQUIRES a chosen algorithm.
 std::vector<Term> agreed(const LearnerOptions& options);
 
+// A sentence on the model that auto selects for a table; empty for other data, or another choice.
+std::string explain_kind(const LearnerOptions& options, const Dataset& train);
+
 // The trainer of one node; nodes may share the data. `name` differs by node, so that batches do.
 // The error says which model does not fit the data.
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,

@@ -53,6 +53,8 @@ TableLayout Predictor::layout(bool with_target) const {
   TableLayout layout;
   for (const ColumnSurvey& column : table().columns)
     layout.columns.push_back({column.name, column.kind});
+  layout.decimal_comma = table().decimal_comma;
+  layout.missing = table().missing;
   if (with_target) layout.target = table().target;
   layout.classifies = table().classifies;
   return layout;

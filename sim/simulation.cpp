@@ -71,10 +71,10 @@ gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Lis
   Checker checker(world);
   gossip::Series series;
   std::size_t finished = 0;
-  world.observe([&](std::size_t, const gossip::Output& output) {
+  world.observe([&](std::size_t node, const gossip::Output& output) {
     if (const auto* progress = std::get_if<gossip::Progress>(&output)) {
       series.add(world.now(), *progress);
-      if (told) told(world.now(), *progress);
+      if (told) told(node, world.now(), *progress);
     }
     const auto* event = std::get_if<gossip::Event>(&output);
     if (event && event->kind == gossip::Event::Kind::finished) ++finished;

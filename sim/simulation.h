@@ -13,7 +13,7 @@
 namespace starling::sim {
 
 // Is told of every round of every node as it is completed.
-using Listener = std::function<void(Time now, const gossip::Progress& progress)>;
+using Listener = std::function<void(std::size_t node, Time now, const gossip::Progress& progress)>;
 
 // All nodes start at time 0, know node-0 and wait for each other before round 1. Ends when all are
 // finished, or at the limit of virtual time.

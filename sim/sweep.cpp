@@ -73,9 +73,10 @@ void sweep(const SweepOptions& options, const SeededTrainers& trainers,
       Options world = options.world;
       world.seed = *seed;
       world.trace = {};
-      counter.put(result_of(simulate(
-          world, trainers(*seed),
-          [&](Time now, const gossip::Progress& progress) { told(*seed, now, progress); })));
+      counter.put(result_of(simulate(world, trainers(*seed),
+                                     [&](std::size_t, Time now, const gossip::Progress& progress) {
+                                       told(*seed, now, progress);
+                                     })));
     }
   };
   std::vector<std::jthread> others;

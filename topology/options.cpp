@@ -46,7 +46,8 @@ const Bindings<Options>& bindings() {
               "about p(n-1)+2; small-world: of replacing a local edge by a far one. Larger: faster "
               "mixing, for erdos-renyi more bytes; smaller: closer to a ring.")
         .bind("topology.file", &Options::file, Text{}, agreed,
-              "path of the edge list of kind file: two node names a line, # starts a comment. "
+              "path of the edge list of kind file: two node names a line, # starts a comment. A "
+              "number k is short for node-k. "
               "Edges have no direction.")
         .agrees_on(print_edges)
         .bind("topology.seed", &Options::seed, Whole{0, std::numeric_limits<std::int64_t>::max()},
@@ -95,6 +96,30 @@ std::string_view degree_problem(const Options& options) {
   return {};
 }
 
+namespace {
+
+// The names of one edge; networkx writes {} after them.
+Result<std::vector<std::string>> parse_edge(std::string_view line) {
+  std::string spaced(line);
+  std::ranges::replace(spaced, '\t', ' ');
+  std::vector<std::string> names = split(spaced, ' ');
+  if (names.size() == 3 && names[2] == "{}") names.pop_back();
+  if (names.size() == 3 && parse_number(names[2]))
+    return fail(
+        "has a weight; expected two names, for an edge weighs 1 / (1 + the larger degree of its "
+        "ends)");
+  if (names.size() == 3 && (names[1] == "->" || names[1] == "--"))
+    return fail("has a sign; expected two names apart by a blank, for edges have no direction");
+  if (names.size() != 2)
+    return fail("holds {} names; expected two names apart by a blank", names.size());
+  for (std::string& name : names)
+    if (parse_integer(name)) name.insert(0, "node-");
+  if (names[0] == names[1]) return fail("joins a node with itself; expected two different names");
+  return names;
+}
+
+}  // namespace
+
 Result<NamedEdges> parse_edges(std::string_view text, std::string_view path) {
   NamedEdges edges;
   for (std::size_t number = 1; !text.empty(); ++number) {
@@ -102,19 +127,12 @@ Result<NamedEdges> parse_edges(std::string_view text, std::string_view path) {
     const std::string_view line = trim(text.substr(0, std::min(stop, text.find('#'))));
     text.remove_prefix(std::min(stop + 1, text.size()));
     if (line.empty()) continue;
-    std::string spaced(line);
-    std::ranges::replace(spaced, '\t', ' ');
-    std::vector<std::string> names = split(spaced, ' ');
-    if (names.size() != 2)
-      return fail("{}:{}: \"{}\" holds {} names; expected two names apart by a blank", path, number,
-                  line, names.size());
-    if (names[0] == names[1])
-      return fail("{}:{}: \"{}\" joins a node with itself; expected two different names", path,
-                  number, line);
+    auto names = parse_edge(line);
+    if (!names) return fail("{}:{}: \"{}\" {}", path, number, line, names.error().text);
     if (edges.size() == kEdgesLimit)
       return fail("{}:{}: \"{}\" is one edge too many; expected at most {}", path, number, line,
                   kEdgesLimit);
-    edges.emplace_back(std::move(names[0]), std::move(names[1]));
+    edges.emplace_back(std::move((*names)[0]), std::move((*names)[1]));
   }
   return edges;
 }

@@ -55,7 +55,8 @@ Options read_options(Reader& reader);
 // Why the degree is invalid for any number of nodes; empty if it is not.
 std::string_view degree_problem(const Options& options);
 
-// One edge a line, two names separated by blanks; `#` starts a comment. The path is for errors.
+// One edge a line, two names separated by blanks; a number k is short for node-k, and `#` starts a
+// comment. The path is for errors.
 Result<NamedEdges> parse_edges(std::string_view text, std::string_view path);
 
 }  // namespace starling::topology

@@ -312,6 +312,8 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
   daemon.board.set_describer(describe);
   log::info("{}", data->description);
   for (const std::string& note : data->notes) log::info("{}", note);
+  if (const std::string kind = models::explain_kind(config.learner, data->train); !kind.empty())
+    log::info("{}", kind);
   if (!config.algorithm_reason.empty())
     log::info("algorithm {}: {}", config.node.algorithm, config.algorithm_reason);
   daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
@@ -422,7 +424,6 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
 }
 
 Outcome<int> run_node(const CommandLine& given) {
-  ignore_hangups_of_services();
   handle_stop_signals(on_signal);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit();

@@ -63,6 +63,8 @@ ordered card_json(const models::ModelCard& card) {
   const models::Survey& table = *card.table;
   document["rows"] = table.rows;
   document["hash_bits"] = table.hash_bits;
+  document["decimal_comma"] = table.decimal_comma;
+  document["missing"] = table.missing;
   for (const ColumnSurvey& column : table.columns)
     document["columns"].push_back(column_json(column, table.hash_bits));
   document["target"] =
@@ -127,12 +129,15 @@ class Taker {
   bool sound_ = true;
 };
 
-models::Survey take_table(Taker& taker) {
+models::Survey take_table(Taker& taker, const json& document) {
   models::Survey table;
   table.is_fixed = true;
   table.rows = static_cast<double>(taker.whole(taker.at("rows"), models::kRowsMergedLimit));
   table.hash_bits =
       static_cast<unsigned>(taker.whole(taker.at("hash_bits"), models::kHashBitsLimit));
+  // Models of before have neither.
+  table.decimal_comma = document.value("decimal_comma", json()) == json(true);
+  if (document.contains("missing")) table.missing = taker.ascending(document["missing"]);
   const json& columns = taker.at("columns");
   for (const json& entry : columns.is_array() ? columns : json::array()) {
     ColumnSurvey& column = table.columns.emplace_back();
@@ -170,7 +175,7 @@ Result<models::ModelCard> read_card(const json& document) {
   for (const json& layer : layers.is_array() ? layers : json::array())
     card.shape.sizes.push_back(taker.whole(layer, models::kColumnsLimit));
   card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
-  if (card.source == models::Source::csv) card.table = take_table(taker);
+  if (card.source == models::Source::csv) card.table = take_table(taker, document);
   if (!taker.is_sound() || card.shape.sizes.size() < 2 ||
       std::ranges::count(card.shape.sizes, std::size_t{0}) > 0)
     return fail("its metadata \"{}\" is damaged", kKey);

@@ -351,18 +351,20 @@ std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph)
   return topology::dot(*graph, *snapshot.status.topology.sites);
 }
 
+json point_json(const gossip::Progress& point) {
+  json object = {{"round", point.round}, {"bytes", point.bytes}};
+  put(object, "time_s", point.time_s);
+  put(object, "loss", point.loss);
+  put(object, "accuracy", point.accuracy);
+  put(object, "rmse", point.rmse);
+  put(object, "distance", point.distance);
+  put(object, "distance_to_optimum", point.distance_to_optimum);
+  return object;
+}
+
 json convergence_json(std::span<const gossip::Progress> series) {
   json points = json::array();
-  for (const gossip::Progress& point : series) {
-    json object = {{"round", point.round}, {"bytes", point.bytes}};
-    put(object, "time_s", point.time_s);
-    put(object, "loss", point.loss);
-    put(object, "accuracy", point.accuracy);
-    put(object, "rmse", point.rmse);
-    put(object, "distance", point.distance);
-    put(object, "distance_to_optimum", point.distance_to_optimum);
-    points.push_back(std::move(object));
-  }
+  for (const gossip::Progress& point : series) points.push_back(point_json(point));
   return {{"series", std::move(points)}};
 }
 

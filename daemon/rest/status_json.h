@@ -26,6 +26,8 @@ nlohmann::json neighbors_json(const Snapshot& snapshot);
 nlohmann::json topology_json(const Snapshot& snapshot, const topology::Graph* graph,
                              std::optional<double> second_modulus);
 std::string topology_dot(const Snapshot& snapshot, const topology::Graph* graph);
+// {round, time_s, loss, …}; what is not known is absent.
+nlohmann::json point_json(const gossip::Progress& point);
 // {"series": […]} by round.
 nlohmann::json convergence_json(std::span<const gossip::Progress> series);
 

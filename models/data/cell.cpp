@@ -19,6 +19,14 @@ std::string_view without_sign(std::string_view text) {
   return text;
 }
 
+// Points as commas and commas as points, without a plus in front.
+std::string swapped(std::string_view cell) {
+  std::string text(cell.starts_with('+') ? cell.substr(1) : cell);
+  for (char& character : text)
+    character = character == ',' ? '.' : character == '.' ? ',' : character;
+  return text;
+}
+
 // Takes `least` to `most` digits off `text`.
 bool take_digits(std::string_view& text, std::size_t least, std::size_t most) {
   std::size_t count = 0;
@@ -73,14 +81,17 @@ bool is_missing(std::string_view cell) {
   return std::ranges::find(kMissingCells, text) != std::end(kMissingCells);
 }
 
-std::optional<double> cell_number(std::string_view cell) {
+std::optional<double> cell_number(std::string_view cell, bool decimal_comma) {
+  if (decimal_comma && has_thousands_separators(cell, true)) return std::nullopt;
+  if (decimal_comma && has_decimal_comma(cell)) return parse_number(swapped(cell));
   if (cell.starts_with('+') && cell.size() > 1 && cell[1] != '-') cell.remove_prefix(1);
   return parse_number(cell);
 }
 
-bool has_thousands_separators(std::string_view cell) {
+bool has_thousands_separators(std::string_view cell, bool decimal_comma) {
+  if (decimal_comma) return has_thousands_separators(swapped(cell));
   cell = without_sign(cell);
-  if (!take_digits(cell, 1, 3) || !cell.starts_with(',')) return false;
+  if (cell.starts_with('0') || !take_digits(cell, 1, 3) || !cell.starts_with(',')) return false;
   while (take(cell, ','))
     if (!take_digits(cell, 3, 3)) return false;
   if (take(cell, '.')) take_digits(cell, 0, cell.size());
@@ -102,8 +113,8 @@ bool is_timestamp(std::string_view cell) {
   return take_time(cell) && cell.empty();
 }
 
-std::string class_name(std::string_view cell) {
-  const std::optional<double> number = cell_number(cell);
+std::string class_name(std::string_view cell, bool decimal_comma) {
+  const std::optional<double> number = cell_number(cell, decimal_comma);
   return number ? fmt::to_string(*number) : std::string(cell);
 }
 

@@ -39,7 +39,7 @@ Result<std::vector<std::size_t>> places(const CsvTable& table, const std::string
 // The name of the first column of the layout whose cell is missing; empty for none.
 std::string_view missing_column(const TableLayout& layout, const Cells& cells) {
   for (std::size_t c = 0; c < layout.columns.size(); ++c)
-    if (is_missing(cells[c])) return layout.columns[c].name;
+    if (layout.is_missing(layout.columns[c], cells[c])) return layout.columns[c].name;
   return {};
 }
 

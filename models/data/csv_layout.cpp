@@ -14,10 +14,6 @@ constexpr double kMostlyWords = 0.5;
 // Whole numbers with at most so many values, each in several rows, count as classes.
 constexpr std::size_t kWholeClasses = 20;
 constexpr std::size_t kRowsPerClass = 5;
-// The share of numbers in a column, and how many different ones, from which a word among them
-// counts as a mistake in the file.
-constexpr double kMostly = 0.9;
-constexpr std::size_t kFewValues = 20;
 // A column that counts so many rows does so on purpose, whatever its name.
 constexpr std::size_t kRowsCounted = 10;
 
@@ -28,6 +24,9 @@ class Decider {
 
   CsvDecision decide() {
     decision_.layout.target = options_.target;
+    decision_.layout.decimal_comma = profile_.has_decimal_comma;
+    if (profile_.has_decimal_comma && options_.decimal == Decimal::automatic)
+      note("numbers have decimal commas, such as 3,14 (data.decimal = auto)");
     check_names();
     for (const ColumnProfile& column : profile_.columns) {
       if (column.name == options_.target)
@@ -35,6 +34,9 @@ class Decider {
       else if (!is_left_out(column))
         decide_feature(column);
     }
+    std::ranges::sort(decision_.layout.missing);
+    const auto repeated = std::ranges::unique(decision_.layout.missing);
+    decision_.layout.missing.erase(repeated.begin(), repeated.end());
     note_missing();
     if (decision_.layout.columns.empty())
       refuse("no column is left beside the target {}", options_.target);
@@ -78,17 +80,24 @@ class Decider {
     const bool counts = options_.has_header && column.counts_rows &&
                         column.numbers.count == profile_.rows &&
                         profile_.rows >= (column.is_named ? kRowsCounted : 2);
+    const bool numbers =
+        options_.has_header && column.numbers_rows && profile_.rows >= kRowsCounted;
     if (counts && !column.is_named)
       note("left out: column {}, which has no name and counts the rows", column.name);
+    else if (numbers)
+      note("left out: column {}, which has no name and holds numbers of rows in any order",
+           column.name);
     else if (counts)
       note(
           "column {} counts the rows, which tells nothing of others; data.ignore = {} leaves it "
           "out",
           column.name, column.name);
-    return counts && !column.is_named;
+    return (counts && !column.is_named) || numbers;
   }
 
   void decide_feature(const ColumnProfile& column) {
+    std::vector<std::string>& missing = decision_.layout.missing;
+    missing.insert(missing.end(), column.missing_words.begin(), column.missing_words.end());
     ColumnKind kind = ColumnKind::words;
     if (column.present() == 0)
       kind = ColumnKind::empty;
@@ -114,19 +123,13 @@ class Decider {
            with_commas(profile_.rows), fmt::join(missing_words_, ", "));
   }
 
-  // "NA" 12 times, empty 3 times
+  // "NA" 12, empty 3; without the number of the only way
   static std::string ways(const ColumnProfile& column) {
     std::vector<std::string> ways;
     for (const auto& [cell, count] : column.missing_as)
-      ways.push_back(cell.empty() ? "empty" : fmt::format("\"{}\"", cell));
+      ways.push_back((cell.empty() ? "empty" : fmt::format("\"{}\"", cell)) +
+                     (column.missing_as.size() > 1 ? " " + with_commas(count) : ""));
     return fmt::format("{}", fmt::join(ways, ", "));
-  }
-
-  // Whether nearly all cells are numbers of many values: amounts, not names.
-  static bool is_amount(const ColumnProfile& column) {
-    return static_cast<double>(column.numbers.count) >=
-               kMostly * static_cast<double>(column.present()) &&
-           column.values.size() > kFewValues;
   }
 
   // Refuses a column of numbers in formats for people.
@@ -135,12 +138,17 @@ class Decider {
       return cells.count > 0 && cells.count == column.words.count;
     };
     if (are_all(column.grouped))
-      refuse("column {}: line {} holds \"{}\"; write numbers without thousands separators",
-             column.name, column.grouped.line, column.grouped.first);
+      refuse("column {}: line {} holds \"{}\"; write numbers without thousands separators{}",
+             column.name, column.grouped.line, column.grouped.first,
+             profile_.has_decimal_comma || column.has_clear_groups
+                 ? ""
+                 : "; if it is a decimal comma, data.decimal = comma reads it");
     else if (are_all(column.decimal_commas))
-      refuse("column {}: line {} holds \"{}\"; write numbers with a decimal point", column.name,
-             column.decimal_commas.line, column.decimal_commas.first);
-    else if (is_amount(column))
+      refuse(
+          "column {}: line {} holds \"{}\"; write numbers with a decimal point, or in "
+          "the whole file with a comma (data.decimal = comma)",
+          column.name, column.decimal_commas.line, column.decimal_commas.first);
+    else if (column.is_amount())
       refuse(
           "column {}: line {} holds \"{}\", and {} of its {} cells are numbers; write NA where a "
           "number is missing",

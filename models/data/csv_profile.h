@@ -15,6 +15,11 @@
 
 namespace starling::models {
 
+// Nearly all: this share of the cells that are not missing.
+inline constexpr double kMostly = 0.9;
+// A column of numbers may hold so many different words for a missing one.
+inline constexpr std::size_t kMissingWordsLimit = 5;
+
 // A number of cells of a column, and the first of them.
 struct CellCount {
   std::size_t count = 0;
@@ -30,19 +35,28 @@ struct ColumnProfile {
   CellCount missing, numbers, words;              // each cell is one of these
   CellCount grouped, decimal_commas, times;       // kinds of words
   std::map<std::string, std::size_t> missing_as;  // "NA", …, and how often; "" for empty cells
-  Moments moments;                                // of the numbers
+  // Words without a digit and how often, up to one more than kMissingWordsLimit.
+  std::map<std::string, std::size_t> plain_words;
+  std::vector<std::string> missing_words;  // those that stand for a missing number; ascending
+  Moments moments;                         // of the numbers
   double least = 0, most = 0;
   bool is_whole = true;                    // every number is
+  bool has_points = false;                 // a number has a decimal point
+  bool has_clear_groups = false;           // a cell such as 1,234,567 or 1,234.5
   bool counts_rows = true;                 // every cell is one more than the one above
+  bool numbers_rows = false;               // see profile_csv()
   std::unordered_set<std::string> values;  // different cells, at most kWordsLimit + 1
   std::size_t longest_bytes = 0;           // of a word
 
   std::size_t present() const { return numbers.count + words.count; }
+  // Whether nearly all cells are numbers of many values: amounts, not names.
+  bool is_amount() const;
 };
 
 struct TableProfile {
   std::string path;
   char separator = ',';
+  bool has_decimal_comma = false;      // 3,14 is a number
   std::vector<ColumnProfile> columns;  // as the file has them
   std::size_t rows = 0;
 
@@ -79,6 +93,10 @@ class CsvTable {
   std::size_t rows_ = 0;
 };
 
+// A first column without a name is taken for the shuffled numbers of rows, perhaps of a larger
+// table, if it holds different whole numbers from 0 on, few times more than rows.
+// In a column of numbers, apart from the target, a few different words without a digit count as
+// missing, but none that may be a header.
 Result<TableProfile> profile_csv(const DataOptions& options, const std::string& path,
                                  std::string_view text);
 

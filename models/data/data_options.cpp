@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 6> kSources{"digits", "houses", "referenc
 constexpr std::array<std::string_view, 4> kPartitions{"iid", "by-label", "dirichlet", "contiguous"};
 constexpr std::array<std::string_view, 3> kTasks{"auto", "regression", "classification"};
 constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
+constexpr std::array<std::string_view, 3> kDecimals{"auto", "point", "comma"};
 constexpr std::array<std::string_view, 4> kSeparators{"auto", "comma", "semicolon", "tab"};
 constexpr std::array<char, 4> kSeparatorSigns{0, ',', ';', '\t'};
 constexpr std::array<std::string_view, 2> kWeights{"nodes", "samples"};
@@ -130,7 +131,8 @@ void bind_table(Bindings<DataOptions>& all) {
             "Columns of a csv that are left out, such as ids and dates.")
       .bind("data.missing", &DataOptions::missing, OneOf{kMissings}, agreed,
             "What becomes of a row of a csv with a missing cell (empty, NA, N/A, nan, NULL, ? or "
-            "-): impute (the mean of all nodes' rows for a number, a category of its own for a "
+            "-, and a rare word in a column of numbers): impute (the mean of all nodes' rows for a "
+            "number, a category of its own for a "
             "word), drop the row, or error. Rows without a target are left out.")
       .bind("data.words", &DataOptions::hash_bits, Written{parse_words, print_words}, agreed,
             "How the words of a csv become features: share (one feature for each word of a "
@@ -144,6 +146,9 @@ void bind_table(Bindings<DataOptions>& all) {
              options.separator = kSeparatorSigns[reader.choice("data.separator", kSeparators)];
            })
       .among(kSeparators)
+      .bind("data.decimal", &DataOptions::decimal, OneOf{kDecimals}, own,
+            "What a csv's numbers have before their fraction: point, comma (3,14), or auto: comma "
+            "where a column of numbers has such cells and none with a point. A model remembers it.")
       .bind("data.header", &DataOptions::has_header, kFlag, own,
             "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
       .bind("data.weight", &DataOptions::weight, OneOf{kWeights}, agreed,

@@ -45,6 +45,9 @@ struct ReferenceOptions {
 // The kind of a table's target; automatic: by the cells of the column.
 enum class Task { automatic, regression, classification };
 
+// What a table's numbers have before their fraction; automatic: by the cells.
+enum class Decimal { automatic, point, comma };
+
 // How to treat a row with a missing cell.
 enum class Missing { impute, drop, error };
 
@@ -62,6 +65,7 @@ struct DataOptions {
   Task task = Task::automatic;
   Missing missing = Missing::impute;
   char separator = 0;  // of a table; 0: found in its first line
+  Decimal decimal = Decimal::automatic;
   bool has_header = true;
   unsigned hash_bits =
       0;  // words become one of 2^bits features each, unnamed; 0: named, one a word

@@ -40,11 +40,13 @@ struct TableFeatures {
   };
   std::vector<Column> columns;  // in the order of the file
   std::vector<std::vector<std::string>>
-      words;                         // by slot, the words in the files, ascending; "": missing
-  std::size_t number_columns = 0;    // empty ones too
-  std::vector<double> numbers;       // row-major, rows x number_columns; NaN: missing
-  std::vector<std::uint32_t> codes;  // row-major, rows x words.size(), indices in words
-  std::string target;                // the name of the column that is predicted
+      words;                              // by slot, the words in the files, ascending; "": missing
+  std::size_t number_columns = 0;         // empty ones too
+  std::vector<double> numbers;            // row-major, rows x number_columns; NaN: missing
+  std::vector<std::uint32_t> codes;       // row-major, rows x words.size(), indices in words
+  std::string target;                     // the name of the column that is predicted
+  bool decimal_comma = false;             // the files have 3,14
+  std::vector<std::string> missing = {};  // words that stand for a missing number; ascending
 };
 
 struct Dataset {

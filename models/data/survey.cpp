@@ -78,6 +78,8 @@ Result<void> merge_into(Survey& sum, const Survey& other) {
   }
   TRY_DO(merge_target(sum, other));
   sum.rows += other.rows;
+  sum.decimal_comma = sum.decimal_comma || other.decimal_comma;
+  merge_words(sum.missing, other.missing);
   return {};
 }
 
@@ -123,6 +125,8 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
   survey.classifies = set.classes > 0;
   survey.rows = static_cast<double>(rows.size());
   survey.hash_bits = hash_bits;
+  survey.decimal_comma = table.decimal_comma;
+  if (hash_bits == 0) survey.missing = table.missing;
   for (const auto& [name, kind, slot] : table.columns) {
     ColumnSurvey& column = survey.columns.emplace_back();
     column.name = name;

@@ -29,7 +29,9 @@ struct Survey {
   Moments amounts;                   // of the target, for regression
   std::vector<std::string> classes;  // of the target, ascending, for classification
   double rows = 0;
-  unsigned hash_bits = 0;  // see DataOptions
+  unsigned hash_bits = 0;                 // see DataOptions
+  bool decimal_comma = false;             // a file has 3,14; a model of it reads that too
+  std::vector<std::string> missing = {};  // words for a missing number, ascending; none when hashed
   // From an existing model: overrides all other surveys.
   bool is_fixed = false;
 

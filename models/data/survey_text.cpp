@@ -11,7 +11,7 @@
 namespace starling::models {
 namespace {
 
-constexpr std::string_view kFormat = "starling-survey-2";
+constexpr std::string_view kFormat = "starling-survey-3";
 
 class Writer {
  public:
@@ -124,6 +124,8 @@ std::string encode(const Survey& survey) {
   writer.put(kFormat);
   writer.put(std::size_t{survey.is_fixed});
   writer.put(std::size_t{survey.hash_bits});
+  writer.put(std::size_t{survey.decimal_comma});
+  writer.put(survey.missing);
   writer.put(static_cast<std::size_t>(survey.rows));
   writer.put(survey.columns.size());
   for (const ColumnSurvey& column : survey.columns) {
@@ -152,6 +154,9 @@ Result<Survey> decode_survey(std::string_view text) {
   survey.is_fixed = is_fixed == 1;
   TRY(const std::size_t bits, taker.size(kHashBitsLimit));
   survey.hash_bits = static_cast<unsigned>(bits);
+  TRY(const std::size_t comma, taker.size(1));
+  survey.decimal_comma = comma == 1;
+  TRY(survey.missing, taker.ascending(kWordsLimit));
   TRY(const std::size_t rows, taker.size(kRowsMergedLimit));
   survey.rows = static_cast<double>(rows);
   TRY(const std::size_t columns, taker.size(kTableColumnsLimit));

@@ -28,6 +28,11 @@ Sorted sorted(const std::unordered_map<std::string, std::uint32_t>& codes) {
 
 }  // namespace
 
+bool TableLayout::is_missing(const Column& column, const std::string& cell) const {
+  return models::is_missing(cell) ||
+         (column.kind == ColumnKind::numbers && std::ranges::binary_search(missing, cell));
+}
+
 TableBuilder::TableBuilder(TableLayout layout) : layout_(std::move(layout)) {
   const auto is_words = [](const auto& column) { return column.kind == ColumnKind::words; };
   words_.resize(static_cast<std::size_t>(std::ranges::count_if(layout_.columns, is_words)));
@@ -46,20 +51,22 @@ Result<void> TableBuilder::add(std::span<const std::string> cells, Dataset& set)
   auto& table = std::get<TableFeatures>(set.features);
   std::size_t slot = 0;
   for (std::size_t c = 0; c < layout_.columns.size(); ++c) {
-    const auto& [name, kind] = layout_.columns[c];
-    const bool missing = is_missing(cells[c]);
-    if (kind == ColumnKind::words) {
+    const TableLayout::Column& column = layout_.columns[c];
+    const bool missing = layout_.is_missing(column, cells[c]);
+    if (column.kind == ColumnKind::words) {
       const auto code = code_of(words_[slot++], missing ? std::string() : cells[c], kWordsLimit);
-      if (!code) return fail("column {}: {}", name, code.error().text);
+      if (!code) return fail("column {}: {}", column.name, code.error().text);
       table.codes.push_back(*code);
       continue;
     }
-    const auto number =
-        missing ? std::optional(std::numeric_limits<double>::quiet_NaN()) : cell_number(cells[c]);
+    const auto number = missing ? std::optional(std::numeric_limits<double>::quiet_NaN())
+                                : cell_number(cells[c], layout_.decimal_comma);
     if (!number)
       return fail(
-          "column {} holds \"{}\", expected a number as in the rows that it was learned from", name,
-          cells[c].substr(0, 40));
+          "column {} holds \"{}\", expected a number as in the rows that it was learned from{}",
+          column.name, cells[c].substr(0, 40),
+          has_decimal_comma(cells[c]) ? "; data.decimal = comma reads it"
+                                      : "; write NA where a number is missing");
     table.numbers.push_back(*number);
   }
   if (!layout_.target.empty()) TRY_DO(add_target(cells[layout_.columns.size()], set));
@@ -69,12 +76,12 @@ Result<void> TableBuilder::add(std::span<const std::string> cells, Dataset& set)
 
 Result<void> TableBuilder::add_target(const std::string& cell, Dataset& set) {
   if (layout_.classifies) {
-    const auto code = code_of(classes_, class_name(cell), kClassesLimit);
+    const auto code = code_of(classes_, class_name(cell, layout_.decimal_comma), kClassesLimit);
     if (!code) return fail("target {}: {}", layout_.target, code.error().text);
     set.labels.push_back(static_cast<std::int32_t>(*code));
     return {};
   }
-  const std::optional<double> number = cell_number(cell);
+  const std::optional<double> number = cell_number(cell, layout_.decimal_comma);
   if (!number)
     return fail("target {} holds \"{}\", expected a finite number", layout_.target,
                 cell.substr(0, 40));
@@ -97,6 +104,8 @@ void TableBuilder::finish(Dataset& set) const {
   for (const auto& [name, kind] : layout_.columns)
     table.columns.push_back(
         {name, kind, kind == ColumnKind::words ? slot++ : table.number_columns++});
+  table.decimal_comma = layout_.decimal_comma;
+  table.missing = layout_.missing;
   table.target = layout_.target;
   set.columns = layout_.columns.size();
   Sorted classes = sorted(classes_);

@@ -19,9 +19,14 @@ struct TableLayout {
     std::string name;
     ColumnKind kind = ColumnKind::numbers;
   };
-  std::vector<Column> columns;  // features
-  std::string target;           // empty: none, or none wanted
-  bool classifies = false;      // the target is a class
+  std::vector<Column> columns;            // features
+  std::string target;                     // empty: none, or none wanted
+  bool classifies = false;                // the target is a class
+  bool decimal_comma = false;             // 3,14 is a number
+  std::vector<std::string> missing = {};  // words that stand for a missing number; ascending
+
+  // Whether a cell of a feature, or of the target, is missing.
+  bool is_missing(const Column& column, const std::string& cell) const;
 };
 
 class TableBuilder {

@@ -50,6 +50,14 @@ models::TrainedModel regressor() {
   return model;
 }
 
+// Of a table with decimal commas.
+models::TrainedModel german() {
+  models::TrainedModel model = classifier();
+  model.card.table->decimal_comma = true;
+  model.card.table->missing = {"k.A."};
+  return model;
+}
+
 std::string bytes_of(const models::TrainedModel& model) {
   return write_model(model.card, model.parameters, models::Precision::f64, {{"node", "a"}});
 }
@@ -69,7 +77,7 @@ std::string error_of(const models::TrainedModel& model, const json& body) {
 }  // namespace
 
 TEST_CASE("A model's file gives back the model to the last bit") {
-  for (const models::TrainedModel& model : {classifier(), regressor()}) {
+  for (const models::TrainedModel& model : {classifier(), regressor(), german()}) {
     const models::TrainedModel again = value_of(parse_model(bytes_of(model)));
     CHECK(again.parameters == model.parameters);
     CHECK(again.card.kind == model.card.kind);
@@ -78,6 +86,18 @@ TEST_CASE("A model's file gives back the model to the last bit") {
     CHECK(encode(*again.card.table) == encode(*model.card.table));
     CHECK(bytes_of(again) == bytes_of(model));
   }
+}
+
+TEST_CASE("A model of a table with decimal commas reads them and its words for missing") {
+  const auto answer = [](const char* age) {
+    const json row = {{"age", age}, {"job", "nurse"}};
+    return value_of(predict_json(german(), {{"rows", json::array({row})}}));
+  };
+  CHECK(answer("41,5") == answer("41.5"));
+  CHECK(answer("k.A.") == answer("NA"));
+  const json row = {{"age", "41,5"}, {"job", "nurse"}};
+  CHECK(error_of(classifier(), {{"rows", json::array({row})}}).find("data.decimal = comma") !=
+        std::string::npos);
 }
 
 TEST_CASE("A model's file has a tensor for each layer") {

@@ -184,19 +184,62 @@ TEST_CASE("A column that tells rows apart is refused with its name and what to d
 TEST_CASE("Numbers that are written for people are refused with the cell") {
   CHECK(says(error_of("a,y\n\"1,200\",1\n800,2\n"),
              "column a: line 2 holds \"1,200\"; write numbers without thousands separators"));
-  CHECK(says(error_of("a;y\n1;1\n3,14;2\n"),
+  CHECK(says(error_of("a;y\n1.5;1\n3,14;2\n"),
              "column a: line 3 holds \"3,14\"; write numbers with a decimal point"));
+  CHECK(says(error_of("a;y\n1;1\n3,14;2\n", [](auto& o) { o.decimal = Decimal::point; }),
+             "data.decimal = comma"));
+  CHECK(says(error_of("a;b;y\n1.234;1;3,1\n1.500;2;4,5\n"),
+             "column a: line 2 holds \"1.234\"; write numbers without thousands separators"));
   CHECK(says(error_of("a,y\n1,\"1,200\"\n", [](auto& o) { o.task = Task::automatic; }),
              "without thousands separators"));
   const std::string one_word = rows("a,y", 60, [](std::size_t i) {
-    return fmt::format("{},{}", i == 30 ? "unknown" : fmt::to_string(i), i);
+    return fmt::format("{},{}", i == 30 ? "12 km" : fmt::to_string(i), i);
   });
   CHECK(says(error_of(one_word),
-             "column a: line 32 holds \"unknown\", and 59 of its 60 cells are "
+             "column a: line 32 holds \"12 km\", and 59 of its 60 cells are "
              "numbers; write NA where a number is missing"));
   const Data grades = value_of(read("a,y\n1,1\n2,2\nK,3\n"));
   CHECK(grades.notes ==
         std::vector<std::string>{"column a is taken for words: line 4 holds \"K\""});
+}
+
+TEST_CASE("Decimal commas are read where no cell contradicts them") {
+  const std::string text = "a;b;y\n1,5;2;3,25\n-,5;2,125;4\n+2;1,234;-1,5\n";
+  const Data data = value_of(read(text));
+  CHECK(table_of(data.train).numbers == std::vector<double>{1.5, 2, -.5, 2.125, 2, 1.234});
+  CHECK(data.train.targets == std::vector<double>{3.25, 4, -1.5});
+  CHECK(says(data.notes.front(), "numbers have decimal commas"));
+  const Data quoted = value_of(read("a,y\n\"1,5\",1\n2,2\n", {}, "y,a\n3,\"1,234\"\n"));
+  CHECK(table_of(quoted.train).numbers == std::vector<double>{1.5, 2});
+  CHECK(table_of(quoted.test).numbers == std::vector<double>{1.234});
+  const Data asked =
+      value_of(read("a;y\n1,234;1\n0.5;2\n", [](auto& o) { o.decimal = Decimal::comma; }));
+  CHECK(table_of(asked.train).numbers == std::vector<double>{1.234, .5});
+  CHECK(says(error_of("a;y\n1,234;1\n5,678;2\n"), "data.decimal = comma reads it"));
+  const std::string both = "a;b;y\n1,5;\"1,234,567\";1\n";
+  CHECK(says(error_of(both), "decimal point"));
+  CHECK(read(both, [](auto& o) { o.ignore = {"b"}; }));
+}
+
+TEST_CASE("A rare word in a column of numbers says that the number is missing") {
+  const std::string text = rows("a;y", 60, [](std::size_t i) {
+    const std::string number = fmt::format("{},{}", i, i % 10);
+    return fmt::format("{};{}", i == 30 || i == 40 ? "k.A." : i == 50 ? "" : number, i);
+  });
+  const Data data = value_of(read(text));
+  const TableFeatures& table = table_of(data.train);
+  CHECK(table.columns[0].kind == ColumnKind::numbers);
+  CHECK(std::isnan(table.numbers[30]));
+  CHECK(table.numbers[31] == 31.1);
+  CHECK(says(data.notes.back(), "missing of 60 rows: a 3 (empty 1, \"k.A.\" 2)"));
+  const Data dropped = value_of(read(text, [](auto& o) { o.missing = Missing::drop; }));
+  CHECK(dropped.train.rows == 57);
+  const Data tested = value_of(read(text, {}, "a;y\nk.A.;1\n2,5;2\n"));
+  CHECK(table_of(tested.test).numbers[1] == 2.5);
+  const std::string many = rows("a,y", 100, [](std::size_t i) {
+    return fmt::format("{},{}", i < 6 ? std::string(i + 1, 'x') : fmt::to_string(i), i);
+  });
+  CHECK(says(error_of(many), "line 2 holds \"x\", and 94 of its 100 cells are numbers"));
 }
 
 TEST_CASE("A table without a header has numbers for names") {
@@ -205,6 +248,9 @@ TEST_CASE("A table without a header has numbers for names") {
     o.has_header = false;
     o.target = "3";
   }));
+  CHECK(says(error_of(rows("a,y", 60, [](auto i) { return fmt::format("{},{}", i, i); }),
+                      [](auto& o) { o.has_header = false, o.target = "2"; }),
+             "column 1: line 1 holds \"a\""));
   CHECK(data.train.rows == 2);
   CHECK(data.train.targets == std::vector<double>{3, 6});
 }
@@ -215,6 +261,23 @@ TEST_CASE("A column without a name that counts the rows is left out") {
   CHECK(data.notes ==
         std::vector<std::string>{"left out: column 1, which has no name and counts the rows"});
   CHECK(table_of(value_of(read(",a,y\n3,5,1\n1,6,2\n")).train).columns.size() == 2);
+}
+
+TEST_CASE("A first column without a name that holds shuffled row numbers is left out") {
+  const auto table = [](const std::string& name, std::size_t first, std::size_t step) {
+    return rows(name + ",a,y", 40, [&](std::size_t i) {
+      return fmt::format("{},{},{}", first + step * (i * 7 % 40), i % 9, i);
+    });
+  };
+  for (const std::size_t step : {1, 4}) {
+    const Data data = value_of(read(table("", 3, step)));
+    CHECK(table_of(data.train).columns.size() == 1);
+    CHECK(says(data.notes.front(), "left out: column 1, which has no name and holds numbers of"));
+  }
+  CHECK(table_of(value_of(read(table("", 3, 500))).train).columns.size() == 2);
+  CHECK(table_of(value_of(read(table("id", 3, 1))).train).columns.size() == 2);
+  CHECK(table_of(value_of(read(table("", 3, 1), [](auto& o) { o.target = "1"; })).train)
+            .columns.size() == 2);
 }
 
 TEST_CASE("A column with a name that counts the rows is kept and named") {

@@ -201,6 +201,28 @@ TEST_CASE("A survey that is too large to send says what takes the room") {
   CHECK_FALSE(decode_survey(encode(survey)));
 }
 
+TEST_CASE("A merged survey holds how any founder writes numbers and missing ones") {
+  const auto survey_of_column = [](bool comma, std::vector<std::string> missing) {
+    TableBuilder builder({.columns = {{"a", ColumnKind::numbers}},
+                          .target = "y",
+                          .decimal_comma = comma,
+                          .missing = std::move(missing)});
+    Dataset set;
+    for (const std::string cell : {"1", "k.A."})
+      if (cell == "1" || comma) REQUIRE(builder.add(std::vector<std::string>{cell, "2"}, set));
+    builder.finish(set);
+    return make_survey(set, range(0, set.rows), 0);
+  };
+  const std::string german = encode(survey_of_column(true, {"k.A."}));
+  const std::string english = encode(survey_of_column(false, {"unknown"}));
+  for (const auto& texts : {std::vector{german, english}, {english, german}}) {
+    const Survey merged = value_of(merge_texts(texts));
+    CHECK(merged.decimal_comma);
+    CHECK(merged.columns[0].moments.count == 2);
+    CHECK(merged.missing == std::vector<std::string>{"k.A.", "unknown"});
+  }
+}
+
 TEST_CASE("A malformed survey is refused whatever is wrong with it") {
   const Dataset set = table_of(20);
   const std::string good = encode(survey_of(set, 0, 20));
@@ -208,7 +230,7 @@ TEST_CASE("A malformed survey is refused whatever is wrong with it") {
     CHECK_FALSE(decode_survey(good.substr(0, length)));
   CHECK_FALSE(decode_survey(good + "0:"));
   CHECK_FALSE(decode_survey(std::string(kSurveyBytesLimit + 1, '1')));
-  CHECK_FALSE(decode_survey("17:starling-survey-29:999999999"));
+  CHECK_FALSE(decode_survey("17:starling-survey-39:999999999"));
   const auto broken = [&](auto change) {
     Survey survey = survey_of(set, 0, 20);
     change(survey);

@@ -1,5 +1,6 @@
 // Names and ends of real processes: who may have a name, and what a signal does when.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "tests/system/harness.h"
 
@@ -50,15 +52,18 @@ bool has(int pid, const std::string& what, int number) {
   return false;
 }
 
-// `starling run` in a session of its own, with a terminal or without one.
+// `starling run` in a session of its own, with a terminal or without one and then with a log.
 class Session {
  public:
-  explicit Session(bool has_terminal) {
+  explicit Session(bool has_terminal, const std::string& log = "/dev/null") {
     const std::string program = testing::program();
     pid_ = has_terminal ? ::forkpty(&terminal_, nullptr, nullptr, nullptr) : ::fork();
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
-    if (!has_terminal) ::setsid();
+    if (!has_terminal) {
+      ::setsid();
+      ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    }
     ::execl(program.c_str(), program.c_str(), "run", "--data.samples=2000",
             "--listen.control=127.0.0.1:0", "--listen.http=127.0.0.1:0", "--node.log=error",
             nullptr);
@@ -70,6 +75,7 @@ class Session {
     if (terminal_ >= 0) ::close(terminal_);
   }
   int pid() const { return pid_; }
+  void close_terminal() { ::close(std::exchange(terminal_, -1)); }
   // What is waited for; the exit code, or 128 and the signal.
   int end() {
     int status = 0;
@@ -108,18 +114,30 @@ TEST_CASE("A second node under a running node's name ends and changes nothing") 
   CHECK(eventually([&] { return !gives_reason(first, "name"); }));
 }
 
-TEST_CASE("A hangup leaves as SIGTERM does where a terminal may hang up") {
+TEST_CASE("A node leaves as with SIGTERM when its terminal closes") {
   Session node(true);
   REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
-  ::kill(node.pid(), SIGHUP);
+  node.close_terminal();
   CHECK(node.end() == 0);
 }
 
-TEST_CASE("A hangup changes nothing where no terminal may hang up") {
-  Session node(false);
-  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGTERM); }));
-  CHECK(has(node.pid(), "SigIgn", SIGHUP));
+TEST_CASE("A hangup that a person sends lets a node with a terminal run on") {
+  Session node(true);
+  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
   ::kill(node.pid(), SIGHUP);
+  REQUIRE(eventually([&] { return !has(node.pid(), "ShdPnd", SIGHUP); }));
+  CHECK(::waitpid(node.pid(), nullptr, WNOHANG) == 0);
+  ::kill(node.pid(), SIGTERM);
+  CHECK(node.end() == 0);
+}
+
+TEST_CASE("A hangup makes a service begin its log again under its name") {
+  const std::string log = testing::temporary_file("service.log", "");
+  Session node(false, log);
+  REQUIRE(eventually([&] { return has(node.pid(), "SigCgt", SIGHUP); }));
+  std::filesystem::rename(log, log + ".1");
+  ::kill(node.pid(), SIGHUP);
+  CHECK(eventually([&] { return std::filesystem::exists(log); }));
   ::kill(node.pid(), SIGTERM);
   CHECK(node.end() == 0);
 }

@@ -169,3 +169,26 @@ TEST_CASE("Predictions of held-out rows give the evaluation of the trainer") {
         json::parse(evaluated.out));
   }
 }
+
+TEST_CASE("A model knows whether its table had a header and how numbers were written there") {
+  const auto rows = [](std::size_t first, const std::string& missing) {
+    std::string text;
+    for (std::size_t i = first; i < first + 60; ++i)
+      text += fmt::format("{};{};{}\n", i == first + 7 ? missing : fmt::format("{},{}", i, i % 10),
+                          i % 3, i % 2 == 0 ? "yes" : "no");
+    return text;
+  };
+  const testing::Daemon node("a", {"--data.header=false", "--data.target=3",
+                                   "--data.path=" + temporary_file("train.csv", rows(0, "k.A.")),
+                                   "--stop.rounds=1000000000"});
+  paused_status(node);
+  const std::string model = fetched_model(node);
+  const std::string test = temporary_file("test.csv", rows(100, "k.A."));
+  const testing::Outcome evaluated = run(fmt::format("evaluate --json {} {}", model, test));
+  CAPTURE(evaluated.err);
+  REQUIRE(evaluated.exit_code == 0);
+  CHECK(json::parse(evaluated.out)["rows"] == 60);
+  CHECK(run(fmt::format("predict {} {}", model, test)).exit_code == 0);
+  const std::string other = temporary_file("test.csv", rows(100, "none"));
+  CHECK(run(fmt::format("predict {} {}", model, other)).err.find("write NA") != std::string::npos);
+}

@@ -63,7 +63,7 @@ struct Up {
 }  // namespace
 
 TEST_CASE("A signal ends starling up while its nodes train") {
-  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+  for (const int number : {SIGTERM, SIGINT}) {
     CAPTURE(number);
     Up up({"--data.samples=2000"});
     REQUIRE(up.trains());
@@ -73,7 +73,7 @@ TEST_CASE("A signal ends starling up while its nodes train") {
 }
 
 TEST_CASE("A signal ends starling up while it loads data or starts nodes") {
-  for (const int number : {SIGTERM, SIGHUP, SIGINT}) {
+  for (const int number : {SIGTERM, SIGINT}) {
     CAPTURE(number);
     Up at_once({"--data.samples=60000"});
     at_once.process->signal(number);
@@ -84,6 +84,17 @@ TEST_CASE("A signal ends starling up while it loads data or starts nodes") {
     starting.process->signal(number);
     starting.ends_in_order();
   }
+}
+
+TEST_CASE("A hangup that a person sends makes starling up begin its output again") {
+  Up up({"--data.samples=2000"});
+  REQUIRE(up.trains());
+  std::filesystem::rename(up.process->log_path(), up.process->log_path() + ".1");
+  up.process->signal(SIGHUP);
+  CHECK(up.trains());
+  CHECK(up.children().size() == 4);
+  up.process->signal(SIGTERM);
+  up.ends_in_order();
 }
 
 TEST_CASE("A signal ends starling up whose nodes are stopped") {

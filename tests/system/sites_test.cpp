@@ -57,7 +57,9 @@ TEST_CASE("Sites with files of their own agree on classes that one of them lacks
   CHECK(outcome.exit_code == 0);
   for (const char* line : {"- node-1: no row of class y, which others have",
                            "- node-2: no row of class x, which others have",
-                           "- every site weighs the same, whatever its rows", "Algorithm "})
+                           "- every site weighs the same, whatever its rows",
+                           "- a linear model (model.kind = softmax); model.kind = mlp finds bends",
+                           "Algorithm "})
     CHECK(outcome.out.find(line) != std::string::npos);
   const std::string test = temporary_file("test.csv", table(60, 3, {"x", "y", "z"}, 4));
   const json scores = json::parse(run(fmt::format("evaluate --json {} {}", model, test)).out);

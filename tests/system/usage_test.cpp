@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -35,6 +37,7 @@ std::string idx(std::uint8_t dimensions, std::uint8_t count, std::size_t values)
 TEST_CASE("Wrong settings are refused in one line before anything starts") {
   refuses("run --topology.knid=ring", "topology.kind");
   refuses("up -n 2 --topology.kind=rnig", "ring");
+  refuses("simulate --seeds 1..5 --csv rows.csv", "--csv writes one run without faults");
   refuses("run --optim.learning-rate=fast", "number");
   refuses("run --optim.batch-size=-1", "whole number");
   refuses("run -c no-such-file.ini", "no-such-file.ini");
@@ -210,4 +213,21 @@ TEST_CASE("Every command explains itself") {
   }
   CHECK(run("version").out.starts_with("starling "));
   CHECK(run("status --api http://127.0.0.1:1").exit_code == 4);
+}
+
+TEST_CASE("A simulation writes a row for each round of each node") {
+  const std::string path = temporary_file("rows.csv", "");
+  const testing::Outcome outcome =
+      run("simulate -n 3 -c configs/reference.ini --stop.rounds=5 --csv " + path);
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  CHECK(line == "node,round,time_s,loss,accuracy,rmse,distance,distance_to_optimum,bytes\r");
+  std::map<std::string, int> rows;
+  while (std::getline(file, line)) ++rows[line.substr(0, line.find(',', line.find(',') + 1))];
+  for (int node = 0; node < 3; ++node)
+    for (int round = 1; round <= 5; ++round)
+      CHECK(rows[fmt::format("node-{},{}", node, round)] == 1);
 }

@@ -72,6 +72,8 @@ TEST_CASE("An edge list is names in pairs with comments") {
   REQUIRE(edges.has_value());
   CHECK(*edges == NamedEdges{{"a", "b"}, {"b", "node-2"}, {"node-2", "a"}});
   CHECK(parse_edges("", "edges.txt")->empty());
+  CHECK(*parse_edges("0 1\n1 node-2 {}\n", "edges.txt") ==
+        NamedEdges{{"node-0", "node-1"}, {"node-1", "node-2"}});
 }
 
 TEST_CASE("A mistake in an edge list is reported with its line") {
@@ -79,6 +81,14 @@ TEST_CASE("A mistake in an edge list is reported with its line") {
         "edges.txt:3: \"c\" holds 1 names; expected two names apart by a blank");
   CHECK(parse_edges("a b c", "edges.txt").error().text ==
         "edges.txt:1: \"a b c\" holds 3 names; expected two names apart by a blank");
+  CHECK(parse_edges("0 1\n0 1 0.5", "edges.txt").error().text ==
+        "edges.txt:2: \"0 1 0.5\" has a weight; expected two names, for an edge weighs 1 / (1 + "
+        "the larger degree of its ends)");
+  CHECK(parse_edges("a -> b", "edges.txt").error().text ==
+        "edges.txt:1: \"a -> b\" has a sign; expected two names apart by a blank, for edges have "
+        "no direction");
+  CHECK(parse_edges("1 node-1", "edges.txt").error().text ==
+        "edges.txt:1: \"1 node-1\" joins a node with itself; expected two different names");
   CHECK(parse_edges("a a", "edges.txt").error().text ==
         "edges.txt:1: \"a a\" joins a node with itself; expected two different names");
 }

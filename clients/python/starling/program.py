@@ -19,6 +19,6 @@ def find_program(path: Optional[str] = None) -> str:
     found = named or shutil.which("starling") or (str(built) if built.exists() else None)
     if found is None or not os.access(found, os.X_OK):
         raise NotFound(f"no program starling{f' at {found}' if found else ' on PATH'}: install the "
-                       "Debian package (make deb in Starling's source, then apt install ./build/deb/"
-                       f"starling_*.deb), or name the program in {VARIABLE}")
+                       "Debian package (make deb in Starling's source, then apt install "
+                       f"./build/deb/starling_*.deb), or name the program in {VARIABLE}")
     return found

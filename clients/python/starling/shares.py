@@ -26,8 +26,8 @@ _OPTIONS_OF_WORKERS = ("prefetch_factor", "persistent_workers")
 def share_of(loader: Iterable[Any], place: Place, position: Position, seed: int = 0,
              whole: bool = False) -> Iterator[Any]:
     """The batches of this node, without end, from `position` on, which is brought up to date before
-    each of them. `seed`: of the order of a shuffling DataLoader, the same at all nodes. `whole`: its
-    batches are those of all nodes together. Raises ValueError where the loader gives no batch."""
+    each of them. `seed`: of the order of a shuffling DataLoader, the same at all nodes. `whole`:
+    its batches are those of all nodes together. Raises ValueError where it gives no batch."""
     if iter(loader) is loader:
         raise ValueError("the loader is an iterator, which gives its batches only once; hand over "
                          "a list or a DataLoader")

@@ -140,7 +140,7 @@ class Swarm:
     @property
     def lr_scale(self) -> float:
         """The nodes that train now over those that trained when this trainer attached. Times the
-        learning rate, it keeps this in proportion to the batch of all nodes, as they come and go."""
+        learning rate, it keeps this in proportion to the batch of all nodes as they come and go."""
         return self._nodes() / self._nodes_first
 
     @property

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "base/text.h"
 #include "daemon/cli/ask/event_file.h"
+#include "daemon/rest/csv_rows.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/status_json.h"
 
@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kPointColumns = {
-    "round", "time_s", "loss", "accuracy", "rmse", "distance", "distance_to_optimum", "bytes"};
 constexpr std::array kEventColumns = {"sequence", "time_s", "at", "kind", "text"};
 // What is drawn over rounds.
 constexpr std::array kCurves = {"loss", "accuracy", "rmse", "distance", "distance_to_optimum",
@@ -44,29 +42,6 @@ double training_start(std::span<const json> events) {
     if (const auto kind = event.find("kind"); kind != event.end() && *kind == "started")
       return number_in(event, "time_s");
   return 0;
-}
-
-std::string csv_value(const json& object, const char* name) {
-  const auto value = object.find(name);
-  if (value == object.end() || value->is_null()) return {};
-  return csv_field(value->is_string() ? value->get<std::string>() : to_text(*value));
-}
-
-template <class Columns>
-std::string csv_header(const Columns& columns) {
-  std::string text = "node";
-  for (const char* column : columns) text.append(",").append(column);
-  return text + "\r\n";
-}
-
-template <class Columns>
-void put_csv_rows(std::string& text, const std::string& node, std::span<const json> objects,
-                  const Columns& columns) {
-  for (const json& object : objects) {
-    text += csv_field(node);
-    for (const char* column : columns) text.append(",").append(csv_value(object, column));
-    text += "\r\n";
-  }
 }
 
 void put_jsonl(std::string& text, const char* record, const std::string& node,

@@ -13,6 +13,7 @@
 #include "models/data/csv_profile.h"
 #include "models/data/gz_file.h"
 #include "models/data/load.h"
+#include "models/trial_fit.h"
 
 namespace starling::daemon {
 namespace {
@@ -39,16 +40,22 @@ Result<Look> look(const CommandLine& line) {
   Reader reader(settings);
   Look look;
   look.options = models::read_data_options(reader);
+  models::LearnerOptions learner{models::read_model_options(reader), look.options, {}};
   TRY_DO(reader.verdict());
   TRY(const std::string text, models::read_text(look.options.path));
   TRY(look.profile, models::profile_csv(look.options, look.options.path, text));
   look.decision = models::decide_layout(look.profile, look.options);
   if (!look.decision.refusals.empty()) return look;
-  TRY(const models::Data data, models::load(look.options));
-  std::vector<std::uint32_t> rows(data.train.rows);
+  TRY(models::Data loaded, models::load(look.options));
+  const auto data = std::make_shared<const models::Data>(std::move(loaded));
+  std::vector<std::uint32_t> rows(data->train.rows);
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
-  look.survey = models::make_survey(data.train, rows, look.options.hash_bits);
-  look.decision.notes = data.notes;
+  look.survey = models::make_survey(data->train, rows, look.options.hash_bits);
+  look.decision.notes = data->notes;
+  if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {
+    const std::string trial = models::trial_fits(std::move(learner), data);
+    look.decision.notes.push_back(kind + (trial.empty() ? "" : "; " + trial));
+  }
   if (auto fits = models::check_size(*look.survey); !fits)
     look.decision.refusals.push_back(fits.error().text);
   return look;
@@ -92,6 +99,9 @@ std::vector<std::string> travels(const Look& look) {
   lines.push_back("the names of all columns that are used");
   if (!numbers.empty())
     lines.push_back(fmt::format("count, mean and sum of squares of {}", fmt::join(numbers, ", ")));
+  if (!look.survey->missing.empty())
+    lines.push_back(fmt::format("the words that stand for a missing number: {}",
+                                fmt::join(look.survey->missing, ", ")));
   if (!words.empty() && look.options.hash_bits == 0)
     lines.push_back(
         fmt::format("every different word of {}; data.words = hash:BITS keeps them here",

@@ -26,6 +26,15 @@ struct Job {
   models::Predictions predictions;
 };
 
+// Whether the table that the model was trained on had no header, which numbers the columns. A
+// header cannot name a column by a number.
+bool lacks_header(const models::Survey& table) {
+  const auto is_number = [](const models::ColumnSurvey& column) {
+    return parse_integer(column.name).has_value();
+  };
+  return parse_integer(table.target) && std::ranges::all_of(table.columns, is_number);
+}
+
 Result<Job> look(const CommandLine& line, bool with_target) {
   TRY(const Settings settings, load_settings(schema(), std::nullopt, line.keys));
   Reader reader(settings);
@@ -35,7 +44,11 @@ Result<Job> look(const CommandLine& line, bool with_target) {
   TRY(models::TrainedModel model, read_model(line.positional[0]));
   auto predictor = models::Predictor::make(std::move(model));
   if (!predictor) return fail("{}: {}", line.positional[0], predictor.error().text);
-  models::TableBuilder builder(predictor->layout(with_target));
+  if (settings.is_default("data.header")) options.has_header = !lacks_header(predictor->table());
+  models::TableLayout layout = predictor->layout(with_target);
+  if (options.decimal != models::Decimal::automatic)
+    layout.decimal_comma = options.decimal == models::Decimal::comma;
+  models::TableBuilder builder(std::move(layout));
   models::Dataset rows;
   TRY(const auto notes, models::read_rows(options, line.positional[1], builder, rows));
   if (rows.rows == 0) return fail("{}: no rows", line.positional[1]);

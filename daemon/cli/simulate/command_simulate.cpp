@@ -11,6 +11,7 @@ constexpr auto kSimulateOptions = join(
       "of the network, the initial parameters and the order of samples, unless node.seed names "
       "that of training; data.seed is that of the data"},
      {"seeds", "A..B", "a run for each seed, on all cores: a row each, then mean and deviation"},
+     {"csv", "FILE", "write a row for each round of each node there, as starling export does"},
      {"chaos", "", "draw faults from the seed; with --seeds A..B one such run for every seed"},
      {"every-combination", "",
       "chaos with all algorithms, schedules, formats, local optimizers, outer steps and kinds of "
@@ -37,7 +38,7 @@ constinit const ProgramCommand kSimulate = {
     .name = "simulate",
     .summary = "the same nodes in virtual time",
     .usage = R"(starling simulate [-n N] [--seed S | --seeds A..B] [-c FILE] [--json]
-                         [--SECTION.KEY=VALUE ...]
+                         [--csv FILE] [--SECTION.KEY=VALUE ...]
        starling simulate --chaos [--seed S | --seeds A..B] [--shrink] [--timeline] [-n N] ...
        starling simulate --every-combination [--seeds A..B] [-n N] ...
        starling simulate --scenario FILE [--shrink] [--timeline] ...)",

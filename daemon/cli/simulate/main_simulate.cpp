@@ -17,6 +17,9 @@
 #include "daemon/cli/terminal/display.h"
 #include "daemon/cli/terminal/progress_line.h"
 #include "daemon/process/log.h"
+#include "daemon/process/whole_file.h"
+#include "daemon/rest/csv_rows.h"
+#include "daemon/rest/status_json.h"
 #include "daemon/rest/summary_json.h"
 #include "daemon/setup/config.h"
 #include "daemon/setup/setting_sources.h"
@@ -194,12 +197,16 @@ std::string progress_text(const gossip::Goal& goal, Time now, const gossip::Prog
 }
 
 // Gives the exit code.
-int simulate_once(const Setup& setup, bool as_json) {
+Outcome<int> simulate_once(const Setup& setup, bool as_json,
+                           const std::optional<std::string>& csv) {
   const auto started = std::chrono::steady_clock::now();
   ProgressLine progress;
+  std::string rows = csv_header(kPointColumns);
   gossip::Summary summary = sim::simulate(
       setup.options, setup.trainers(setup.options.seed),
-      [&](Time now, const gossip::Progress& news) {
+      [&](std::size_t node, Time now, const gossip::Progress& news) {
+        const nlohmann::json point = csv ? point_json(news) : nlohmann::json();
+        if (csv) put_csv_rows(rows, fmt::format("node-{}", node), {&point, 1}, kPointColumns);
         progress.tell([&] { return progress_text(setup.options.base.goal, now, news); });
       });
   progress.clear();
@@ -209,6 +216,9 @@ int simulate_once(const Setup& setup, bool as_json) {
     fmt::print("{}\n", summary_json(summary).dump(2));
   else
     fmt::print("{}", summary_text(summary));
+  if (csv)
+    if (const auto written = replace_file(*csv, rows); !written)
+      return complaint(kExitFailed, "--csv: {}", written.error().text);
   if (!summary.violations.empty()) return kExitFailed;
   const bool is_missed = setup.options.base.goal.is_set() && !summary.goal.reached;
   return is_missed ? kExitGoalNotReached : kExitDone;
@@ -217,6 +227,8 @@ int simulate_once(const Setup& setup, bool as_json) {
 }  // namespace
 
 Outcome<int> simulate(const CommandLine& line) {
+  if (line.has("csv") && (line.has("seeds") || line.has("every-combination") || is_chaos(line)))
+    return fail("--csv writes one run without faults; leave out the others");
   if (line.has("every-combination")) return simulate_combinations(line);
   TRY(const std::shared_ptr<const sim::Scenario> scenario, read_scenario(line));
   TRY(const Setup setup, make_setup(line, scenario.get()));
@@ -225,7 +237,7 @@ Outcome<int> simulate(const CommandLine& line) {
   if (line.has("timeline") || line.has("shrink"))
     return fail("--timeline and --shrink belong to --chaos or --scenario");
   if (!line.has("json")) introduce(setup);
-  if (!line.has("seeds")) return simulate_once(setup, line.has("json"));
+  if (!line.has("seeds")) return simulate_once(setup, line.has("json"), line.value("csv"));
   return simulate_seeds(line, setup.options, setup.trainers, setup.seeds);
 }
 

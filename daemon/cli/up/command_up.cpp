@@ -77,6 +77,8 @@ Result<Sites> check_learning(const Config& config, std::size_t nodes) {
   TRY(Sites sites, look_at_sites(config.learner.data, nodes));
   TRY_DO(validate_goal(config, *sites.first));
   TRY_DO(models::make_trainer(config.learner, sites.first, "node-0", [] { return Time{}; }));
+  if (std::string kind = models::explain_kind(config.learner, sites.first->train); !kind.empty())
+    sites.notes.push_back(std::move(kind));
   return sites;
 }
 

@@ -1,0 +1,60 @@
+#include "models/trial_fit.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "models/factory.h"
+#include "optim/trainer.h"
+
+namespace starling::models {
+namespace {
+
+constexpr std::uint64_t kSteps = 1000;
+constexpr std::size_t kParametersMost = 50'000;
+
+// Nothing where the model does not fit the data, or diverges.
+std::optional<optim::Evaluation> fit(const LearnerOptions& options,
+                                     std::shared_ptr<const Data> data) {
+  auto trainer = make_trainer(options, std::move(data), "trial", [] { return Time{}; });
+  if (!trainer) return std::nullopt;
+  optim::Job assign;
+  assign.shard = std::make_shared<optim::Shard>(std::vector<NodeId>{NodeId{1}}, 0);
+  const std::string survey = (*trainer)->run(assign).workload->survey;
+  optim::Job found;
+  found.foundation = std::make_shared<std::vector<std::string>>(1, survey);
+  if ((*trainer)->run(found).problem ||
+      (*trainer)->workload().f32_bytes > kParametersMost * sizeof(float))
+    return std::nullopt;
+  optim::Job step;
+  for (step.local = true; step.round < kSteps; ++step.round) (*trainer)->run(step);
+  optim::Job evaluate;
+  evaluate.evaluate = true;
+  return (*trainer)->run(evaluate).evaluation;
+}
+
+}  // namespace
+
+std::string trial_fits(LearnerOptions options, std::shared_ptr<const Data> data) {
+  if (!data->train.is_table() || data->test.rows == 0) return {};
+  options.optim.local_optimizer = optim::LocalOptimizerKind::adam;
+  options.optim.learning_rate = 0.03;
+  options.optim.schedule = {.shape = optim::Schedule::Shape::cosine, .rounds = kSteps};
+  const auto linear = resolve_kind(options.model, options.data, data->train);
+  if (!linear) return {};
+  options.model.kind = *linear;
+  const auto straight = fit(options, data);
+  options.model.kind = ModelKind::mlp;
+  const auto bent = fit(options, data);
+  if (!straight || !bent) return {};
+  const bool classifies = straight->accuracy.has_value();
+  const auto error = [&](const optim::Evaluation& of) {
+    return classifies ? fmt::format("{:.1f} %", 100 * (1 - *of.accuracy))
+                      : fmt::format("{:.4g}", of.rmse.value_or(0));
+  };
+  return fmt::format("in {} steps in one place: {} {}, mlp {} ({} of {} held-out rows)",
+                     with_commas(kSteps), to_string(*linear), error(*straight), error(*bent),
+                     classifies ? "errors" : "root mean square error",
+                     with_commas(data->test.rows));
+}
+
+}  // namespace starling::models
