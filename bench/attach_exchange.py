@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What a round costs with a trainer beside the daemon, beside the same round of the built-in model.
 
-    attach_exchange.py [--megabytes 100] [--pairs 5] [--seconds 8]
+    attach_exchange.py [--megabytes 100] [--pairs 5] [--seconds 8] [--kinds trainer built-in]
 
 Two nodes on loopback average a vector of so many MB in every round. The built-in model is an mlp of
 as many parameters that looks at one sample a round; the trainer beside the daemon is Python that
 adds one to its parameters. Both run in turn; the figure is the ratio of the times of their rounds,
-pair by pair, with the memory of a node beside it.
+pair by pair, with the memory of a node beside it. `--kinds staged torch` compares a trainer whose
+tensors of PyTorch are copied, as those of a GPU are, with one whose tensors alias the memory.
 """
 import argparse
 import statistics
@@ -24,6 +25,8 @@ w = swarm.tensors["w"]
 while swarm.step(loss=1.0):
     w[:1] += 1
 """
+TORCH = TRAINER.replace("numpy, starling", "torch, starling").replace(
+    "numpy.zeros(int(sys.argv[2]), numpy.float32)", "torch.zeros(int(sys.argv[2]))")
 COMMON = ["--topology.kind=ring", "--optim.algorithm=dpsgd", "--eval.every=1000000000",
           "--stop.rounds=1000000000", "--cluster.preset=wan"]
 
@@ -33,7 +36,8 @@ def arguments(kind, parameters):
         hidden = round((parameters - CLASSES) / (INPUTS + 1 + CLASSES))
         return [*COMMON, "--model.kind=mlp", f"--model.hidden={hidden}", "--optim.batch-size=1",
                 "--optim.learning-rate=0.000001", "--data.samples=100"]
-    script = f"'{PYTHON}' -c '{TRAINER}' '{ROOT / 'clients/python'}' {parameters}"
+    begin = "env STARLING_STAGING=1 " if kind == "staged" else ""
+    script = f"{begin}'{PYTHON}' -c '{TRAINER if kind == 'trainer' else TORCH}' '{ROOT / 'clients/python'}' {parameters}"
     return [*COMMON, f"--trainer={script}"]
 
 
@@ -67,16 +71,19 @@ def main():
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--kinds", nargs=2, default=["trainer", "built-in"],
+                        choices=["trainer", "built-in", "torch", "staged"])
     options = parser.parse_args()
+    first, second = options.kinds
     ratios = []
     for pair in range(options.pairs):
-        kinds = ["built-in", "trainer"] if pair % 2 else ["trainer", "built-in"]
+        kinds = [second, first] if pair % 2 else [first, second]
         found = {kind: window(kind, options) for kind in kinds}
-        ratios.append(found["trainer"][0] / found["built-in"][0])
-        print(f"pair {pair}: a round takes {1e3 * found['trainer'][0]:.0f} ms with a trainer and "
-              f"{1e3 * found['built-in'][0]:.0f} ms built in, {ratios[-1]:.3f}; a node holds "
-              f"{found['trainer'][1]:.0f} and {found['built-in'][1]:.0f} MB", flush=True)
-    print(f"a round of {options.megabytes} MB beside the built-in one: {statistics.median(ratios):.3f} "
+        ratios.append(found[first][0] / found[second][0])
+        print(f"pair {pair}: a round takes {1e3 * found[first][0]:.0f} ms ({first}) and "
+              f"{1e3 * found[second][0]:.0f} ms ({second}), {ratios[-1]:.3f}; a node holds "
+              f"{found[first][1]:.0f} and {found[second][1]:.0f} MB", flush=True)
+    print(f"a round of {options.megabytes} MB, {first} beside {second}: {statistics.median(ratios):.3f} "
           f"({min(ratios):.3f} to {max(ratios):.3f})")
     return 0
 
