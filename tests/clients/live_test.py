@@ -140,6 +140,39 @@ class Loops(LiveTest):
         for one in loops:
             numpy.testing.assert_allclose(one.result(), MINIMUM, atol=1e-6)
 
+    def walk(self, name, seed, stop):
+        """Steps along gradients that are drawn with this seed, until `stop` is set."""
+        generator = numpy.random.default_rng(seed)
+        with self.attach(name) as swarm:
+            while not stop.is_set():
+                gradient = swarm.correct({"w": generator.normal(size=2)})["w"]
+                swarm.tensors["w"] -= RATE * gradient
+                swarm.step(loss=1)
+
+    def walk_together(self, seeds, ask):
+        """Two nodes whose loops have these seeds, until that has an answer of both: the answers."""
+        settings = ["--cluster.expect=2", "--cluster.preset=local", "--optim.algorithm=gt"]
+        first = self.node("n0", *settings)
+        nodes = [first, self.node("n1", f"--join={first.addresses['control']}", *settings)]
+        stop = threading.Event()
+        loops = [Started(self.walk, name, seed, stop) for name, seed in zip(("n0", "n1"), seeds)]
+        said = [eventually(lambda: ask(node.get("/v1/status")), "both come so far")
+                for node in nodes]
+        stop.set()
+        for one in loops:
+            one.result()
+        return said
+
+    def test_nodes_whose_trainers_take_the_same_batches_say_so(self):
+        said = self.walk_together((1, 1), lambda status: " ".join(status["node"]["warnings"]))
+        for warnings, other in zip(said, ("n1", "n0")):
+            self.assertIn(f"{other}'s trainer takes the same steps", warnings)
+
+    def test_trainers_with_seeds_of_their_own_raise_no_warning(self):
+        said = self.walk_together(
+            (1, 2), lambda status: status["run"]["round"] > 20 and str(status["node"]["reasons"]))
+        self.assertNotIn("batches", "".join(said))
+
     @unittest.skipIf(torch is None, "python3-torch is not installed")
     def test_modules_with_a_momentum_meet_at_the_minimum_of_their_sum(self):
         settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=120",
