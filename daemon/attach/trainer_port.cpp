@@ -259,7 +259,8 @@ void TrainerPort::hear_visitor(std::size_t place) {
   log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
   const std::lock_guard lock(mutex_);
   ++status_.refused;
-  turn_away(visitor.socket, entered.error().text);
+  status_.refusal = entered.error().text;
+  turn_away(visitor.socket, status_.refusal);
 }
 
 Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {

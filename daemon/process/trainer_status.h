@@ -26,6 +26,9 @@ struct TrainerStatus {
   State state = State::waiting;
   std::string socket = {};  // path
   std::string reason = {};  // of stalled and lost: what happened; else empty
+  // Of the command that the daemon starts: how it ended and when it starts again; else empty.
+  std::string pause = {};
+  std::string refusal = {};  // of the last process that was refused; empty: none
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};
   std::optional<std::int64_t> process = {};

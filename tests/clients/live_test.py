@@ -279,12 +279,13 @@ class Loops(LiveTest):
 
 
 class Fleets(LiveTest):
-    def up(self, trainer):
+    def up(self, trainer, *arguments):
         """What `starling up` says of one node with this trainer, and its exit code."""
         environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2] / "clients" / "python")}
         result = subprocess.run(
             [PROGRAM, "up", "-n", "1", "--trainer", trainer, "--optim.algorithm=dpsgd",
-             "--stop.rounds=2", f"--output={Path(self.folder) / 'model'}"], env=environment,
+             "--stop.rounds=200", f"--output={Path(self.folder) / 'model'}", *arguments],
+            env=environment,
             text=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return result.stdout, result.returncode
 
@@ -294,9 +295,20 @@ class Fleets(LiveTest):
                           "starling.attach(tensors={'w': numpy.zeros(2)})\n"
                           "raise ValueError('no such column')\n", encoding="utf-8")
         said, code = self.up(f"{sys.executable} {script}")
-        self.assertIn("its trainer said: ValueError: no such column", said)
+        self.assertIn("node-0: its trainer said: ValueError: no such column", said)
+        self.assertIn("ended with exit code 1; it is started again in 0.5 s", said)
+        self.assertIn("5 times in a row with exit code 1 and without a step", said)
         self.assertNotIn("0.0000", said)
-        self.assertNotEqual(code, 0)
+        self.assertNotIn("0.00e+00", said)
+        self.assertEqual(code, 1)
+
+    def test_a_trainer_that_is_refused_again_ends_the_run_with_the_reason(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "starling.attach(tensors={'w': numpy.zeros(2)})\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}", "--optim.algorithm=gt")
+        self.assertIn("the daemon refused it: optim.algorithm = gt adds a correction", said)
+        self.assertEqual(code, 1)
 
     def test_a_trainer_that_never_attaches_is_told(self):
         said, code = self.up("true")
