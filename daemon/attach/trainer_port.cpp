@@ -28,6 +28,10 @@ constexpr std::chrono::seconds kHelloPatience{5};
 // For the steps under way when the run ends. Longer: the node leaves later. Shorter: a trainer of
 // long steps does not get the last parameters.
 constexpr std::chrono::seconds kEndPatience{2};
+// For a trainer that has counted no step yet.
+constexpr char kStepAdvice[] =
+    ": call swarm.step(loss=...) after each optimizer.step(), unless the first step takes that "
+    "long";
 // Of visitors that are late.
 constexpr int kLookEvery_ms = 500;
 
@@ -191,8 +195,12 @@ TrainerStatus TrainerPort::status() const {
   if (trainer_) status.steps = trainer_->segment.progress();
   if (const auto standstill = watch_.standstill(now())) {
     status.state = TrainerStatus::State::stalled;
-    status.reason = fmt::format("no step for {:.0f} s; its patience is {:.0f} s",
-                                seconds(*standstill), seconds(watch_.patience()));
+    status.reason =
+        watch_.has_counted()
+            ? fmt::format("no step for {:.0f} s; its patience is {:.0f} s", seconds(*standstill),
+                          seconds(watch_.patience()))
+            : fmt::format("no step since it got its parameters {:.0f} s ago{}",
+                          seconds(*standstill), status.mode == "loop" ? kStepAdvice : "");
   }
   if (!table_) return status;
   status.dimension = table_->dimension();
@@ -341,7 +349,7 @@ void TrainerPort::take(const TrainerAnswer& answer) {
     if (!job_ || answer.job != job_->number) return;
     job_->answer = answer;
     watch_.look(now(), trainer_->segment.progress());
-    watch_.end();
+    watch_.end(now());
     if (!answer.state) donated_ = donated_by(*trainer_);
     if (answer.state) status_.saved_bytes = answer.state->size();
     if (!answer.state) ++status_.exchanges;

@@ -24,6 +24,9 @@ std::vector<std::string> warnings_of(const TrainerStatus& trainer) {
     warnings.push_back(
         fmt::format("the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
                     trainer.process.value_or(0), trainer.reason, trainer.socket));
+  if (trainer.state == TrainerStatus::State::stalled)
+    warnings.push_back(fmt::format("the trainer (process {}) stands still: {}",
+                                   trainer.process.value_or(0), trainer.reason));
   if (!trainer.pause.empty()) warnings.push_back(trainer.pause);
   return warnings;
 }
