@@ -193,6 +193,7 @@ TrainerStatus TrainerPort::status() const {
   const std::lock_guard lock(mutex_);
   TrainerStatus status = status_;
   if (trainer_) status.steps = trainer_->segment.progress();
+  status.notes = notes_.recent(now());
   if (const auto standstill = watch_.standstill(now())) {
     status.state = TrainerStatus::State::stalled;
     status.reason =
@@ -264,11 +265,21 @@ void TrainerPort::hear_visitor(std::size_t place) {
   if (heard.ended) return;
   const auto entered = let_in(visitor, std::move(heard));
   if (entered) return;
-  log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
+  const std::string& reason = entered.error().text;
+  const std::string text =
+      fmt::format("a trainer (process {}) was refused: {}", visitor.process, reason);
   const std::lock_guard lock(mutex_);
   ++status_.refused;
-  status_.refusal = entered.error().text;
-  turn_away(visitor.socket, status_.refusal);
+  status_.refusal = reason;
+  if (trainer_)
+    notes_.refused.add(now(), fmt::format("a second trainer (process {}) was refused: a node has "
+                                          "one; under torchrun attach in rank 0",
+                                          visitor.process));
+  else if (status_.attached > 0)
+    notes_.refused.add(now(), text);
+  else  // the node does not run yet
+    log::warning("{}", text);
+  turn_away(visitor.socket, reason);
 }
 
 Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
@@ -326,6 +337,10 @@ void TrainerPort::hear_trainer() {
   if (auto* const answer = std::get_if<TrainerAnswer>(&*record)) {
     answer->state = *state;
     return take(*answer);
+  }
+  if (const auto* const note = std::get_if<Note>(&*record)) {
+    const std::lock_guard lock(mutex_);
+    return notes_.said.add(now(), "the trainer says: " + note->text);
   }
   const auto* const metrics = std::get_if<Metrics>(&*record);
   if (!metrics) return lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -28,7 +29,8 @@ struct TrainerStatus {
   std::string reason = {};  // of stalled and lost: what happened; else empty
   // Of the command that the daemon starts: how it ended and when it starts again; else empty.
   std::string pause = {};
-  std::string refusal = {};  // of the last process that was refused; empty: none
+  std::string refusal = {};             // of the last process that was refused; empty: none
+  std::vector<std::string> notes = {};  // of the last minute, for people
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};
   std::optional<std::int64_t> process = {};

@@ -269,12 +269,14 @@ class Loops(LiveTest):
             steps -= 1
 
     def test_a_second_trainer_is_refused(self):
-        self.node("n0", "--stop.rounds=100000000")
+        node = self.node("n0", "--stop.rounds=100000000")
         with self.attach("n0") as swarm:
             self.assertTrue(swarm.step())
             with self.assertRaises(starling.Refused) as refused:
                 self.attach("n0")
             self.assertTrue(swarm.step())
+            eventually(lambda: "a second trainer" in str(node.get("/v1/events?follow=0")), "the event")
+            self.assertIn("a second trainer", str(node.get("/v1/status")["node"]["warnings"]))
         self.assertIn("trainer", str(refused.exception))
 
 
