@@ -147,8 +147,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (request.corrects || request.shifts)
       write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
     const auto answer = port_->ask(trainer, request);
-    if (!answer)
-      return pass(x, steps, to, "the trainer is gone, and with it its steps of this round");
+    if (!answer) return pass(x, steps, to, "the trainer is gone, and with it its steps");
     if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
     std::string name = not_finite<S>(trainer.table, values);
     if (name.empty() && request.tracks)

@@ -31,6 +31,7 @@ constexpr int kFailuresLimit = 5, kRefusalsLimit = 2;
 constexpr char kScript[] = R"(trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
+  if (code == 128 + SIGKILL) return "signal 9 (by kill, or for want of memory)";
   return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
 }
 

@@ -312,6 +312,16 @@ class Fleets(LiveTest):
         self.assertIn("the daemon refused it: optim.algorithm = gt adds a correction", said)
         self.assertEqual(code, 1)
 
+    def test_a_loss_that_is_no_number_is_told_with_its_round_once(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "with starling.attach(tensors={'w': numpy.zeros(2)}) as swarm:\n"
+                          "    while swarm.step(loss=float('nan')): pass\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}", "--stop.rounds=12")
+        self.assertIn("1 of 1 nodes lost steps at the end; node-0: the trainer: the loss is nan after "
+                      "1 steps in round 12.", said)
+        self.assertEqual(code, 3)
+
     def test_a_trainer_that_never_attaches_is_told(self):
         said, code = self.up("true")
         self.assertIn('trainer.command "true" ended with exit code 0 and never attached', said)

@@ -183,16 +183,18 @@ bool all_ended(Fleet& fleet) {
 // Which nodes did not train as they should have, and why the first of them did not; empty: none.
 std::string shortfall(Fleet& fleet) {
   std::size_t short_ones = 0;
+  bool all_finished = true;
   std::string first;
   for (Fleet::Node& node : fleet.nodes()) {
     std::string reason = part(node.status, "run").value("problem", "");
+    all_finished = all_finished && is_finished(node);
     if (!is_finished(node) && !node.process.running()) reason = "ended before";
     if (reason.empty()) continue;
     if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
   }
   if (short_ones == 0) return {};
-  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
-                     fleet.nodes().size(), first);
+  return fmt::format("{} of {} nodes {}; {}", short_ones, fleet.nodes().size(),
+                     all_finished ? "lost steps at the end" : "did not train to the end", first);
 }
 
 bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
