@@ -64,6 +64,8 @@ struct EdgeStatus {
   std::uint64_t queued_bytes = 0;          // of vectors that the peer has not acknowledged
   std::uint64_t repeated_bytes = 0;        // of retransmitted vectors
   std::optional<double> distance;          // ||x_j - x_i||
+  // Rounds in a row in which the distance was 0, though a loop of the user's own had moved x_i.
+  std::uint64_t equal_rounds = 0;
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   std::map<std::string, std::uint64_t> rejected;
 };

@@ -188,6 +188,7 @@ struct Stats {
   // Sum of the learning rates of the steps of this job, also where only corrections were added.
   double path = 0;
   double norm = 0;                            // ||x||
+  bool loop_moved = false;                    // Report::loop_moved, of this job's steps
   std::optional<double> distance_to_optimum;  // ||x - x*||, where x* is known
   std::vector<NeighborDistance> distances;    // of this job's mix terms
   std::vector<float> sketch;  // linear random projection of x; empty when not asked for

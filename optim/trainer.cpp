@@ -302,6 +302,7 @@ class TypedTrainer final : public Trainer {
     done.stats.steps = report.is_idle ? 0 : steps;
     done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate);
     done.stats.samples = report.batch_samples * steps;
+    done.stats.loop_moved = report.loop_moved;
     done.stats.loss = report.loss;
     done.stats.gradient_norm = report.gradient_norm;
     done.stats.learning_rate = report.learning_rate.value_or(rate);

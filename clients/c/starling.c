@@ -13,6 +13,7 @@
 #define PROGRESS_OFFSET 8
 #define RETRY_SECONDS 0.02 /* between two looks for a daemon */
 #define NAME_BYTES_LIMIT 1024
+#define NOTE_BYTES_LIMIT 1024
 
 int sl_fail(starling_swarm* swarm, int code, const char* format, ...) {
   va_list arguments;
@@ -291,6 +292,19 @@ int starling_log(starling_swarm* swarm, const char* name, double value) {
   sl_text_add(&record, "{\"kind\":\"log\",\"metrics\":{");
   add_number(&record, name, value);
   sl_text_add(&record, "}}");
+  int code = send_text(swarm, &record, 0);
+  return code == STARLING_GONE ? STARLING_OK : code; /* starling_step notices it */
+}
+
+int starling_note(starling_swarm* swarm, const char* line) {
+  if (line == NULL || *line == 0 || strlen(line) > NOTE_BYTES_LIMIT) {
+    return sl_fail(swarm, STARLING_INVALID, "a note has 1 to %d bytes", NOTE_BYTES_LIMIT);
+  }
+  if (swarm->connection < 0) return STARLING_OK;
+  text record = {0};
+  sl_text_add(&record, "{\"kind\":\"note\",\"text\":");
+  sl_text_add_string(&record, line);
+  sl_text_add(&record, "}");
   int code = send_text(swarm, &record, 0);
   return code == STARLING_GONE ? STARLING_OK : code; /* starling_step notices it */
 }

@@ -132,6 +132,10 @@ int starling_step(starling_swarm* swarm, const starling_report* report);
  * evaluations of the model. One that is not finite is left out. */
 int starling_log(starling_swarm* swarm, const char* name, double value);
 
+/* Tells people something, by the events and the warnings of the node: a few short lines a minute.
+ */
+int starling_note(starling_swarm* swarm, const char* line);
+
 /* A sign of life within a step that takes long. */
 void starling_alive(starling_swarm* swarm);
 

@@ -147,8 +147,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
     if (request.corrects || request.shifts)
       write_vector<S>(trainer.table, correction_, trainer.segment.at(trainer.hello.correction));
     const auto answer = port_->ask(trainer, request);
-    if (!answer)
-      return pass(x, steps, to, "the trainer is gone, and with it its steps of this round");
+    if (!answer) return pass(x, steps, to, "the trainer is gone, and with it its steps");
     if (!answer->refusal.empty()) return stay(x, steps, to, "the trainer: " + answer->refusal);
     std::string name = not_finite<S>(trainer.table, values);
     if (name.empty() && request.tracks)
@@ -158,9 +157,11 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
                   fmt::format("the trainer's \"{}\" holds a number that is not finite", name));
     rate_ = answer->learning_rate.value_or(rate_);
     const bool weighs = steps.correction.empty() && to.direction.empty();
-    take(trainer, x, to, weighs);
+    const bool moved = take(trainer, x, to, weighs);
     keepsake_.keep(trainer);
-    return report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
+    optim::Report report = report_of(*answer, steps.count, weighs ? rate_ : rate_of_sum());
+    report.loop_moved = moved;
+    return report;
   }
 
   // Writes into correction_ the addition to the gradient of each step, and to the parameters after
@@ -216,15 +217,17 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
   }
   // The displacement of the trainer's parameters, with `weighs` times the node's weight: so FedAvg
   // weighs. Statistics are no sums, and weigh the same on all nodes. A tile that the trainer spoilt
-  // after the check counts as not moved.
-  void take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
+  // after the check counts as not moved. Returns whether anything moved.
+  bool take(const Attached& trainer, std::span<const S> x, const optim::Moves<S>& to,
             bool weighs) const {
+    bool moved = false;
     const S weight = static_cast<S>(data_.weight());
     const auto take_tile = [&](std::size_t first, std::span<const S> found) {
       const std::size_t count = found.size();
       const S part = weighs && weight != 1 && !is_statistic(first) ? weight : S{1};
       const std::span<const S> before = x.subspan(first, count);
       const std::span<const S> tile = is_finite(found) ? found : before;
+      moved = moved || !std::ranges::equal(tile, before);
       if (!to.sum.empty()) {
         const std::span<S> sum = to.sum.subspan(first, count);
         for (std::size_t k = 0; k < count; ++k) sum[k] = part * (tile[k] - before[k]);
@@ -237,7 +240,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
         for (std::size_t k = 0; k < count; ++k) end[k] = before[k] + part * (tile[k] - before[k]);
     };
     for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.values), take_tile);
-    if (to.direction.empty()) return;
+    if (to.direction.empty()) return moved;
     const auto take_direction = [&](std::size_t first, std::span<const S> found) {
       const std::span<S> direction = to.direction.subspan(first, found.size());
       if (is_finite(found))
@@ -246,6 +249,7 @@ class ExternalLearner final : public optim::Learner<S>, public optim::LocalData 
         std::ranges::fill(direction, S{0});
     };
     for_each_tile<S>(trainer.table, trainer.segment.at(trainer.hello.gradient), take_direction);
+    return moved;
   }
 
   // A loop's rate for F_i corresponds to this rate for its term in the sum, weight F_i. Exact

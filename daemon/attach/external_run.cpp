@@ -68,6 +68,8 @@ void name_trainer(CommandLine& line) {
   const auto command = line.value("trainer");
   if (!command) return;
   line.keys.emplace_back("trainer.command", *command);
+  const auto is_kind = [](const auto& key) { return key.first == "model.kind"; };
+  std::erase_if(line.keys, is_kind);
   line.keys.emplace_back("model.kind", "external");
 }
 
@@ -84,10 +86,15 @@ ExternalRun::~ExternalRun() {
 
 Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
                                                            const std::string& node,
-                                                           std::function<void()> on_success) {
+                                                           std::function<void()> on_end) {
+  const auto past = [port = port_.get(), known = std::uint64_t{0}]() mutable -> TrainerPast {
+    const TrainerStatus status = port->status();
+    const bool is_new = std::exchange(known, status.refused) < status.refused;
+    return {status.exchanges > 0 || port->await({}) != nullptr, is_new ? status.refusal : ""};
+  };
   if (!config.trainer_command.empty())
-    process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node,
-                                                std::move(on_success));
+    process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node, past,
+                                                std::move(on_end));
   TRY_DO(await_first(config.trainer_command));
   const std::uint64_t stream = stable_hash(node);
   const optim::Options& options = config.learner.optim;
@@ -103,12 +110,22 @@ Result<void> ExternalRun::await_first(const std::string& command) {
   steady_clock::time_point told{};
   while (!(first_ = port_->await(kTrainerLookEvery))) {
     if (process_ && process_->has_succeeded())
-      return fail("trainer.command \"{}\" ended with exit code 0 and never attached", command);
+      return fail(
+          "trainer.command \"{}\" ended with exit code 0 and never attached; it must call "
+          "starling.attach, or starling_attach in C, and step until the run is over",
+          command);
+    if (const std::string failure = this->failure(); !failure.empty()) return fail("{}", failure);
     if (steady_clock::now() < told + kRemindEvery) continue;
     told = steady_clock::now();
     log::info("waiting for a trainer to attach at {}", port_->path());
   }
   return {};
+}
+
+TrainerStatus ExternalRun::status() const {
+  TrainerStatus status = port_->status();
+  if (process_) status.pause = process_->pause();
+  return status;
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {

@@ -26,12 +26,14 @@ class ExternalRun {
   static Result<std::unique_ptr<ExternalRun>> open(const Config& config, const std::string& node);
   ~ExternalRun();
 
-  // Starts trainer.command, if there is one; `on_success` is called in another thread when it ends
-  // well. Waits for a trainer, and makes the node's trainer from it. The error says that the
-  // command ended well and no trainer attached.
+  // Starts trainer.command, if there is one; `on_end` is called in another thread when it ends and
+  // is not started again. Waits for a trainer, and makes the node's trainer from it. The error says
+  // how the command ended before a trainer attached.
   Result<std::unique_ptr<optim::Trainer>> await(const Config& config, const std::string& node,
-                                                std::function<void()> on_success);
-  TrainerStatus status() const { return port_->status(); }
+                                                std::function<void()> on_end);
+  // See TrainerProcess; empty without a command.
+  std::string failure() const { return process_ ? process_->failure() : ""; }
+  TrainerStatus status() const;
   // From now on the node rests while no trainer is there. The board outlives the run.
   void rest_without_trainer(Board& board);
   // Ends all waits for the trainer.

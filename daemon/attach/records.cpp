@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kTextLimit = 400;
+constexpr std::size_t kTextLimit = 400, kNoteLimit = 1024;
 // Steps of one job, and samples of a trainer or a job: sums over a run stay below 2^64.
 constexpr std::uint64_t kStepsLimit = UINT64_C(1) << 32, kSamplesLimit = UINT64_C(1) << 40;
 
@@ -38,10 +38,10 @@ bool flag_at(const json& object, const char* key) {
 }
 
 // For logs and for people: no control characters, and not longer than the limit.
-std::string line_at(const json& object, const char* key) {
+std::string line_at(const json& object, const char* key, std::size_t limit = kTextLimit) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return {};
-  std::string text = found->get<std::string>().substr(0, kTextLimit);
+  std::string text = found->get<std::string>().substr(0, limit);
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   return text;
@@ -106,6 +106,12 @@ Result<FromTrainer> read_hello(const json& object) {
   return hello;
 }
 
+Result<FromTrainer> read_note(const json& object) {
+  Note note{line_at(object, "text", kNoteLimit)};
+  if (note.text.empty()) return fail("a record of kind note has no \"text\"");
+  return note;
+}
+
 Result<FromTrainer> read_answer(const json& object) {
   TrainerAnswer answer;
   TRY(answer.job, count_at(object, "job", 0));
@@ -161,9 +167,10 @@ Result<FromTrainer> read_record(std::string_view text) {
   const std::string kind = line_at(object, "kind");
   if (kind == "hello") return read_hello(object);
   if (kind == "done") return read_answer(object);
+  if (kind == "note") return read_note(object);
   if (kind == "close") return Goodbye{};
   if (kind != "log")
-    return fail("a record is of kind \"{}\"; expected hello, done, log or close", kind);
+    return fail("a record is of kind \"{}\"; expected hello, done, log, note or close", kind);
   const auto metrics = object.find("metrics");
   if (metrics == object.end() || !metrics->is_object())
     return fail("a record of kind log has no \"metrics\"");

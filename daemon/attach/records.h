@@ -54,9 +54,14 @@ struct Metrics {
   std::optional<double> loss = {}, accuracy = {}, rmse = {};
 };
 
+// For people; printable, and not empty.
+struct Note {
+  std::string text = {};
+};
+
 struct Goodbye {};
 
-using FromTrainer = std::variant<Hello, TrainerAnswer, Metrics, Goodbye>;
+using FromTrainer = std::variant<Hello, TrainerAnswer, Metrics, Note, Goodbye>;
 Result<FromTrainer> read_record(std::string_view text);
 
 // ---- from the daemon

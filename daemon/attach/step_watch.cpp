@@ -14,8 +14,13 @@ constexpr double kMeanGain = 0.125, kDeviationGain = 0.25;
 
 void StepWatch::begin(Time now, std::uint64_t progress) {
   is_open_ = true;
-  progress_ = progress;
+  begun_ = progress_ = progress;
   counted_at_ = now;
+}
+
+void StepWatch::end(Time now) {
+  if (progress_ == begun_) look(now, progress_ + 1);
+  is_open_ = false;
 }
 
 void StepWatch::look(Time now, std::uint64_t progress) {
@@ -38,7 +43,7 @@ Duration StepWatch::patience() const {
 }
 
 std::optional<Duration> StepWatch::standstill(Time now) const {
-  if (!is_open_ || !has_counted_ || now - counted_at_ <= patience()) return std::nullopt;
+  if (!is_open_ || now - counted_at_ <= patience()) return std::nullopt;
   return now - counted_at_;
 }
 

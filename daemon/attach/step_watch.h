@@ -11,15 +11,15 @@ namespace starling::daemon {
 
 class StepWatch {
  public:
-  // A job begins with the counter at `progress`. The first step of a trainer, which may load data
-  // or compile, has no limit.
+  // A job begins with the counter at `progress`.
   void begin(Time now, std::uint64_t progress);
-  // The job is over.
-  void end() { is_open_ = false; }
+  // The job is over. One in which nothing was counted counts as one step.
+  void end(Time now);
   void look(Time now, std::uint64_t progress);
 
   // The time without a counted step, if longer than the patience.
   std::optional<Duration> standstill(Time now) const;
+  bool has_counted() const { return has_counted_; }
   // Four means and four deviations of the time between two counts, at least kLeast.
   Duration patience() const;
 
@@ -27,7 +27,7 @@ class StepWatch {
   static constexpr Duration kLeast = std::chrono::seconds(10);
 
   bool is_open_ = false, has_counted_ = false;
-  std::uint64_t progress_ = 0;
+  std::uint64_t begun_ = 0, progress_ = 0;
   Time counted_at_{};
   double mean_s_ = 0, deviation_s_ = 0;  // moving means of the time and of its distance to the mean
 };

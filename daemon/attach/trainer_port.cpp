@@ -28,6 +28,10 @@ constexpr std::chrono::seconds kHelloPatience{5};
 // For the steps under way when the run ends. Longer: the node leaves later. Shorter: a trainer of
 // long steps does not get the last parameters.
 constexpr std::chrono::seconds kEndPatience{2};
+// For a trainer that has counted no step yet.
+constexpr char kStepAdvice[] =
+    ": call swarm.step(loss=...) after each optimizer.step(), unless the first step takes that "
+    "long";
 // Of visitors that are late.
 constexpr int kLookEvery_ms = 500;
 
@@ -189,10 +193,15 @@ TrainerStatus TrainerPort::status() const {
   const std::lock_guard lock(mutex_);
   TrainerStatus status = status_;
   if (trainer_) status.steps = trainer_->segment.progress();
+  status.notes = notes_.recent(now());
   if (const auto standstill = watch_.standstill(now())) {
     status.state = TrainerStatus::State::stalled;
-    status.reason = fmt::format("no step for {:.0f} s; its patience is {:.0f} s",
-                                seconds(*standstill), seconds(watch_.patience()));
+    status.reason =
+        watch_.has_counted()
+            ? fmt::format("no step for {:.0f} s; its patience is {:.0f} s", seconds(*standstill),
+                          seconds(watch_.patience()))
+            : fmt::format("no step since it got its parameters {:.0f} s ago{}",
+                          seconds(*standstill), status.mode == "loop" ? kStepAdvice : "");
   }
   if (!table_) return status;
   status.dimension = table_->dimension();
@@ -256,10 +265,21 @@ void TrainerPort::hear_visitor(std::size_t place) {
   if (heard.ended) return;
   const auto entered = let_in(visitor, std::move(heard));
   if (entered) return;
-  log::warning("a trainer (process {}) was refused: {}", visitor.process, entered.error().text);
+  const std::string& reason = entered.error().text;
+  const std::string text =
+      fmt::format("a trainer (process {}) was refused: {}", visitor.process, reason);
   const std::lock_guard lock(mutex_);
   ++status_.refused;
-  turn_away(visitor.socket, entered.error().text);
+  status_.refusal = reason;
+  if (trainer_)
+    notes_.refused.add(now(), fmt::format("a second trainer (process {}) was refused: a node has "
+                                          "one; under torchrun attach in rank 0",
+                                          visitor.process));
+  else if (status_.attached > 0)
+    notes_.refused.add(now(), text);
+  else  // the node does not run yet
+    log::warning("{}", text);
+  turn_away(visitor.socket, reason);
 }
 
 Result<void> TrainerPort::let_in(Visitor& visitor, HeardRecord heard) {
@@ -318,6 +338,10 @@ void TrainerPort::hear_trainer() {
     answer->state = *state;
     return take(*answer);
   }
+  if (const auto* const note = std::get_if<Note>(&*record)) {
+    const std::lock_guard lock(mutex_);
+    return notes_.said.add(now(), "the trainer says: " + note->text);
+  }
   const auto* const metrics = std::get_if<Metrics>(&*record);
   if (!metrics) return lose(std::holds_alternative<Goodbye>(*record) ? "" : "it said hello twice");
   const std::lock_guard lock(mutex_);
@@ -340,7 +364,7 @@ void TrainerPort::take(const TrainerAnswer& answer) {
     if (!job_ || answer.job != job_->number) return;
     job_->answer = answer;
     watch_.look(now(), trainer_->segment.progress());
-    watch_.end();
+    watch_.end(now());
     if (!answer.state) donated_ = donated_by(*trainer_);
     if (answer.state) status_.saved_bytes = answer.state->size();
     if (!answer.state) ++status_.exchanges;

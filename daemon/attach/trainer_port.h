@@ -21,6 +21,7 @@
 #include "daemon/attach/segment.h"
 #include "daemon/attach/step_watch.h"
 #include "daemon/attach/tensor_table.h"
+#include "daemon/attach/trainer_notes.h"
 #include "daemon/attach/trainer_terms.h"
 #include "daemon/process/trainer_status.h"
 #include "daemon/process/wake.h"
@@ -118,6 +119,7 @@ class TrainerPort {
   std::shared_ptr<const TensorTable> table_;  // of the last trainer; null before the first
   std::shared_ptr<const std::vector<std::byte>> donated_;
   TrainerStatus status_;
+  TrainerNotes notes_;
   Phase phase_ = Phase::open;
   std::jthread thread_;  // last: it uses everything above
 };

@@ -5,32 +5,63 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace starling::daemon {
 
+// What the port knows of the trainers so far.
+struct TrainerPast {
+  bool has_worked = false;   // one has taken steps, or is attached now
+  std::string refusal = {};  // of one that was refused since this was asked last; empty: none
+};
+
+// Ends of the command in a row without a step.
+struct TrainerFailures {
+  int code = 0;
+  std::string refusal = {};  // of the last one; empty: it was not refused
+  int alike = 0;             // with that code
+  int refused = 0;           // of these, for that reason
+
+  // Returns whether one more would be the same again.
+  bool add(int code, const std::string& refusal);
+};
+
 class TrainerProcess {
  public:
   // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, with its
-  // output to this process's standard error. `on_success` is called in a thread of its own when the
-  // command ends with exit code 0; after any other end it is restarted, a little later each time.
-  // The destructor waits for the command to end by itself; if that takes too long it asks the
-  // command and its children to end, and finally kills them.
+  // output to this process's standard error. After exit code 0 it has done its work; after any
+  // other end it is restarted, a little later each time, unless no trainer has worked so far and
+  // the command has failed in the same way several times in a row. `on_end` is called in a thread
+  // of its own when it is not restarted; `past` is asked there, too. The destructor waits for the
+  // command to end by itself; if that takes too long it asks the command and its children to end,
+  // and finally kills them.
   TrainerProcess(std::string command, const std::string& socket, const std::string& node,
-                 std::function<void()> on_success);
+                 std::function<TrainerPast()> past, std::function<void()> on_end);
 
   // The command has ended with exit code 0. Any thread.
   bool has_succeeded() const { return has_succeeded_; }
+  // Why it is not restarted; empty: it has not failed for good. Any thread.
+  std::string failure() const;
+  // "trainer.command ended with exit code 1; it is started again in 2 s"; empty while it runs. Any
+  // thread.
+  std::string pause() const;
 
  private:
   void run(const std::stop_token& stop);
+  bool gives_up(int code);
+  void tell(std::string& text, std::string words);
 
   std::string command_;
   std::vector<std::string> arguments_;
-  std::function<void()> on_success_;
+  std::function<TrainerPast()> past_;
+  std::function<void()> on_end_;
   std::atomic<bool> has_succeeded_ = false;
+  TrainerFailures failures_;  // only of the thread
+  mutable std::mutex mutex_;
+  std::string failure_, pause_;
   std::jthread thread_;  // last: it uses everything above
 };
 

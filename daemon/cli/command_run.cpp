@@ -374,8 +374,9 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   std::string error = loop.run(config.stays);
   loop_ended = true;
   running_loop = nullptr;
-  if (daemon.external) daemon.external->interrupt();
-  return error;
+  if (!daemon.external) return error;
+  daemon.external->interrupt();
+  return error.empty() ? daemon.external->failure() : error;
 }
 
 // The model as the node leaves it.

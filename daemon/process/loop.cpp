@@ -18,10 +18,24 @@ constexpr Duration kLookEvery = std::chrono::milliseconds(20);  // at changes wi
 // After its goal a node goes on answering, so that slower neighbours get its last vector.
 constexpr Duration kFarewell = std::chrono::seconds(1);
 
-std::string loss_of(const TrainerStatus& trainer) {
-  return fmt::format(
-      "the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
-      trainer.process.value_or(0), trainer.reason, trainer.socket);
+// That are in no log yet.
+std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
+  std::vector<std::string> warnings = trainer.notes;
+  if (trainer.state == TrainerStatus::State::stalled)
+    warnings.push_back(fmt::format("the trainer (process {}) stands still: {}",
+                                   trainer.process.value_or(0), trainer.reason));
+  return warnings;
+}
+
+// That the trainer's own threads have logged.
+std::vector<std::string> logged_warnings_of(const TrainerStatus& trainer) {
+  std::vector<std::string> warnings;
+  if (trainer.state == TrainerStatus::State::lost)
+    warnings.push_back(
+        fmt::format("the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
+                    trainer.process.value_or(0), trainer.reason, trainer.socket));
+  if (!trainer.pause.empty()) warnings.push_back(trainer.pause);
+  return warnings;
 }
 
 }  // namespace
@@ -131,6 +145,8 @@ void Loop::tell(const gossip::Event& event) {
 // Of this process, besides those of the node.
 std::vector<std::string> Loop::own_warnings() const {
   std::vector<std::string> warnings = options_.warnings();
+  if (options_.trainer)
+    std::ranges::move(new_warnings_of(options_.trainer()), std::back_inserter(warnings));
   std::ranges::move(transport_.guard().warnings(Guard::Clock::now()), std::back_inserter(warnings));
   return warnings;
 }
@@ -160,10 +176,12 @@ void Loop::publish() {
   snapshot->status = node_.status(at);
   snapshot->descriptors = count_descriptors();
   snapshot->security = transport_.guard().status();
-  std::vector<std::string> warnings = own_warnings();
-  if (options_.trainer) snapshot->trainer = options_.trainer();
-  if (snapshot->trainer && snapshot->trainer->state == TrainerStatus::State::lost)
-    warnings.insert(warnings.begin(), loss_of(*snapshot->trainer));
+  std::vector<std::string> warnings;
+  if (options_.trainer) {
+    snapshot->trainer = options_.trainer();
+    warnings = logged_warnings_of(*snapshot->trainer);
+  }
+  std::ranges::move(own_warnings(), std::back_inserter(warnings));
   std::ranges::copy(warnings, std::back_inserter(snapshot->status.reasons));
   std::ranges::copy(warnings, std::back_inserter(snapshot->status.warnings));
   for (const gossip::MemberStatus& member : snapshot->status.members)

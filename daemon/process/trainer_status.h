@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -26,6 +27,10 @@ struct TrainerStatus {
   State state = State::waiting;
   std::string socket = {};  // path
   std::string reason = {};  // of stalled and lost: what happened; else empty
+  // Of the command that the daemon starts: how it ended and when it starts again; else empty.
+  std::string pause = {};
+  std::string refusal = {};             // of the last process that was refused; empty: none
+  std::vector<std::string> notes = {};  // of the last minute, for people
   // Of the trainer that is here, or was last; absent before the first.
   std::string client = {}, mode = {};
   std::optional<std::int64_t> process = {};

@@ -165,6 +165,7 @@ json trainer_json(const TrainerStatus& trainer) {
                  {"attached_trainers", trainer.attached},
                  {"refused_trainers", trainer.refused}};
   if (!trainer.reason.empty()) object["reason"] = trainer.reason;
+  if (!trainer.pause.empty()) object["pause"] = trainer.pause;
   if (!trainer.client.empty()) object["client"] = trainer.client;
   if (trainer.saved_bytes) object["saved_bytes"] = *trainer.saved_bytes;
   if (!trainer.mode.empty()) object["mode"] = trainer.mode;

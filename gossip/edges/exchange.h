@@ -48,8 +48,7 @@ class Exchange {
   void answer(Time now, optim::Done& done, const Links& links, Outbox& out);
   void receive(Time now, const Envelope& from, const Round& message, Payload payload,
                const Links& links, const Roster& members, Outbox& out);
-  // No process listens at the peer's address: no round waits for the peer until it sends again.
-  void refused(NodeId peer) { neighbors_.refused(peer); }
+  Neighbors& neighbors() { return neighbors_; }
 
   // Asks for overdue vectors, and sends the estimates over edges without a vector for a period.
   // Returns the neighbours that this round has waited for longer than usual, each once a round.

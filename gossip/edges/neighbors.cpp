@@ -9,6 +9,9 @@
 namespace starling::gossip {
 namespace {
 
+// With a neighbour, before people are warned. Fewer: a chance of the first rounds is reported.
+constexpr std::uint64_t kEqualRounds = 5;
+
 // A neighbour is late only after its patience, even if a quorum went on without it.
 bool is_overdue(Time now, const Wait& wait, const StreamView& stream) {
   const bool counts = !wait.scheduler.rules().by_partner || stream.was_offered;
@@ -205,10 +208,29 @@ std::optional<NodeId> Neighbors::end_round(Time now, const Wait& wait, const Lin
 // ---------------------------------------------------------------- for people
 
 void Neighbors::note(const optim::Done& done) {
-  for (const optim::NeighborDistance& item : done.stats.distances)
-    if (Neighbor* neighbor = find(item.peer)) neighbor->status.distance = item.distance;
+  for (const optim::NeighborDistance& item : done.stats.distances) {
+    Neighbor* neighbor = find(item.peer);
+    if (!neighbor) continue;
+    EdgeStatus& status = neighbor->status;
+    status.distance = item.distance;
+    status.equal_rounds = item.distance == 0 && loop_moved_ ? status.equal_rounds + 1 : 0;
+  }
+  if (done.stats.steps > 0) loop_moved_ = done.stats.loop_moved;
   for (const optim::Rejection& item : done.rejections)
     if (Neighbor* neighbor = find(item.peer)) ++neighbor->status.rejected[item.reason];
+}
+
+std::vector<std::string> Neighbors::warnings(const Links& links) const {
+  std::vector<std::string> names;
+  for (const auto& [peer, link] : links.all())
+    if (const auto found = all_.find(peer);
+        found != all_.end() && found->second.status.equal_rounds >= kEqualRounds)
+      names.push_back(link.name);
+  if (names.empty()) return {};
+  return {fmt::format(
+      "{}'s trainer takes the same steps as this node's, to the last bit: both draw the same "
+      "batches. Use swarm.batches(loader), or give each node its own seed",
+      *std::ranges::min_element(names, natural_less))};
 }
 
 void Neighbors::tell_first(std::uint64_t round, const Links& links, Outbox& out) {

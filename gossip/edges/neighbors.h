@@ -98,6 +98,8 @@ class Neighbors {
   // ---- for people
   // Records the trainer's findings about the neighbours' vectors.
   void note(const optim::Done& done);
+  // Names a neighbour whose trainer seems to draw the same batches as this node's.
+  std::vector<std::string> warnings(const Links& links) const;
   // Reports neighbours averaged with for the first time, in `round`.
   void tell_first(std::uint64_t round, const Links& links, Outbox& out);
   // The edges by name. `round`: of this node.
@@ -117,6 +119,7 @@ class Neighbors {
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::optional<NodeId> partner_;                     // of the current offer
   Duration unmeasured_{};                             // as of begin_round()
+  bool loop_moved_ = false;                           // by the last local steps; see optim::Report
   Time next_ask_ = kNever, next_doubt_ = kNever;
 };
 

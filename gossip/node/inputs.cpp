@@ -67,7 +67,7 @@ struct Handling {
   void operator()(Trained& trained) const;
   void operator()(const Refused& refused) const {
     node.membership.refused(now, refused, node.outbox);
-    if (refused.of) node.exchange.refused(*refused.of);
+    if (refused.of) node.exchange.neighbors().refused(*refused.of);
   }
   void operator()(const Unanswered& unanswered) const {
     node.membership.unanswered(now, unanswered, node.outbox);

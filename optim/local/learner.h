@@ -57,6 +57,7 @@ struct Report {
   std::string refusal = {};
   bool is_idle = false;          // no step was taken: no process takes them, or the node is a relay
   bool is_cured_by_rate = true;  // of a refusal: a smaller learning rate may help
+  bool loop_moved = false;       // x, by a loop of the user's own, which draws its batches itself
   // Of each step, if not the requested one.
   std::optional<double> learning_rate = {};
 };

@@ -135,16 +135,19 @@ class Trainers(unittest.TestCase):
             trainer.end()
         self.trained(script, "nan")
 
-    def test_close_says_so(self):
+    def test_a_note_goes_to_the_daemon_and_close_says_so(self):
         def script(daemon):
             trainer = daemon.accept()
             trainer.welcome()
             trainer.step(2)
             trainer.hear("log")
+            self.assertEqual(trainer.hear("note")["text"], 'the "best"\tbatch')
             trainer.hear("close")
             trainer.hear_nothing_more()
         lines = self.trained(script, "close")
-        self.assertEqual(lines[-1], "closed 1: 2 3, 0: closed by the trainer")
+        self.assertEqual(lines[-3:], ["note 0: 2 3, 0: ",
+                                      "note -1: 2 3, 0: a note has 1 to 1024 bytes",
+                                      "closed 1: 2 3, 0: closed by the trainer"])
 
     def test_a_refusal_gives_the_reason_of_the_daemon(self):
         def script(daemon):

@@ -140,6 +140,39 @@ class Loops(LiveTest):
         for one in loops:
             numpy.testing.assert_allclose(one.result(), MINIMUM, atol=1e-6)
 
+    def walk(self, name, seed, stop):
+        """Steps along gradients that are drawn with this seed, until `stop` is set."""
+        generator = numpy.random.default_rng(seed)
+        with self.attach(name) as swarm:
+            while not stop.is_set():
+                gradient = swarm.correct({"w": generator.normal(size=2)})["w"]
+                swarm.tensors["w"] -= RATE * gradient
+                swarm.step(loss=1)
+
+    def walk_together(self, seeds, ask):
+        """Two nodes whose loops have these seeds, until that has an answer of both: the answers."""
+        settings = ["--cluster.expect=2", "--cluster.preset=local", "--optim.algorithm=gt"]
+        first = self.node("n0", *settings)
+        nodes = [first, self.node("n1", f"--join={first.addresses['control']}", *settings)]
+        stop = threading.Event()
+        loops = [Started(self.walk, name, seed, stop) for name, seed in zip(("n0", "n1"), seeds)]
+        said = [eventually(lambda: ask(node.get("/v1/status")), "both come so far")
+                for node in nodes]
+        stop.set()
+        for one in loops:
+            one.result()
+        return said
+
+    def test_nodes_whose_trainers_take_the_same_batches_say_so(self):
+        said = self.walk_together((1, 1), lambda status: " ".join(status["node"]["warnings"]))
+        for warnings, other in zip(said, ("n1", "n0")):
+            self.assertIn(f"{other}'s trainer takes the same steps", warnings)
+
+    def test_trainers_with_seeds_of_their_own_raise_no_warning(self):
+        said = self.walk_together(
+            (1, 2), lambda status: status["run"]["round"] > 20 and str(status["node"]["reasons"]))
+        self.assertNotIn("batches", "".join(said))
+
     @unittest.skipIf(torch is None, "python3-torch is not installed")
     def test_modules_with_a_momentum_meet_at_the_minimum_of_their_sum(self):
         settings = ["--optim.algorithm=ed", "--optim.local-steps=5", "--stop.rounds=120",
@@ -236,22 +269,25 @@ class Loops(LiveTest):
             steps -= 1
 
     def test_a_second_trainer_is_refused(self):
-        self.node("n0", "--stop.rounds=100000000")
+        node = self.node("n0", "--stop.rounds=100000000")
         with self.attach("n0") as swarm:
             self.assertTrue(swarm.step())
             with self.assertRaises(starling.Refused) as refused:
                 self.attach("n0")
             self.assertTrue(swarm.step())
+            eventually(lambda: "a second trainer" in str(node.get("/v1/events?follow=0")), "the event")
+            self.assertIn("a second trainer", str(node.get("/v1/status")["node"]["warnings"]))
         self.assertIn("trainer", str(refused.exception))
 
 
 class Fleets(LiveTest):
-    def up(self, trainer):
+    def up(self, trainer, *arguments):
         """What `starling up` says of one node with this trainer, and its exit code."""
         environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2] / "clients" / "python")}
         result = subprocess.run(
             [PROGRAM, "up", "-n", "1", "--trainer", trainer, "--optim.algorithm=dpsgd",
-             "--stop.rounds=2", f"--output={Path(self.folder) / 'model'}"], env=environment,
+             "--stop.rounds=200", f"--output={Path(self.folder) / 'model'}", *arguments],
+            env=environment,
             text=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return result.stdout, result.returncode
 
@@ -261,9 +297,30 @@ class Fleets(LiveTest):
                           "starling.attach(tensors={'w': numpy.zeros(2)})\n"
                           "raise ValueError('no such column')\n", encoding="utf-8")
         said, code = self.up(f"{sys.executable} {script}")
-        self.assertIn("its trainer said: ValueError: no such column", said)
+        self.assertIn("node-0: its trainer said: ValueError: no such column", said)
+        self.assertIn("ended with exit code 1; it is started again in 0.5 s", said)
+        self.assertIn("5 times in a row with exit code 1 and without a step", said)
         self.assertNotIn("0.0000", said)
-        self.assertNotEqual(code, 0)
+        self.assertNotIn("0.00e+00", said)
+        self.assertEqual(code, 1)
+
+    def test_a_trainer_that_is_refused_again_ends_the_run_with_the_reason(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "starling.attach(tensors={'w': numpy.zeros(2)})\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}", "--optim.algorithm=gt")
+        self.assertIn("the daemon refused it: optim.algorithm = gt adds a correction", said)
+        self.assertEqual(code, 1)
+
+    def test_a_loss_that_is_no_number_is_told_with_its_round_once(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "with starling.attach(tensors={'w': numpy.zeros(2)}) as swarm:\n"
+                          "    while swarm.step(loss=float('nan')): pass\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}", "--stop.rounds=12")
+        self.assertIn("1 of 1 nodes lost steps at the end; node-0: the trainer: the loss is nan after "
+                      "1 steps in round 12.", said)
+        self.assertEqual(code, 3)
 
     def test_a_trainer_that_never_attaches_is_told(self):
         said, code = self.up("true")

@@ -56,7 +56,11 @@ static int train(starling_swarm* swarm, int spoils, int closes) {
            (int)status.local_steps, (int)status.steps, (int)status.exchanges);
     printf("rate %g\n", status.learning_rate);
     print_state("step", code, swarm);
-    if (closes) break;
+    if (closes) {
+      print_state("note", starling_note(swarm, "the \"best\"\tbatch"), swarm);
+      print_state("note", starling_note(swarm, ""), swarm);
+      break;
+    }
   }
   starling_close(swarm);
   print_state("closed", starling_step(swarm, NULL), swarm);

@@ -184,6 +184,13 @@ TEST_CASE("Training that is refused or ended early is found") {
   seen = well();
   seen.status.document["trainer"] = {{"state", "stalled"}, {"reason", "no step for 9 s"}};
   finds(diagnose(seen), Severity::fail, "trainer", "stalled: no step for 9 s");
+  seen.status.document["trainer"]["reason"] = "no step since it got its parameters 12 s ago";
+  finds(diagnose(seen), Severity::fail, "trainer", "stalled: no step since");
+  SeenNode warned = seen;
+  warned.status.document["node"]["warnings"] = {
+      "the trainer stands still: no step since it got "
+      "its parameters 12 s ago"};
+  finds(diagnose(warned), Severity::fail, "cause", "the trainer stands still: no step since");
   seen = well();
   seen.status.document["run"]["shortfall"] = "its goal was missed";
   finds(diagnose(seen), Severity::warn, "training", "goal was missed");

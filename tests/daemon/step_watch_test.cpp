@@ -56,12 +56,31 @@ TEST_CASE("Many steps between two looks count as so many short ones") {
   CHECK(watch.patience() == 10s);
 }
 
-TEST_CASE("Nobody stands still before the first step nor between two jobs") {
+TEST_CASE("A trainer that counts no first step stands still after ten seconds") {
   StepWatch watch;
   watch.begin(Time(1h), 0);
+  CHECK_FALSE(watch.standstill(Time(1h) + 10s));
+  CHECK(watch.standstill(Time(1h) + 12s) == 12s);
+  CHECK_FALSE(watch.has_counted());
+  watch.look(Time(1h) + 12s, 1);
+  CHECK_FALSE(watch.standstill(Time(1h) + 13s));
+}
+
+TEST_CASE("Nobody stands still between two jobs") {
+  StepWatch watch;
   CHECK_FALSE(watch.standstill(Time(9h)));
+  watch.begin(Time(1h), 0);
   watch.look(Time(1h) + 1s, 1);
   CHECK(watch.standstill(Time(9h)));
-  watch.end();
+  watch.end(Time(9h));
   CHECK_FALSE(watch.standstill(Time(9h)));
+}
+
+TEST_CASE("A job of a trainer that counts nothing counts as a step") {
+  StepWatch watch;
+  watch.begin(Time(1h), 7);
+  watch.end(Time(1h) + 60s);
+  watch.begin(Time(1h) + 60s, 7);
+  CHECK(watch.patience() > 60s);
+  CHECK_FALSE(watch.standstill(Time(1h) + 120s));
 }

@@ -121,7 +121,38 @@ TEST_CASE_FIXTURE(Fixture, "A second trainer is refused while the first one is t
   CHECK(client.receive()["kind"] == "welcome");
   CHECK(has(refusal({}), "node-0 has a trainer already"));
   CHECK(port->status().refused == 1);
+  const std::vector<std::string> notes = port->status().notes;
+  REQUIRE(notes.size() == 1);
+  CHECK(has(notes[0], "a second trainer (process " + std::to_string(::getpid()) + ") was refused"));
   CHECK(port->status().state != TrainerStatus::State::lost);
+}
+
+TEST_CASE_FIXTURE(Fixture, "What a trainer notes is kept for a while in a few short lines") {
+  TrainerClient client(path, {});
+  client.say_hello();
+  CHECK(client.receive()["kind"] == "welcome");
+  const auto trainer = port->await(20s);
+  const std::vector<std::string> texts{"one\ntwo\x1b", std::string(5000, 'x'), "3", "4", "5"};
+  for (const std::string& text : texts) client.send({{"kind", "note"}, {"text", text}});
+  auto answer = std::async([&] { return port->ask(*trainer, StepRequest{}); });
+  client.send({{"kind", "done"}, {"job", client.receive()["job"]}});
+  REQUIRE(answer.get().has_value());
+  CHECK(port->status().notes ==
+        std::vector<std::string>{"the trainer says: one two ",
+                                 "the trainer says: " + std::string(1024, 'x'),
+                                 "the trainer says: 3", "the trainer says: 4"});
+  client.send({{"kind", "note"}});
+  CHECK(has(client.receive().value("reason", ""), "has no \"text\""));
+}
+
+TEST_CASE("A note is shown for a minute and makes room for another one") {
+  TrainerNotes notes;
+  for (int k = 0; k < 6; ++k) notes.said.add(Time(1s * k), std::to_string(k));
+  notes.refused.add(Time(6s), "a second one");
+  CHECK(notes.recent(Time(6s)) == std::vector<std::string>{"a second one", "0", "1", "2", "3"});
+  CHECK(notes.recent(Time(62s)) == std::vector<std::string>{"a second one", "2", "3"});
+  notes.said.add(Time(62s), "new");
+  CHECK(notes.recent(Time(62s)) == std::vector<std::string>{"a second one", "2", "3", "new"});
 }
 
 TEST_CASE_FIXTURE(Fixture, "A trainer of another model than the first is refused") {

@@ -219,7 +219,7 @@ TEST_CASE("A node far ahead of all its neighbours waits unless they rest") {
       REQUIRE(b.exchange.complete(end, b.links));
       b.exchange.finish_round(end, b.links, b.outbox);
     }
-    if (is_refused) b.exchange.refused(node_id(a.options.name));
+    if (is_refused) b.exchange.neighbors().refused(node_id(a.options.name));
     b.offer(10, end);
     CHECK(b.exchange.complete(end, b.links) == is_refused);
     CHECK(b.exchange.complete(end + 60s, b.links));
@@ -370,6 +370,28 @@ TEST_CASE("An edge tells how much of its vectors the codec carries") {
   CHECK(a.edge().codec_quality == 0.75);
   offer(edge + 1, 0.5);  // a round in which this edge takes no part
   CHECK(a.edge().codec_quality == 0.75);
+}
+
+TEST_CASE(
+    "A neighbour that takes the same steps is named unless nothing moved or it was built in") {
+  Pair pair(Missing::late);
+  auto& [now, later, a, b] = pair;
+  pair.begin(7);
+  const auto rounds = [&, peer = b.membership.roster().self()](int count, double distance,
+                                                               bool loop_moved) {
+    optim::Done done;
+    done.stats.steps = 1;
+    done.stats.loop_moved = loop_moved;
+    done.stats.distances = {{.peer = peer, .distance = distance}};
+    for (int round = 0; round < count; ++round) a.exchange.note(now, done);
+    return a.exchange.neighbors().warnings(a.links);
+  };
+  CHECK(rounds(20, 0, false).empty());
+  CHECK(rounds(5, 0, true).empty());  // the steps before the first of these moved nothing
+  const auto warnings = rounds(1, 0, true);
+  CHECK(warnings.at(0).starts_with("node-2's trainer takes the same steps as this node's"));
+  CHECK(rounds(1, 1e-30, true).empty());
+  CHECK(rounds(4, 0, true).empty());
 }
 
 TEST_CASE("The size of a vector is known also where each neighbour has one of its own") {

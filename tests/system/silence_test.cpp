@@ -281,7 +281,7 @@ TEST_CASE("A run that diverges has not reached its goal and says why") {
   CAPTURE(all.out);
   CHECK(all.exit_code == 3);
   CHECK(all.out.find("Goal not reached after ") != std::string::npos);
-  CHECK(all.out.find(": 3 of 3 nodes did not train to the end; node-0: ") != std::string::npos);
+  CHECK(all.out.find(": 3 of 3 nodes lost steps at the end; node-0: ") != std::string::npos);
   CHECK(all.out.find("lower optim.learning-rate") != std::string::npos);
 
   const testing::Outcome one = testing::run("run --listen.control=127.0.0.1:0" + keys);

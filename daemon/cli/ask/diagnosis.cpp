@@ -175,8 +175,11 @@ void look_at_trainer(const SeenNode& seen, Findings& findings) {
   const json& trainer = part(seen.status.document, "trainer");
   const std::string state = words_of(trainer, "state"), reason = words_of(trainer, "reason");
   if (state != "stalled" && state != "lost") return;
+  for (const std::string& warning : list_of(part(seen.status.document, "node"), "warnings"))
+    if (warning.find(reason) != std::string::npos) return;  // look_at_state() reports it
+  const std::string text = fmt::format("{}: {}", state, reason);
   findings.push_back(
-      {Severity::fail, "trainer", fmt::format("{}: {}", state, reason), *remedy_of("trainer")});
+      {Severity::fail, "trainer", text, remedy_of(reason).value_or(*remedy_of("trainer"))});
 }
 
 // The activity that took most of the time between the looks.

@@ -20,6 +20,11 @@ std::optional<std::string> first_of(std::span<const Remedy> rows, const std::str
 constexpr Remedy kRemedies[] = {
     {"cannot train with these nodes",
      "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
+    {"draw the same batches",
+     "let each trainer draw other samples: swarm.batches(loader), or a seed of its own"},
+    {"no step since", "call swarm.step(loss=...) in the loop, after each step of the optimizer"},
+    {"a second trainer", "attach one process of this node; under torchrun that of rank 0"},
+    {"the trainer says", "see the trainer's program, whose client warns"},
     {"trainer", "see the trainer's output; trainer.command starts it again, or attach it again"},
     {" is of cluster ", "give both the same cluster.id, or take the seed away"},
     {"of the protocol", "run the same version of the program on every node"},

@@ -23,7 +23,7 @@
 #include "daemon/cli/up/fleet.h"
 #include "daemon/cli/up/fleet_folder.h"
 #include "daemon/cli/up/next_commands.h"
-#include "daemon/cli/up/trainer_words.h"
+#include "daemon/cli/up/node_warnings.h"
 #include "daemon/process/log.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
@@ -41,7 +41,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr double kStartWithoutWord_s = 5;
 
 constexpr char kModelPath[] = "starling-model.safetensors";
 
@@ -186,16 +185,18 @@ bool all_ended(Fleet& fleet) {
 // Which nodes did not train as they should have, and why the first of them did not; empty: none.
 std::string shortfall(Fleet& fleet) {
   std::size_t short_ones = 0;
+  bool all_finished = true;
   std::string first;
   for (Fleet::Node& node : fleet.nodes()) {
     std::string reason = part(node.status, "run").value("problem", "");
+    all_finished = all_finished && is_finished(node);
     if (!is_finished(node) && !node.process.running()) reason = "ended before";
     if (reason.empty()) continue;
     if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
   }
   if (short_ones == 0) return {};
-  return fmt::format("{} of {} nodes did not train to the end; {}", short_ones,
-                     fleet.nodes().size(), first);
+  return fmt::format("{} of {} nodes {}; {}", short_ones, fleet.nodes().size(),
+                     all_finished ? "lost steps at the end" : "did not train to the end", first);
 }
 
 bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
@@ -256,25 +257,11 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
   return line;
 }
 
-// What a node warns of; of one that has no status after a while, what its log says last.
-std::vector<std::string> warnings_of(const Fleet::Node& node, double time_s) {
-  if (node.status.is_object()) {
-    auto warnings = part(node.status, "node").value("warnings", std::vector<std::string>());
-    if (part(node.status, "trainer").value("state", "") != "lost") return warnings;
-    for (const std::string& line : trainer_words(node.process.log_path()))
-      warnings.push_back("its trainer said: " + line);
-    return warnings;
-  }
-  if (time_s < kStartWithoutWord_s) return {};
-  std::string line = last_line(node.process.log_path());
-  if (line.empty()) return {};
-  return {"has not started yet; its log: " + line};
-}
-
 // Prints each once, whichever node has it.
 void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, double time_s, bool quiet) {
   const Time now(steady_clock::now().time_since_epoch());
-  for (const Fleet::Node& node : fleet.nodes()) {
+  if (fleet.running() == 0) return;  // Fleet::stop() tells why
+  for (Fleet::Node& node : fleet.nodes()) {
     const auto warnings = warnings_of(node, time_s);
     for (const std::string& text : notices.take_new(now, warnings)) {
       if (!quiet) screen.clear();

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "daemon/cli/up/trainer_words.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
 #include "models/data/gz_file.h"
@@ -153,6 +154,8 @@ Result<Fleet> Fleet::start(const FleetOptions& options) {
   // It takes the address that `starling status` asks by default, unless it is in use.
   TRY_DO(fleet.launch(options, 0, options.first_http));
   if (!fleet.await(0) && !options.is_interrupted()) {
+    std::error_code ignored;
+    std::filesystem::remove(fleet.nodes_[0].process.log_path(), ignored);
     fleet.nodes_.clear();
     TRY_DO(fleet.launch(options, 0, any));
     if (auto up = fleet.await(0); !up) return fleet.give_up(up.error().text);
@@ -238,7 +241,10 @@ std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
          .loss = number(run, "loss"),
          .accuracy = number(evaluation, "accuracy"),
          .rmse = number(evaluation, "rmse"),
-         .distance = number(part(node.status, "consensus"), "distance"),
+         // Of models that nobody has trained it would be 0.
+         .distance = number(run, "steps").value_or(0) > 0
+                         ? number(part(node.status, "consensus"), "distance")
+                         : std::nullopt,
          .distance_to_optimum = number(run, "distance_to_optimum"),
          .sent_bytes = part(node.status, "traffic").value("sent_bytes", std::uint64_t{0})});
   }
@@ -338,6 +344,8 @@ std::string Fleet::keep_logs_of_failed() {
         code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
     text += fmt::format("{} ended with {}: {} (log: {})\n", node.name, end,
                         last_line(node.process.log_path()), node.process.log_path());
+    if (const auto words = trainer_words(node.process.log_path()); has_trainers_ && !words.empty())
+      text += fmt::format("{}'s trainer said last: {}\n", node.name, printable(words.back()));
   }
   return text;
 }

@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t kLinesLimit = 6;
 constexpr std::streamoff kBytesLimit = 16'384;  // from the end of the log
 
-// The node's own lines begin with the time: 13:11:26.864
+// The node's own lines begin with the time: 13:11:26.864. What ends it begins with its command.
 bool is_of_node(std::string_view line) {
+  if (line.starts_with("starling run: ")) return true;
   constexpr std::string_view kTime = "00:00:00.000 ";
   if (line.size() < kTime.size()) return false;
   return std::ranges::equal(line.substr(0, kTime.size()), kTime, [](char seen, char form) {
@@ -32,6 +33,12 @@ std::string end_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string node_words(const std::string& log_path) {
+  const std::vector<std::string> lines = split(end_of(log_path), '\n');
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), is_of_node);
+  return last == lines.rend() ? "" : *last;
+}
 
 std::vector<std::string> trainer_words(const std::string& log_path) {
   std::vector<std::string> words = split(end_of(log_path), '\n');

@@ -1,4 +1,4 @@
-// A trainer's output in the log that it shares with its node.
+// What a trainer and its node say in the log that they share.
 #pragma once
 
 #include <string>
@@ -9,5 +9,7 @@ namespace starling::daemon {
 // The last lines of the log that are not the node's own, oldest first: of a trainer that failed,
 // the end of its traceback. None if the log cannot be read.
 std::vector<std::string> trainer_words(const std::string& log_path);
+// The last line of the node's own; empty if there is none.
+std::string node_words(const std::string& log_path);
 
 }  // namespace starling::daemon
