@@ -161,6 +161,23 @@ class Roles(unittest.TestCase):
 
 
 class Copies(unittest.TestCase):
+    def test_the_node_is_told_what_the_user_is_warned_of(self):
+        notes = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.step()
+            trainer.done()
+            notes.extend(trainer.notes)
+            trainer.end()
+        model = linear()
+        daemon, swarm = attached(script, model)
+        with daemon, self.assertWarnsRegex(RuntimeWarning, "no longer lie in the memory"):
+            model.weight.data = model.weight.data.clone()
+            swarm.step()
+        self.assertEqual(len([note for note in notes if "no longer lie" in note]), 1)
+
     def test_a_broken_alias_is_copied_and_told_once(self):
         seen = []
 

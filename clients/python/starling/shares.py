@@ -9,9 +9,9 @@ from __future__ import annotations
 import collections
 import itertools
 import sys
-import warnings
 from typing import Any, Callable, Deque, Iterable, Iterator, List, Sequence, Tuple
 
+from .notes import warn
 from .position import Position
 
 # Place of this node, from 0, and the number of nodes. Both may change while batches are drawn.
@@ -62,8 +62,8 @@ def slice_of(dealt: int, count: int, batch: int, place: int, nodes: int) -> Tupl
 
 
 def _warn_of_few() -> None:
-    warnings.warn("this node's share of the loader holds no batch; it trains on all of them. Use "
-                  "smaller batches or fewer nodes", RuntimeWarning, stacklevel=2)
+    warn("this node's share of the loader holds no batch; it trains on all of them. Use smaller "
+         "batches or fewer nodes", 2)
 
 
 # ---------------------------------------------------------------- samples of a DataLoader

@@ -8,11 +8,11 @@ copies.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from typing import Any, Dict, Iterator
 
 import torch
 
+from .notes import warn
 from .segment import Segment
 
 
@@ -29,9 +29,8 @@ class Streams:
         address = torch.frombuffer(segment.memory, dtype=torch.uint8).data_ptr()
         fault = torch.cuda.cudart().cudaHostRegister(address, segment.bytes, 0)
         if int(fault) != 0:
-            warnings.warn(f"the {segment.bytes} bytes shared with the daemon are not page-locked "
-                          f"(error {int(fault)} of cudaHostRegister); copies to and from the GPU "
-                          "are slower", RuntimeWarning, stacklevel=5)
+            warn(f"the {segment.bytes} bytes shared with the daemon are not page-locked (error "
+                 f"{int(fault)} of cudaHostRegister); copies to and from the GPU are slower", 5)
         else:
             self._locked = address
 

@@ -6,7 +6,6 @@ import math
 import os
 import threading
 import time
-import warnings
 from typing import (Any, Collection, Deque, Dict, Iterable, Iterator, List, Mapping,
                     Optional, Sequence, Tuple, Union)
 
@@ -14,6 +13,7 @@ from .blas import reference_blas
 from .errors import Error, Garbled
 from .group import Follower, Group, Leader, group_of, shared_segment
 from .keeper import Keeper
+from .notes import take as take_notes, warn
 from .position import Position, entry as position_entry
 from .segment import Segment
 from .session import Session
@@ -183,6 +183,7 @@ class Swarm:
         try:
             self._tensors.collect()
             done = self._done()
+            self._tell_notes()
             began = time.perf_counter()
             order = self._session.answer(done)
             self._waited_seconds += time.perf_counter() - began
@@ -191,6 +192,10 @@ class Swarm:
         finally:
             self._busy.release()
         return self.is_running
+
+    def _tell_notes(self) -> None:
+        for note in take_notes():
+            self._session.tell({"kind": "note", "text": note})
 
     def _done(self) -> Record:
         """What this node's steps of the round came to."""
@@ -219,10 +224,9 @@ class Swarm:
                 reason = f"{name} is not finite after {steps} steps"
         if reason is not None and not self._warned_of_refusal:
             self._warned_of_refusal = True
-            warnings.warn(f"{reason} in round {self._order.get('round', 0)}; these steps are not "
-                          "shared, and the loop goes on from the parameters of the network. A "
-                          "smaller learning rate may help",
-                          RuntimeWarning, stacklevel=5)
+            warn(f"{reason} in round {self._order.get('round', 0)}; these steps are not shared, "
+                 "and the loop goes on from the parameters of the network. A smaller learning rate "
+                 "may help", 5)
         return reason
 
     def _follow(self, order: Record) -> None:
@@ -339,7 +343,7 @@ def attach(model: Any = None, optimizer: Any = None, *, tensors: Optional[Mappin
     # Of a sharded model each process has a part of the optimizer's state only.
     slow = reference_blas()
     if slow is not None and os.environ.get("STARLING_SLOW_BLAS") != "fine":
-        warnings.warn(slow, RuntimeWarning, stacklevel=2)
+        warn(slow, 2)
     keeper = Keeper([] if held.is_sharded else optimizers, keep)
     corrects, shifts = corrects or held.can_correct(), held.can_shift()
     if steps not in (None, "sgd", "linear"):

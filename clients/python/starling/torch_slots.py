@@ -3,7 +3,6 @@ what role each has, and where the model looks them up."""
 from __future__ import annotations
 
 import os
-import warnings
 import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping, Optional, Tuple
 
@@ -11,6 +10,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from .group import Group
+from .notes import warn
 from .segment import Segment
 from .table import Entry, Roles
 
@@ -201,11 +201,9 @@ def warn_of_products(slots: Iterable[Slot]) -> None:
                if slot.entry.role == "averaged" and slot.tensor().requires_grad}
     for name in sorted(trained):
         if "lora_A" in name and name.replace("lora_A", "lora_B") in trained:
-            warnings.warn(
-                f"{name} and its lora_B are both trained: the product of the nodes' means is not "
-                "the mean of their products. Freeze the A factors, equal on all nodes "
-                "(requires_grad_(False) before attach), and the mean is exact",
-                RuntimeWarning, stacklevel=6)
+            warn(f"{name} and its lora_B are both trained: the product of the nodes' means is not "
+                 "the mean of their products. Freeze the A factors, equal on all nodes "
+                 "(requires_grad_(False) before attach), and the mean is exact", 6)
             return
 
 

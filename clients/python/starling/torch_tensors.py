@@ -7,12 +7,12 @@ a node the first holds the aliases. Of a sharded tensor (torch's DTensor) each h
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 
 from .group import Group
+from .notes import warn
 from .segment import Segment
 from .streams import Streams
 from .table import Roles
@@ -207,10 +207,9 @@ class TorchTensors(Tensors):
         surprising = [slot.entry.name for slot in broken if slot.aliased]
         if surprising and not self._warned:
             self._warned = True
-            warnings.warn(f"{len(surprising)} tensors ({surprising[0]}, ...) no longer lie in the "
-                          "memory shared with the daemon, as after model.to() or p.data = ...; "
-                          "they are copied at each exchange. Attach after such calls",
-                          RuntimeWarning, stacklevel=4)
+            warn(f"{len(surprising)} tensors ({surprising[0]}, ...) no longer lie in the memory "
+                 "shared with the daemon, as after model.to() or p.data = ...; they are copied at "
+                 "each exchange. Attach after such calls", 4)
         return broken
 
     def _take_correction(self, slot: Slot) -> None:
