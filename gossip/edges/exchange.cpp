@@ -64,7 +64,7 @@ Wait Exchange::wait(const Links& links) const {
 void Exchange::offer(Time now, optim::Done& done, const Links& links, Outbox& out) {
   const Scheduler::Rules& rules = scheduler_->rules();
   const Duration unmeasured = unmeasured_patience(waits_.rounds(), rounds_.has_joined());
-  neighbors_.begin_round(now, links.partner(rounds_.round()), unmeasured);
+  neighbors_.begin_round(now, rounds_.round(), links.partner(rounds_.round()), unmeasured);
   const std::vector<StreamView> streams = neighbors_.views(links, sessions_);
   if (rules.joins_furthest) {
     const std::uint64_t round = std::max(rounds_.round(), rounds_.follow(now, streams));
@@ -387,11 +387,18 @@ void Exchange::add_reasons(Time now, const Links& links, Status& status) const {
         fmt::format("{} rounds that were jumped over do not count", rounds_.uncounted()));
   for (const EdgeStatus& edge : status.edges) {
     if (edge.state != EdgeState::late) continue;
-    if (neighbors_.is_paused(edge.id)) {
-      if (!offering_.is_resting) status.reasons.push_back(fmt::format("{} is paused", edge.name));
+    if (const auto phase = neighbors_.resting(edge.id)) {
+      const char* const says = *phase == Phase::paused ? "is paused" : "has finished";
+      if (!offering_.is_resting) status.reasons.push_back(fmt::format("{} {}", edge.name, says));
       continue;
     }
-    const Duration silence = now - neighbors_.all().at(edge.id).heard;
+    const Neighbor& neighbor = neighbors_.all().at(edge.id);
+    if (neighbor.rests) {
+      status.reasons.push_back(
+          fmt::format("going on without {}: no process listens at its address", edge.name));
+      continue;
+    }
+    const Duration silence = now - neighbor.heard;
     status.reasons.push_back(fmt::format("{} {}: last heard {:.1f} s ago, patience {:.1f} s",
                                          wait.is_far_ahead ? "far ahead of" : "going on without",
                                          edge.name, seconds(silence), edge.patience_s));

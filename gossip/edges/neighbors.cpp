@@ -47,15 +47,13 @@ bool Neighbors::follow(const Links& links, const Roster& members) {
   const std::pair versions{links.version(), members.version()};
   if (std::exchange(versions_, versions) == versions) return false;
   std::erase_if(all_, [&](const auto& item) { return !links.all().contains(item.first); });
-  paused_.clear();
+  resting_.clear();
   for (const auto& [peer, link] : links.all())
-    if (const Member* member = members.find(peer); member && member->phase == Phase::paused)
-      paused_.insert(peer);
-  for (auto& [peer, neighbor] : all_) {
+    if (const Member* member = members.find(peer);
+        member && (member->phase == Phase::paused || member->phase == Phase::finished))
+      resting_.insert({peer, {member->phase, member->round}});
+  for (auto& [peer, neighbor] : all_)
     if (!links.active(peer)) neighbor.offered_edge = 0;
-    if (const Member* member = members.find(peer); member && member->phase == Phase::finished)
-      neighbor.rests = true;
-  }
   return true;
 }
 
@@ -92,7 +90,18 @@ Duration Neighbors::pace(const Recent& own) const {
 
 // ---------------------------------------------------------------- a round
 
-void Neighbors::begin_round(Time now, std::optional<NodeId> partner, Duration unmeasured) {
+// The last vector of a peer that has finished may still be under way.
+std::optional<Phase> Neighbors::resting(NodeId peer) const {
+  const auto found = resting_.find(peer);
+  if (found == resting_.end()) return std::nullopt;
+  const auto [phase, last] = found->second;
+  const bool takes_part = phase == Phase::finished && round_ <= last;
+  return takes_part ? std::nullopt : std::optional(phase);
+}
+
+void Neighbors::begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
+                            Duration unmeasured) {
+  round_ = round;
   partner_ = partner;
   unmeasured_ = unmeasured;
   next_doubt_ = now + timing_.doubt_least;
@@ -113,9 +122,9 @@ StreamView Neighbors::view(const Link& link, const Sessions& sessions) const {
                                  (neighbor.offered_out || !link.wanted.out),
                   .round = neighbor.round,
                   .has_news = neighbor.newest.has_news(),
-                  .is_late = neighbor.late || is_paused(peer),
+                  .is_late = neighbor.late || resting(peer).has_value(),
                   .is_partner = partner_ == peer,
-                  .rests = neighbor.rests || is_paused(peer),
+                  .rests = neighbor.rests || resting(peer).has_value(),
                   .heard = neighbor.heard,
                   .offered = neighbor.offered,
                   .patience = patience(neighbor)};
@@ -251,10 +260,10 @@ std::vector<EdgeStatus> Neighbors::statuses(std::uint64_t round, const Links& li
     EdgeStatus edge = neighbor.status;
     edge.id = peer;
     edge.name = link.name;
-    edge.state = !link.refusal.empty()              ? EdgeState::refused
-                 : !link.active                     ? EdgeState::opening
-                 : neighbor.late || is_paused(peer) ? EdgeState::late
-                                                    : EdgeState::active;
+    edge.state = !link.refusal.empty()                        ? EdgeState::refused
+                 : !link.active                               ? EdgeState::opening
+                 : neighbor.late || resting(peer).has_value() ? EdgeState::late
+                                                              : EdgeState::active;
     edge.refusal = link.refusal;
     if (!link.active) edge.weight = 0;
     edge.round = neighbor.round;

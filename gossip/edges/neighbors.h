@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +42,7 @@ struct Neighbor {
   // ---- waiting for the peer
   Patience patience;
   bool late = false;        // the patience ran out; no round waits until the peer sends again
-  bool rests = false;       // the peer has finished, or no process listens at its address
+  bool rests = false;       // no process listens at the peer's address
   bool is_doubted = false;  // the peer was doubted in this round
   // ---- for people
   bool averaged = false;   // with the peer, at least once
@@ -78,7 +77,8 @@ class Neighbors {
   // ---- a round
   // This node begins to offer: to `partner` alone, if there is one. `unmeasured`: the
   // patience with a neighbour that has not been measured.
-  void begin_round(Time now, std::optional<NodeId> partner, Duration unmeasured);
+  void begin_round(Time now, std::uint64_t round, std::optional<NodeId> partner,
+                   Duration unmeasured);
   // The edge as a scheduler sees it, and all active edges.
   StreamView view(const Link& link, const Sessions& sessions) const;
   std::vector<StreamView> views(const Links& links, const Sessions& sessions) const;
@@ -105,9 +105,14 @@ class Neighbors {
   // The edges by name. `round`: of this node.
   std::vector<EdgeStatus> statuses(std::uint64_t round, const Links& links,
                                    const Sessions& sessions) const;
-  bool is_paused(NodeId peer) const { return paused_.contains(peer); }
+  // The phase of a peer that takes no part in this round: paused, or finished before it.
+  std::optional<Phase> resting(NodeId peer) const;
 
  private:
+  struct Resting {
+    Phase phase;
+    std::uint64_t round;  // the last one that it has finished
+  };
   const Neighbor& known(NodeId peer) const;
   Duration patience(const Neighbor& neighbor) const;
   void ask(Time now, const Wait& wait, const Links& links, Outbox& out);
@@ -115,7 +120,8 @@ class Neighbors {
 
   const Timing& timing_;
   std::map<NodeId, Neighbor> all_;
-  std::set<NodeId> paused_;                           // by the members' records
+  std::map<NodeId, Resting> resting_;                 // by the members' records
+  std::uint64_t round_ = 0;                           // of the last begin_round()
   std::pair<std::uint64_t, std::uint64_t> versions_;  // of links and members, as last followed
   std::optional<NodeId> partner_;                     // of the current offer
   Duration unmeasured_{};                             // as of begin_round()
