@@ -80,6 +80,10 @@ void check_together(const DataOptions& options, Reader& reader) {
   if (reads_files && options.path.empty())
     reader.mistake("data.path",
                    fmt::format("data.source = {} reads files; say where", to_string(source)));
+  if (!reads_files && !options.path.empty() && options.path != "none")  // of a relay
+    reader.mistake("data.path",
+                   fmt::format("data.source = {} reads no file; a table needs data.target",
+                               to_string(source)));
   const bool is_part = options.shard.kind == ShardChoice::Kind::part;
   if (source == Source::reference && is_part && options.shard.index >= options.reference.n)
     reader.mistake("data.shard", fmt::format("data.reference.n = {} has problems 0 to {}",

@@ -194,6 +194,9 @@ TEST_CASE("Training that is refused or ended early is found") {
   seen = well();
   seen.status.document["run"]["shortfall"] = "its goal was missed";
   finds(diagnose(seen), Severity::warn, "training", "goal was missed");
+  seen = well();
+  seen.status.document["node"]["warnings"] = {"the trainer says: BLAS is slow"};
+  finds(diagnose(seen), Severity::warn, "cause", "BLAS is slow");
 }
 
 TEST_CASE("Two looks between which nothing moves say what the node does") {

@@ -25,8 +25,7 @@ struct Mistake {
 const Mistake kMistakes[] = {
     {"run --node.name=a\u202eb",
      "starling run: command line: node.name = \"a\u202eb\": expected UTF-8 without control and "
-     "format "
-     "characters"},
+     "format characters"},
     {"run --topology.knid=ring",
      "starling run: command line: unknown key topology.knid; did you mean topology.kind?"},
     {"run --topology.kind=rnig",
@@ -47,8 +46,7 @@ const Mistake kMistakes[] = {
      "starling run: command line: topology.probability = \"2\": expected a number from 0 to 1"},
     {"run --topology.kind=file",
      "starling run: default: topology.file = \"\": expected the path of an edge list, as "
-     "topology.kind "
-     "is file"},
+     "topology.kind is file"},
     {"run --topology.kind=file --topology.file=none.edges",
      "starling run: topology.file = \"none.edges\": No such file or directory; expected an edge "
      "list"},
@@ -56,8 +54,7 @@ const Mistake kMistakes[] = {
      "starling run: three.edges:1: \"a b c\" holds 3 names; expected two names apart by a blank"},
     {"run --topology.kind=file --topology.file=self.edges",
      "starling run: self.edges:1: \"node-0 node-0\" joins a node with itself; expected two "
-     "different "
-     "names"},
+     "different names"},
     {"run --topology.kind=file --topology.file=folder",
      "starling run: topology.file = \"folder\": cannot be read; expected an edge list"},
     {"run --optim.algorithm=adam",
@@ -79,12 +76,10 @@ const Mistake kMistakes[] = {
      "starling run: command line: optim.momentum = \"2\": expected a number from 0 to 0.999999"},
     {"run --optim.local-optimizer=rmsprop",
      "starling run: command line: optim.local-optimizer = \"rmsprop\": expected one of sgd, "
-     "momentum, "
-     "nesterov, adam, adamw"},
+     "momentum, nesterov, adam, adamw"},
     {"run --optim.algorithm=qg --optim.local-optimizer=momentum",
      "starling run: command line: optim.local-optimizer = \"momentum\": qg brings a momentum of "
-     "its "
-     "own; use sgd, or algorithm dpsgd"},
+     "its own; use sgd, or algorithm dpsgd"},
     {"run --optim.algorithm=ed --optim.local-optimizer=adam",
      "starling run: command line: optim.local-optimizer = \"adam\": the limit of ed with adam is "
      "biased; use sgd or momentum, or algorithm gt, which is exact with adam"},
@@ -93,12 +88,10 @@ const Mistake kMistakes[] = {
      "of different rounds are averaged, as async does; use rounds, or algorithm ed, gt or admm"},
     {"run --optim.algorithm=dpsgd --exchange.schedule=pairwise",
      "starling run: command line: exchange.schedule = \"pairwise\": dpsgd averages with all "
-     "neighbours "
-     "at once; use rounds, or algorithm adpsgd"},
+     "neighbours at once; use rounds, or algorithm adpsgd"},
     {"run --optim.algorithm=adpsgd --exchange.schedule=rounds",
      "starling run: command line: exchange.schedule = \"rounds\": adpsgd exchanges two at a time; "
-     "use "
-     "pairwise, or algorithm dpsgd"},
+     "use pairwise, or algorithm dpsgd"},
     {"run --optim.algorithm=ed --topology.kind=exponential",
      "starling run: command line: topology.kind = \"exponential\": its edges lead one way, and ed "
      "needs both; use hypercube or random, or algorithm dpsgd"},
@@ -110,9 +103,7 @@ const Mistake kMistakes[] = {
      "starling run: command line: exchange.quorum = \"0\": expected a number from 1e-09 to 1"},
     {"run --exchange.schedule=sometimes",
      "starling run: command line: exchange.schedule = \"sometimes\": expected one of rounds, "
-     "matching, "
-     "ssp, "
-     "async, pairwise"},
+     "matching, ssp, async, pairwise"},
     {"run --exchange.codec=f8",
      "starling run: command line: exchange.codec = \"f8\": expected one of native, f32, f64, f16, "
      "bf16, i8, i4, i2, top:5%, auto"},
@@ -158,10 +149,12 @@ const Mistake kMistakes[] = {
      "expected auto, mlp, softmax"},
     {"run --data.source=moon",
      "starling run: command line: data.source = \"moon\": expected one of digits, houses, "
-     "reference, "
-     "idx, csv, libsvm"},
+     "reference, idx, csv, libsvm"},
     {"run --data.source=csv",
      "starling run: default: data.path = \"\": data.source = csv reads files; say where"},
+    {"run --data.path=ab.csv",
+     "starling run: command line: data.path = \"ab.csv\": data.source = digits reads no file; a "
+     "table needs data.target"},
     {"run --data.source=csv --data.path=none.csv --data.target=y",
      "starling run: none.csv: No such file or directory"},
     {"run --data.source=csv --data.path=ab.csv",
@@ -177,8 +170,7 @@ const Mistake kMistakes[] = {
      "classification"},
     {"run --data.source=csv --data.path=y.csv --data.target=y",
      "starling run: y.csv: only one column, \"y\"; expected several between commas, semicolons or "
-     "tabs "
-     "(data.separator)"},
+     "tabs (data.separator)"},
     {"run --data.source=csv --data.path=quote.csv --data.target=y",
      "starling run: quote.csv: line 2: a quote is never closed"},
     {"run --data.source=csv --data.path=folder --data.target=y",
@@ -203,24 +195,19 @@ const Mistake kMistakes[] = {
      "1000000"},
     {"run --data.partition=byLabel",
      "starling run: command line: data.partition = \"byLabel\": expected iid, by-label, contiguous "
-     "or "
-     "dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
+     "or dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
     {"run --data.partition=dirichlet",
      "starling run: command line: data.partition = \"dirichlet\": expected iid, by-label, "
-     "contiguous "
-     "or dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
+     "contiguous or dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
     {"run --data.partition=dirichlet:0",
      "starling run: command line: data.partition = \"dirichlet:0\": expected iid, by-label, "
-     "contiguous "
-     "or dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
+     "contiguous or dirichlet:ALPHA with ALPHA from 0.001 to 1000000"},
     {"run --data.shard=3/2",
      "starling run: command line: data.shard = \"3/2\": expected auto, all or I/N with 0 <= I < N "
-     "<= "
-     "1000000"},
+     "<= 1000000"},
     {"run --data.shard=half",
      "starling run: command line: data.shard = \"half\": expected auto, all or I/N with 0 <= I < N "
-     "<= "
-     "1000000"},
+     "<= 1000000"},
     {"run --stop.rounds=-1",
      "starling run: command line: stop.rounds = \"-1\": expected a whole number from 0 to "
      "1099511627776"},
@@ -253,8 +240,7 @@ const Mistake kMistakes[] = {
      "\"99999\"; a port is a number from 0 to 65535"},
     {"run --join 127.0.0.1:",
      "starling run: command line: cluster.join = \"127.0.0.1:\": \"127.0.0.1:\" has port \"\"; a "
-     "port "
-     "is a number from 0 to 65535"},
+     "port is a number from 0 to 65535"},
     {"run --join :7600",
      "starling run: command line: cluster.join = \":7600\": \":7600\" has no usable host; expected "
      "HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
@@ -264,12 +250,10 @@ const Mistake kMistakes[] = {
      "is not an address; expected HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
     {"run --listen.control=7600",
      "starling run: command line: listen.control = \"7600\": \"7600\" has no port; expected "
-     "HOST:PORT, "
-     "such as 127.0.0.1:7600 or [::1]:7600"},
+     "HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
     {"run --listen.control=127.0.0.1",
      "starling run: command line: listen.control = \"127.0.0.1\": \"127.0.0.1\" has no port; "
-     "expected "
-     "HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
+     "expected HOST:PORT, such as 127.0.0.1:7600 or [::1]:7600"},
     {"run --listen.control=256.0.0.1:7600",
      "starling run: command line: listen.control = \"256.0.0.1:7600\": \"256.0.0.1:7600\": "
      "\"256.0.0.1\" is no address of IPv4: expected four numbers from 0 to 255"},
@@ -284,24 +268,20 @@ const Mistake kMistakes[] = {
      "interface, which means nothing on other machines; expected a host, such as 10.0.0.1"},
     {"run --join dns:nodes",
      "starling run: command line: cluster.join = \"dns:nodes\": \"dns:nodes\" has no port; "
-     "expected "
-     "dns:NAME:PORT or dns:_SERVICE._tcp.NAME"},
+     "expected dns:NAME:PORT or dns:_SERVICE._tcp.NAME"},
     {"run --join dns:_nodes._udp.example",
      "starling run: command line: cluster.join = \"dns:_nodes._udp.example\": "
      "\"dns:_nodes._udp.example\" is no name of a service; expected dns:NAME:PORT or "
      "dns:_SERVICE._tcp.NAME"},
     {"run --cluster.name-server=localhost:53",
      "starling run: command line: cluster.name-server = \"localhost:53\": expected an address of "
-     "IPv4 "
-     "and a port, such as 127.0.0.1:53"},
+     "IPv4 and a port, such as 127.0.0.1:53"},
     {"run --listen.control=127.0.0.1:80000",
      "starling run: command line: listen.control = \"127.0.0.1:80000\": \"127.0.0.1:80000\" has "
-     "port "
-     "\"80000\"; a port is a number from 0 to 65535"},
+     "port \"80000\"; a port is a number from 0 to 65535"},
     {"run --listen.http=0.0.0.0:7680",
      "starling run: command line: listen.http = \"0.0.0.0:7680\": others can reach it; "
-     "http.token-file "
-     "must name a token"},
+     "http.token-file must name a token"},
     {"run --listen.http=127.0.0.1:0 --http.token-file=none.token --listen.control=127.0.0.1:0",
      "starling run: http.token-file = \"none.token\": cannot be read"},
     {"run --listen.http=127.0.0.1:0 --http.token-file=open.token --listen.control=127.0.0.1:0",
@@ -319,8 +299,7 @@ const Mistake kMistakes[] = {
      "starling run: command line: unknown key node.threads; `starling config` lists every key"},
     {"run --node.log=loud",
      "starling run: command line: node.log = \"loud\": expected one of debug, info, warning, "
-     "error, "
-     "off"},
+     "error, off"},
     {"run -c none.ini", "starling run: none.ini: cannot be opened; expected an INI file"},
     {"run -c folder", "starling run: folder: cannot be read; expected an INI file"},
     {"run -c junk.ini",
@@ -361,8 +340,7 @@ const Mistake kMistakes[] = {
      "starling up: topology.kind = \"hypercube\": needs a power of two as number of nodes; n = 3"},
     {"up -n 17 -c ROOT/configs/reference.ini",
      "starling up: 17 nodes: data.reference.n = 16 makes 16 problems, one a node; expected at most "
-     "16 "
-     "nodes, or data.reference.n = 17"},
+     "16 nodes, or data.reference.n = 17"},
     {"up --data.source=houses --stop.accuracy=0.9",
      "starling up: stop.accuracy = 0.9: targets that are numbers have no accuracy; expected "
      "stop.loss, stop.rounds or stop.seconds"},
@@ -409,8 +387,7 @@ const Mistake kMistakes[] = {
     {"leave now", "starling leave: \"now\": expected options only"},
     {"run --join 127.0.0.1:0",
      "starling run: command line: cluster.join = \"127.0.0.1:0\": \"127.0.0.1:0\" has port 0; "
-     "expected "
-     "the port of a member"},
+     "expected the port of a member"},
     {"run --listen.advertise=10.0.0.1:7600",
      "starling run: command line: listen.advertise = \"10.0.0.1:7600\": expected a host without a "
      "port, such as 10.0.0.1"},

@@ -17,6 +17,9 @@ std::optional<std::string> first_of(std::span<const Remedy> rows, const std::str
   return std::nullopt;
 }
 
+// Of a warning that the trainer gives, which stops nothing.
+constexpr std::string_view kTrainerSays = "the trainer says";
+
 constexpr Remedy kRemedies[] = {
     {"cannot train with these nodes",
      "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
@@ -24,7 +27,6 @@ constexpr Remedy kRemedies[] = {
      "let each trainer draw other samples: swarm.batches(loader), or a seed of its own"},
     {"no step since", "call swarm.step(loss=...) in the loop, after each step of the optimizer"},
     {"a second trainer", "attach one process of this node; under torchrun that of rank 0"},
-    {"the trainer says", "see the trainer's program, whose client warns"},
     {"trainer", "see the trainer's output; trainer.command starts it again, or attach it again"},
     {" is of cluster ", "give both the same cluster.id, or take the seed away"},
     {"of the protocol", "run the same version of the program on every node"},
@@ -37,6 +39,7 @@ constexpr Remedy kRemedies[] = {
     {"nobody listens at", "correct listen.control or listen.advertise of the node that it names"}};
 
 constexpr Remedy kHints[] = {
+    {kTrainerSays, "see what the trainer's program writes"},
     {" holds up the others",
      "look at that node's machine: its load, a limit of its processor, a process that is stopped "
      "now and then"},
@@ -53,6 +56,7 @@ constexpr Remedy kHints[] = {
 }  // namespace
 
 std::optional<std::string> remedy_of(const std::string& warning) {
+  if (warning.find(kTrainerSays) != std::string::npos) return std::nullopt;
   return first_of(kRemedies, warning);
 }
 
