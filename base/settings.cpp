@@ -103,7 +103,10 @@ void Settings::read_keys(std::span<const SettingSources::Pair> keys,
 
 std::vector<std::string> unknown_variables(const Schema& schema,
                                            std::span<const SettingSources::Pair> variables) {
-  std::vector<std::string> known, unknown;
+  // Those of the clients of trainers, whose environment a node may share.
+  std::vector<std::string> known{"STARLING_NODE", "STARLING_PROGRAM", "STARLING_SLOW_BLAS",
+                                 "STARLING_SOCKET", "STARLING_STAGING"};
+  std::vector<std::string> unknown;
   for (const Key& key : schema.keys()) known.push_back(environment_name(key.name));
   for (const auto& [name, value] : variables) {
     if (!name.starts_with("STARLING_") || std::ranges::find(known, name) != known.end()) continue;

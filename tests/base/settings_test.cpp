@@ -99,6 +99,7 @@ TEST_CASE("A variable that looks like a key and is none is named with the one th
   CHECK(unknown_variables(schema, {}).empty());
   const Keys variables = {{"STARLING_OPTIM_LEARNING_RATE", "1"},
                           {"STARLING_WEATHER", "1"},
+                          {"STARLING_SOCKET", "/run/starling.sock"},
                           {"STARLING_OPTIM_LERNING_RATE", "1"},
                           {"STAR", "1"}};
   CHECK(unknown_variables(schema, variables) ==

@@ -77,17 +77,17 @@ class Trainer:
         self.connection.send(json.dumps({"kind": kind, **fields}).encode())
 
     def hear(self, kind):
-        record = self.any()
+        record = self.any(notes=kind == "note")
         assert record["kind"] == kind, f"expected {kind}: {record}"
         return record
 
-    def any(self):
-        """The next record but notes, of whatever kind."""
+    def any(self, notes=False):
+        """The next record of whatever kind, but notes only if they are asked for."""
         while True:
             data = self.connection.recv(65536)
             assert data, "the trainer is gone"
             record = json.loads(data)
-            if record["kind"] != "note":
+            if notes or record["kind"] != "note":
                 return record
             self.notes.append(record["text"])
 
