@@ -82,16 +82,32 @@ def shared_segment(group: Group, entries: Any, **regions: Any) -> Segment:
         group.wait()
 
 
-class Leader:
+class _Part:
+    """What the sessions of all processes of a node do alike."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._descriptor = -1
+        self.welcome: Record = {}
+
+    def take_descriptor(self) -> int:
+        """The file that came with the last order, for the caller to close; -1 if none did."""
+        descriptor, self._descriptor = self._descriptor, -1
+        return descriptor
+
+    def delivered(self) -> None:
+        """No process goes on before all have taken the parameters."""
+        self._group.wait()
+
+
+class Leader(_Part):
     """The session of rank 0, whose orders all processes get."""
 
     leads = True
 
     def __init__(self, group: Group, session: Session) -> None:
-        self._group = group
+        super().__init__(group)
         self._session = session
-        self._descriptor = -1
-        self.welcome: Record = {}
 
     def begin(self, timeout: Optional[float] = None) -> Record:
         self._group.wait()  # until all have written what is theirs
@@ -100,14 +116,6 @@ class Leader:
     def answer(self, done: Record, descriptor: Optional[int] = None) -> Record:
         merged = _merged(self._group.gather(done))
         return self._spread(lambda: self._session.answer(merged, descriptor))
-
-    def take_descriptor(self) -> int:
-        descriptor, self._descriptor = self._descriptor, -1
-        return descriptor
-
-    def delivered(self) -> None:
-        """No process goes on before all have taken the parameters."""
-        self._group.wait()
 
     def tell(self, record: Record) -> None:
         self._session.tell(record)
@@ -134,15 +142,10 @@ class Leader:
         return order
 
 
-class Follower:
+class Follower(_Part):
     """What another process of the node has in the place of a session."""
 
     leads = False
-
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self._descriptor = -1
-        self.welcome: Record = {}
 
     def begin(self, timeout: Optional[float] = None) -> Record:
         del timeout  # rank 0 waits
@@ -153,13 +156,6 @@ class Follower:
         del descriptor  # rank 0 saves
         self._group.gather(done)
         return self._follow()
-
-    def take_descriptor(self) -> int:
-        descriptor, self._descriptor = self._descriptor, -1
-        return descriptor
-
-    def delivered(self) -> None:
-        self._group.wait()
 
     def tell(self, record: Record) -> None:
         """Rank 0 tells."""
