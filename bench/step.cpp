@@ -101,7 +101,7 @@ class Task {
     const double before = loss();
     optim::Report last;
     const double seconds = time_each(kWindow, [&] {
-      last = algorithm_->local(*learner_, 1, kLearningRate);
+      last = algorithm_->local(*learner_, {1, kLearningRate});
       ENSURE(last.refusal.empty(), "a gradient is finite");
     });
     ENSURE(loss() < before, "training lowers the loss");

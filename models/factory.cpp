@@ -109,7 +109,7 @@ Result<std::unique_ptr<optim::Objective<S>>> make_objective(const ModelOptions& 
                                                             const DataOptions& options,
                                                             std::shared_ptr<const Data> data) {
   TRY(auto objective, make_unweighted<S>(model, options, std::move(data)));
-  if (options.weight == Weight::nodes) return objective;
+  if (options.weight != Weight::samples) return objective;
   return std::make_unique<WeightedObjective<S>>(std::move(objective));
 }
 

@@ -36,6 +36,7 @@ LearnerOptions read_learner_options(Reader& reader) {
   options.data = read_data_options(reader);
   const bool wide = options.model.precision == Precision::f64;
   options.optim = optim::read_options(reader, *optim::format_named(wide ? "f64" : "f32"));
+  options.optim.weighs_steps = options.data.weight == Weight::steps;
   return options;
 }
 

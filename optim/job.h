@@ -122,6 +122,9 @@ struct EncodingChoice {
 struct StepCount {
   std::optional<std::size_t> fixed = 1;  // above 0; nothing: `auto`, the nodes choose
   double exchange_share = 0.1;           // of a node's time, for the exchange with `auto`
+  // How many times as many this node takes, above 0; nothing: as many as fit into the time in which
+  // it would wait for slower neighbours.
+  std::optional<double> pace = 1;
 };
 
 struct Job {
@@ -145,6 +148,7 @@ struct Job {
   bool evaluate = false;
   bool local = false;
   std::size_t local_steps = 1;  // with `local`
+  double pace = 1;              // how many times the steps of a node of pace 1 these are
   bool offer = false;
   std::shared_ptr<const Shard> shard;  // the data assignment to use from now on; null: as before
   // The surveys of all founders, own included, in order of member id; once, before any training.

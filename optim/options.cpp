@@ -17,6 +17,7 @@ constexpr std::array kOuterKinds = {"none"sv, "nesterov"sv, "slowmo"sv};
 
 constexpr std::int64_t kStepsLimit = 1'000'000;
 constexpr std::int64_t kPartsLimit = 1000;
+constexpr double kPaceLimit = 1024;
 
 Result<std::optional<std::size_t>> parse_steps(const std::string& text) {
   if (text == "auto") return std::nullopt;
@@ -39,6 +40,19 @@ void read_codec(Reader& reader, Options& options) {
     options.codec.coding = form->coding;
   else if (form->format)
     options.codec = *form;
+}
+
+// A pace is a number of times, or what fits: auto.
+Result<std::optional<double>> parse_pace(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  const auto pace = parse_number(text);
+  if (!pace || !(*pace >= 1 / kPaceLimit && *pace <= kPaceLimit))
+    return fail("expected auto, or a number from 1/{0} to {0}", kPaceLimit);
+  return std::optional(*pace);
+}
+
+std::string print_pace(std::optional<double> pace) {
+  return pace ? fmt::format("{}", *pace) : "auto";
 }
 
 std::string codec_help() {
@@ -89,6 +103,11 @@ const Bindings<Options>& bindings() {
               Written{parse_steps, print_steps}, agreed,
               "local steps between two exchanges, or auto: as few as keep each node within "
               "optim.exchange-share, the same number on all; more saves traffic and adds drift")
+        .bind("optim.pace", at(&Options::local_steps, &StepCount::pace),
+              Written{parse_pace, print_pace}, own,
+              "local steps of this node between two exchanges, as a multiple of optim.local-steps, "
+              "or auto: 1, 2, 4, ... times as many, as fit into the time in which the node would "
+              "wait for slower ones; see data.weight")
         .bind(
             "optim.exchange-share", at(&Options::local_steps, &StepCount::exchange_share),
             Real{0.001, 0.9}, own,

@@ -46,6 +46,8 @@ struct Options {
   std::size_t batch_size = 32;                       // 0: all samples
   WireForm codec = {.format = format_named("f32")};  // without segments
   bool overlap = false;                              // steps go on while vectors travel
+  // A node weighs by its steps in a round, over those of a node of pace 1. The caller fills it in.
+  bool weighs_steps = false;
   std::uint64_t seed = 1;              // of the initial parameters: the same on every node
   std::size_t evaluation_samples = 0;  // 0: all
 };

@@ -295,12 +295,14 @@ class TypedTrainer final : public Trainer {
     const std::uint64_t counted = job.round - std::min(job.round, job.uncounted);
     const double rate = options_.learning_rate * factor(options_.schedule, counted);
     const std::size_t steps = job.local_steps;
-    const Report report = algorithm_->local(*learner_, steps, rate);
+    const double weight = options_.weighs_steps ? job.pace : 1;
+    const Report report =
+        algorithm_->local(*learner_, {.count = steps, .learning_rate = rate, .weight = weight});
     if (!report.refusal.empty()) refusal_ = {job.round, describe_refusal(report, job.round, rate)};
     if (job.round < refusal_.round + kProblemRounds && !refusal_.text.empty())
       done.problem = refusal_.text;
     done.stats.steps = report.is_idle ? 0 : steps;
-    done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate);
+    done.stats.path = static_cast<double>(steps) * report.learning_rate.value_or(rate) / weight;
     done.stats.samples = report.batch_samples * steps;
     done.stats.loop_moved = report.loop_moved;
     done.stats.loss = report.loss;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/prng.h"
+#include "base/text.h"
 #include "base/utc.h"
 
 namespace starling::sim {
@@ -33,6 +34,23 @@ void bind_network(Bindings<Options>& all) {
             "probability, 0 to 1, that a message arrives twice");
 }
 
+Result<std::vector<double>> parse_paces(const std::string& text) {
+  constexpr double kMost = 1024;
+  std::vector<double> paces;
+  if (text.empty()) return paces;
+  for (const std::string& word : split(text, ',')) {
+    const auto pace = parse_number(word);
+    if (!pace || !(*pace >= 1 / kMost && *pace <= kMost))
+      return fail("expected numbers from 1/{0} to {0} with commas between, as 1,2,4", kMost);
+    paces.push_back(*pace);
+  }
+  return paces;
+}
+
+std::string print_paces(const std::vector<double>& paces) {
+  return fmt::format("{}", fmt::join(paces, ","));
+}
+
 void bind_run(Bindings<Options>& all) {
   using enum Scope;
   const auto of = [](auto member) { return at(&Options::phases, member); };
@@ -41,6 +59,9 @@ void bind_run(Bindings<Options>& all) {
       .bind("sim.straggler", &Options::straggler, Real{1, 1000}, own,
             "factor by which the steps of the last node take longer; larger makes those wait "
             "longer who wait for all")
+      .bind("sim.paces", &Options::paces, Written{parse_paces, print_paces}, own,
+            "optim.pace of node-0, node-1, ..., with commas, and again from the first; empty: the "
+            "same for all")
       .bind("sim.hidden", at(&Options::hiding, &Hiding::nodes),
             Whole{0, static_cast<std::int64_t>(kMembersLimit) - 1}, own,
             "number of nodes, the last ones, that nobody can dial, as behind a NAT; fewer than all")
@@ -134,6 +155,7 @@ gossip::Options node_options(const Options& options, std::size_t index) {
     node.http.port = 0;
   }
   node.seed = options.seed;
+  if (!options.paces.empty()) node.local_steps.pace = options.paces[index % options.paces.size()];
   node.role = index < options.relays ? gossip::Role::relay : gossip::Role::trainer;
   if (options.has_keys) node.credentials = credentials_of(options.seed, index);
   if (node.seeds.empty()) node.seeds = {control_of(0)};

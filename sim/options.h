@@ -44,7 +44,8 @@ struct Options {
   std::uint64_t seed = 1;  // of every chance: network, peers, everything
   NetworkOptions network;
   Duration compute = std::chrono::milliseconds(10);  // of one local step
-  double straggler = 1;                    // by which the steps of the last node take longer
+  double straggler = 1;       // by which the steps of the last node take longer
+  std::vector<double> paces;  // optim.pace of the nodes in turn, again from the first; none: base's
   Duration limit = std::chrono::hours(1);  // of virtual time
   Duration trace{};                        // between two records of all nodes; 0: no trace
   bool has_keys = false;                   // nodes sign and verify; the seed makes their keys

@@ -96,6 +96,31 @@ void check_local_steps(const gossip::Options& node, const optim::Options& traini
     check_measured(node, "optim.local-steps", "a number", reader);
 }
 
+// Whether nodes may weigh by their steps, with as many as this one takes.
+void check_pace(const gossip::Options& node, const optim::Options& training, Reader& reader) {
+  const AlgorithmRow& algorithm = *training.algorithm;
+  const bool is_outer = training.outer != optim::OuterKind::none;
+  if (training.weighs_steps && (is_outer || !allows_unequal_steps(algorithm, true)))
+    reader.mistake("data.weight",
+                   fmt::format("{} does not weigh nodes by their steps; use nodes or samples, or "
+                               "algorithm ed or gt",
+                               full_name(training)));
+  if (training.local_steps.pace == 1.0) return;
+  const auto refuse = [&](const std::string& why) { reader.mistake("optim.pace", why); };
+  if (const std::string_view why = algorithm.varying_steps_refusal; !why.empty())
+    refuse(fmt::format("{} {}; use 1, or algorithm ed or gt", algorithm.name, why));
+  else if (is_outer)
+    refuse("an outer step adds up what equally many steps did on each node; use 1");
+  else if (!allows_unequal_steps(algorithm, training.weighs_steps))
+    refuse(fmt::format(
+        "the limit of {} leans to nodes that take more steps; use 1, or algorithm "
+        "ed or gt, which are exact{}",
+        algorithm.name, algorithm.is_plain ? ", or data.weight = steps, where it may lean" : ""));
+  if (training.local_steps.pace) return;
+  check_measured(node, "optim.pace", "a number", reader);
+  if (training.overlap) refuse("with exchange.overlap no node waits for slower ones; use a number");
+}
+
 void check_missing(const gossip::Options& node, const AlgorithmRow& algorithm, Reader& reader) {
   if (reader.is_default("exchange.missing") || node.missing == gossip::Missing::late) return;
   if (node.schedule->is_matched)
@@ -197,6 +222,7 @@ void check_legality(const gossip::Options& node, const optim::Options& training,
   check_schedule(node, algorithm, reader);
   check_outer(node, training, reader);
   check_local_steps(node, training, reader);
+  check_pace(node, training, reader);
   check_missing(node, algorithm, reader);
   check_codec(node, training, reader);
   check_overlap(node, training, reader);

@@ -14,6 +14,15 @@ constexpr std::string_view kIndex = "{i}";
 // Above this ratio of rows it matters whether sites or rows weigh the same.
 constexpr double kUnequal = 1.1;
 
+std::string_view text_of(models::Weight weight) {
+  using enum models::Weight;
+  if (weight == samples) return "every row weighs the same (data.weight = samples)";
+  if (weight == steps) return "a site weighs by its local steps (data.weight = steps)";
+  return "every site weighs the same, whatever its rows; data.weight = samples weighs every row "
+         "the "
+         "same";
+}
+
 std::string numbered(std::string text, std::size_t index) {
   for (std::size_t at = 0; (at = text.find(kIndex, at)) != std::string::npos;)
     text.replace(at, kIndex.size(), std::to_string(index));
@@ -62,10 +71,7 @@ Result<Sites> look_at_files(const models::DataOptions& options, std::size_t node
   sites.description = fmt::format("from a file each, of {} rows; node-0: {}", fmt::join(rows, ", "),
                                   sites.first->description);
   if (static_cast<double>(most) > kUnequal * static_cast<double>(least))
-    sites.notes.push_back(options.weight == models::Weight::nodes
-                              ? "every site weighs the same, whatever its rows; data.weight = "
-                                "samples weighs every row the same"
-                              : "every row weighs the same (data.weight = samples)");
+    sites.notes.emplace_back(text_of(options.weight));
   if (surveys.empty()) return sites;
   TRY(const models::Survey all, models::merge(surveys));
   for (std::size_t index = 0; index < nodes; ++index)

@@ -300,6 +300,8 @@ Status Node::status(Time now) const {
   status.checkpoint = parts.saver.status();
   status.run = course.run();
   status.run.local_steps_reason = parts.budget.steps_reason();
+  if (const std::string pace = parts.training.pace().reason(); !pace.empty())
+    status.run.local_steps_reason += (status.run.local_steps_reason.empty() ? "" : "; ") + pace;
   status.run.codec.reason = parts.budget.encoding_reason();
   if (parts.trains() && parts.phase() == Phase::training)
     status.run.remaining_s = course.remaining_s(now);

@@ -20,7 +20,7 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
 
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out) {
   Exchange& exchange = around_.exchange;
-  measure(now, absorb);
+  measure(now, absorb, out);
   optim::Job job;
   job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
@@ -43,13 +43,15 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.offer = goes_on;
   if (goes_on) job.offer_to = exchange.offer_to(around_.links, around_.budget.shortening());
   job.local = goes_on && !options_.needs.overlaps;
-  job.local_steps = around_.budget.steps();
+  job.local_steps = pace_.steps(around_.budget.steps());
+  job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
   job.save = absorb && saves(now, completed, !goes_on);
   optim::Job step;
   step.round = job.round;
   step.uncounted = job.uncounted;
   step.local = true;
   step.local_steps = job.local_steps;
+  step.pace = job.pace;
   out.train(std::move(job));
   if (goes_on && options_.needs.overlaps) {
     out.train(std::move(step));
@@ -75,17 +77,26 @@ bool Training::is_round_complete(Time now) const {
 }
 
 // A round that a pause cut in two is not measured.
-void Training::measure(Time now, bool has_ended) {
+void Training::measure(Time now, bool has_ended, Outbox& out) {
   ExchangeBudget& budget = around_.budget;
-  const auto [begun, steps, shortening, mix] =
-      std::exchange(under_way_, {now, 0, budget.shortening(), Duration{}});
-  if (!has_ended || steps == 0) return;
+  const UnderWay last = std::exchange(
+      under_way_, {.begun = now, .common = budget.steps(), .shortening = budget.shortening()});
+  if (!has_ended || last.steps == 0) return;
   const WaitMeter& waits = around_.exchange.waits();
-  budget.add({.steps = steps,
-              .shortening = shortening,
-              .whole = now - begun,
-              .exchange = waits.last_exchange() + mix,
+  const Duration whole = now - last.begun, exchange = waits.last_exchange() + last.mix;
+  budget.add({.steps = last.common,
+              .shortening = last.shortening,
+              .whole = whole,
+              .exchange = exchange,
               .transfer = waits.last_transfer()});
+  const Duration busy = std::min(whole, exchange + last.compute);
+  if (pace_.add({.common = last.common,
+                 .steps = last.steps,
+                 .compute = last.compute,
+                 .idle = whole - busy}))
+    out.event(Event::Kind::exchange,
+              fmt::format("from this round on {} local steps, as fit while slower nodes compute",
+                          pace_.steps(budget.steps())));
 }
 
 void Training::trained(Time now, optim::Done done, Outbox& out) {
@@ -95,6 +106,7 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   if (errand == Errand::copy || (errand == Errand::none && !round)) return;
   exchange.note(now, done);
   under_way_.mix += done.stats.mix;
+  under_way_.compute += done.stats.compute;
   if (done.stats.steps > 0) under_way_.steps = done.stats.steps;
   course_.record(now, done, exchange.means(), out);
   if (errand == Errand::answer) return exchange.answer(now, done, around_.links, out);

@@ -18,6 +18,7 @@
 #include "gossip/node/course.h"
 #include "gossip/node/donor.h"
 #include "gossip/node/life.h"
+#include "gossip/node/pace.h"
 #include "gossip/node/saver.h"
 #include "gossip/options.h"
 #include "gossip/outbox.h"
@@ -36,7 +37,10 @@ class Training {
     ExchangeBudget& budget;  // measures the rounds and says how many local steps they have
   };
   Training(const Options& options, const Around& around)
-      : options_(options), around_(around), course_(is_relay(options) ? Goal() : options.goal) {}
+      : options_(options),
+        around_(around),
+        course_(is_relay(options) ? Goal() : options.goal),
+        pace_(options.local_steps.pace) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
   // its counts; null: no earlier life. REQUIRES phase ready.
@@ -67,8 +71,16 @@ class Training {
 
   Course& course() { return course_; }
   const Course& course() const { return course_; }
+  const Pace& pace() const { return pace_; }
 
  private:
+  // The round so far.
+  struct UnderWay {
+    Time begun{};
+    std::size_t common = 0;                 // the local steps of a node of pace 1
+    std::size_t steps = 0, shortening = 1;  // steps of this node; 0: none yet
+    Duration compute{}, mix{};
+  };
   bool is_over(Time now, std::uint64_t round) const;
   bool is_round_complete(Time now) const;
   void begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out);
@@ -79,23 +91,20 @@ class Training {
   void go_on(Time now, Outbox& out);
   void end_round(Time now, phases::Computing::Then then, Outbox& out);
   void rest(Time now, LifePhase phase);
-  void measure(Time now, bool has_ended);
+  void measure(Time now, bool has_ended, Outbox& out);
   bool saves(Time now, std::uint64_t round, bool rests);
   Checkpoint checkpoint_of(Time now, std::uint64_t round) const;
 
   const Options& options_;
   Around around_;
   Course course_;
+  Pace pace_;
   bool is_pause_wanted_ = false;
   Company company_ = Company::trains;
   bool is_led_ = true;
   std::optional<std::uint64_t> evaluated_round_;
   std::shared_ptr<const optim::Shard> shard_;
-  struct {
-    Time begun{};
-    std::size_t steps = 0, shortening = 1;
-    Duration mix{};
-  } under_way_;  // of the round
+  UnderWay under_way_;
 };
 
 }  // namespace starling::gossip

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> kMissings{"impute", "drop", "error"};
 constexpr std::array<std::string_view, 3> kDecimals{"auto", "point", "comma"};
 constexpr std::array<std::string_view, 4> kSeparators{"auto", "comma", "semicolon", "tab"};
 constexpr std::array<char, 4> kSeparatorSigns{0, ',', ';', '\t'};
-constexpr std::array<std::string_view, 2> kWeights{"nodes", "samples"};
+constexpr std::array<std::string_view, 3> kWeights{"nodes", "samples", "steps"};
 constexpr double kAlphaLeast = 1e-3;
 constexpr double kAlphaMost = 1e6;
 constexpr std::int64_t kPartsLimit = 1'000'000;
@@ -157,8 +157,9 @@ void bind_table(Bindings<DataOptions>& all) {
             "Whether the first line of a csv names the columns; if not, they are named 1, 2, ...")
       .bind("data.weight", &DataOptions::weight, OneOf{kWeights}, agreed,
             "What the loss that the nodes minimise together is the mean over: nodes (a site of "
-            "few rows weighs as much as one of many) or samples (every row of every site weighs "
-            "the same; a site of k times the mean number of rows takes steps k times as long).");
+            "few rows weighs as much as one of many), samples (every row of every site weighs "
+            "the same; a site of k times the mean number of rows takes steps k times as long) or "
+            "steps (a node weighs by the local steps it takes in a round; see optim.pace).");
 }
 
 void bind_reference(Bindings<DataOptions>& all) {

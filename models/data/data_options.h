@@ -52,7 +52,7 @@ enum class Decimal { automatic, point, comma };
 enum class Missing { impute, drop, error };
 
 // The global loss is the mean over these.
-enum class Weight { nodes, samples };
+enum class Weight { nodes, samples, steps };
 
 inline constexpr unsigned kHashBitsLimit = 16;
 

@@ -27,13 +27,13 @@ class Admm final : public Algorithm<S> {
 
   std::span<const S> model() const override { return x_; }
   void follow(const EdgeLives& lives) override { duals_.keep(lives, x_); }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const double mu = rho_ * static_cast<double>(duals_.count());
     std::ranges::fill(linear_, S{0});
     duals_.add_to(linear_, S{-1});
     return learner.advance(x_,
-                           {.count = steps,
-                            .learning_rate = 1 / (1 / learning_rate + mu),
+                           {.count = steps.count,
+                            .learning_rate = 1 / (1 / steps.learning_rate + mu),
                             .linear = linear_,
                             .mu = mu,
                             .is_plain = true,

@@ -21,6 +21,16 @@
 
 namespace starling::optim {
 
+// The local steps of one round.
+struct RoundSteps {
+  std::size_t count = 1;
+  double learning_rate = 0;
+  // w of this node, which minimises w F_i by steps for F_i alone. An exact algorithm adds 1 / w of
+  // its corrections to each of them, and counts w times the gradient in what it tracks, so that the
+  // limit is the optimum of the sum of all w F_i. Others ignore it.
+  double weight = 1;
+};
+
 template <class S>
 class Algorithm {
  public:
@@ -34,7 +44,7 @@ class Algorithm {
   // The local steps of one round. If a step is refused, x changes only by the algorithm's
   // correction, as on a node without samples; the report says why. The number of steps may differ
   // by round and by node, unless the algorithm's row refuses that.
-  virtual Report local(Learner<S>& learner, std::size_t steps, double learning_rate) = 0;
+  virtual Report local(Learner<S>& learner, const RoundSteps& steps) = 0;
   // `to`: the edges that get a vector, with Needs::in_order.
   virtual Offer offer(std::span<const EdgePlace> to) = 0;
   // Takes in the neighbours' vectors. REQUIRES an earlier offer, and terms as in job.h, each with

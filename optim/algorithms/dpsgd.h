@@ -27,12 +27,12 @@ class Dpsgd final : public Algorithm<S> {
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override { x_.keep(lives); }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = x_.edit();
     outer_.begin(x);
-    Report report =
-        learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.end = x});
-    outer_.step(report.learning_rate.value_or(learning_rate));
+    Report report = learner.advance(x, {.count = steps.count, .learning_rate = steps.learning_rate},
+                                    {.end = x});
+    outer_.step(report.learning_rate.value_or(steps.learning_rate));
     return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
@@ -57,9 +57,9 @@ class DpsgdPipelined final : public Algorithm<S> {
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override { x_.keep(lives); }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
-    return learner.advance(x_.values(), {.count = steps, .learning_rate = learning_rate},
-                           {.sum = u_});
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
+    return learner.advance(
+        x_.values(), {.count = steps.count, .learning_rate = steps.learning_rate}, {.sum = u_});
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {

@@ -35,13 +35,13 @@ class ExactDiffusion final : public Algorithm<S> {
     x_.keep(lives);
     flows_.keep(lives.open);
   }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = x_.edit();
     // A refused u is zero, but y is still subtracted: otherwise it would bias the other nodes.
     return learner.advance(x,
-                           {.count = steps,
-                            .learning_rate = learning_rate,
-                            .correction = flows_.scaled(),
+                           {.count = steps.count,
+                            .learning_rate = steps.learning_rate,
+                            .correction = flows_.scaled(static_cast<S>(1 / steps.weight)),
                             .goes_on = true},
                            {.end = x});
   }

@@ -33,11 +33,11 @@ class Extra final : public Algorithm<S> {
     x_.keep(lives);
     flows_.keep(lives.open);
   }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     // A refused step is zero, but F is still added: otherwise it would bias the other nodes.
     return learner.advance(x_.values(),
-                           {.count = steps,
-                            .learning_rate = learning_rate,
+                           {.count = steps.count,
+                            .learning_rate = steps.learning_rate,
                             .correction = flows_.scaled(),
                             .goes_on = true},
                            {.sum = u_});

@@ -30,13 +30,18 @@ class GradientTracking final : public Algorithm<S> {
     offered_.keep(lives);
     flows_.keep(lives.open);
   }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = offered_.edit().first(size_), y = offered_.edit().subspan(size_);
     // A refused g or u is zero, but y is still offered: otherwise it would bias the other nodes.
-    return learner.advance(
-        x,
-        {.count = steps, .learning_rate = learning_rate, .added = flows_.scaled(), .goes_on = true},
-        {.end = x, .direction = y});
+    Report report = learner.advance(x,
+                                    {.count = steps.count,
+                                     .learning_rate = steps.learning_rate,
+                                     .added = flows_.scaled(static_cast<S>(1 / steps.weight)),
+                                     .goes_on = true},
+                                    {.end = x, .direction = y});
+    if (steps.weight != 1)
+      for (S& value : y) value *= static_cast<S>(steps.weight);
+    return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {

@@ -33,11 +33,12 @@ class NoLoCo final : public Algorithm<S> {
 
   std::span<const S> model() const override { return offered_.values().first(size_); }
   void follow(const EdgeLives& lives) override { offered_.keep(lives); }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     const std::span<S> x = offered_.edit().first(size_), u = offered_.edit().subspan(size_);
     std::ranges::copy(x, before_.begin());
     has_stepped_ = true;
-    return learner.advance(x, {.count = steps, .learning_rate = learning_rate}, {.sum = u});
+    return learner.advance(x, {.count = steps.count, .learning_rate = steps.learning_rate},
+                           {.sum = u});
   }
   Offer offer(std::span<const EdgePlace> to) override { return offered_.offer(to); }
   MixResult absorb(std::span<const MixTerm> terms) override {

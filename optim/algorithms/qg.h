@@ -28,16 +28,18 @@ class QuasiGlobal final : public Algorithm<S> {
 
   std::span<const S> model() const override { return x_.values(); }
   void follow(const EdgeLives& lives) override { x_.keep(lives); }
-  Report local(Learner<S>& learner, std::size_t steps, double learning_rate) override {
+  Report local(Learner<S>& learner, const RoundSteps& steps) override {
     std::ranges::copy(x_.values(), before_.begin());
-    steps_ = static_cast<S>(steps);
+    steps_ = static_cast<S>(steps.count);
     const Scaled<S> momentum{beta_, m_};
     const std::span<S> x = x_.edit();
-    Report report = learner.advance(
-        x,
-        {.count = steps, .learning_rate = learning_rate, .added = {&momentum, 1}, .is_plain = true},
-        {.end = x});
-    gamma_ = static_cast<S>(report.learning_rate.value_or(learning_rate));
+    Report report = learner.advance(x,
+                                    {.count = steps.count,
+                                     .learning_rate = steps.learning_rate,
+                                     .added = {&momentum, 1},
+                                     .is_plain = true},
+                                    {.end = x});
+    gamma_ = static_cast<S>(report.learning_rate.value_or(steps.learning_rate));
     return report;
   }
   Offer offer(std::span<const EdgePlace> to) override { return x_.offer(to); }

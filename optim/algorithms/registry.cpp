@@ -148,6 +148,10 @@ bool allows_overlap(const AlgorithmRow& row) {
          row.varying_steps_refusal.empty();
 }
 
+bool allows_unequal_steps(const AlgorithmRow& row, bool by_steps) {
+  return row.varying_steps_refusal.empty() && (row.is_exact || (row.is_plain && by_steps));
+}
+
 const AlgorithmRow* algorithm_named(std::string_view name) {
   const AlgorithmRow* const row = find_algorithm(name);
   ENSURE(row, "an algorithm that our code names has a row");

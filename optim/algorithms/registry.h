@@ -88,6 +88,9 @@ std::span<const AlgorithmRow> algorithms();
 const AlgorithmRow* find_algorithm(std::string_view name);
 // Whether the algorithm stays exact where parts of its vectors are averaged after the next steps.
 bool allows_overlap(const AlgorithmRow& row);
+// Whether its nodes may take different numbers of steps in a round: the limit stays what the nodes
+// weigh. `by_steps`: they weigh by these (data.weight = steps), as plain averaging has it anyway.
+bool allows_unequal_steps(const AlgorithmRow& row, bool by_steps);
 // REQUIRES that there is one: our code names it, not the user.
 const AlgorithmRow* algorithm_named(std::string_view name);
 

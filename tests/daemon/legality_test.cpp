@@ -98,6 +98,28 @@ TEST_CASE("Where rounds must have equally many steps the nodes do not choose how
   CHECK(verdict(with({{"model.kind", "external"}})).empty());
 }
 
+TEST_CASE("Nodes take unequal steps only where the limit stays what they weigh") {
+  for (const optim::AlgorithmRow& row : optim::algorithms())
+    for (const std::string weight : {"nodes", "samples", "steps"})
+      for (const std::string pace : {"1", "4"}) {
+        const bool by_steps = weight == "steps";
+        const bool is_usual = pace == "1" && !by_steps;
+        const std::string text = verdict({{"optim.algorithm", std::string(row.name)},
+                                          {"data.weight", weight},
+                                          {"optim.pace", pace}});
+        CAPTURE(text);
+        CHECK(text.empty() == (is_usual || allows_unequal_steps(row, by_steps)));
+      }
+  refuses({{"optim.algorithm", "dpsgd"}, {"optim.pace", "2"}}, "leans to nodes", "algorithm ed");
+  refuses({{"optim.outer", "nesterov"}, {"optim.pace", "2"}}, "equally many", "use 1");
+  refuses({{"optim.algorithm", "admm"}, {"data.weight", "steps"}}, "by their steps", "samples");
+  for (const std::string schedule : {"async", "ssp"})
+    refuses({{"optim.algorithm", "gt"}, {"optim.pace", "auto"}, {"exchange.schedule", schedule}},
+            "optim.pace", "use a number, or schedule rounds");
+  for (const std::string pace : {"0", "-1", "2000", "many"})
+    refuses({{"optim.pace", pace}}, "expected auto, or a number", "1024");
+}
+
 TEST_CASE("Nodes choose how short vectors are where a round waits for them") {
   for (const std::string schedule : {"ssp", "async", "pairwise"})
     refuses({{"exchange.codec", "auto"}, {"exchange.schedule", schedule}}, schedule,

@@ -169,7 +169,7 @@ class Pair {
 
   void step(std::size_t node) {
     CHECK(algorithms_[node]
-              ->local(*learners_[node], *options_.local_steps.fixed, options_.learning_rate)
+              ->local(*learners_[node], {*options_.local_steps.fixed, options_.learning_rate})
               .refusal.empty());
   }
   MixTerm term_of(std::size_t node) const {
@@ -477,10 +477,10 @@ TEST_CASE("Local steps allocate nothing") {
       algorithm->follow({kEdges});
       // The first are looked at by the guard, and what the learner needs is made.
       for (int round = 0; round < 30; ++round)
-        algorithm->local(local, *options.local_steps.fixed, options.learning_rate);
+        algorithm->local(local, {*options.local_steps.fixed, options.learning_rate});
       const std::size_t before = test::allocations();
       for (int round = 0; round < 30; ++round)
-        algorithm->local(local, *options.local_steps.fixed, options.learning_rate);
+        algorithm->local(local, {*options.local_steps.fixed, options.learning_rate});
       const std::size_t made = test::allocations() - before;
       CHECK(made == 0);
     }

@@ -26,7 +26,7 @@ topology::Graph graph_of(topology::Kind kind, std::size_t nodes) {
 }
 
 double path_of(const optim::Done& done) {
-  return done.stats.learning_rate * static_cast<double>(done.stats.steps);
+  return done.stats.path;
 }
 
 }  // namespace
@@ -48,10 +48,9 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options&
       later_(nodes),
       is_alone_(nodes),
       problems_(nodes) {
-  for (std::size_t node = 0; node < nodes; ++node) {
-    start(node);
-    come_back(node);
-  }
+  for (std::size_t node = 0; node < nodes; ++node) start(node);
+  found();
+  for (std::size_t node = 0; node < nodes; ++node) come_back(node);
 }
 
 void Lockstep::start(std::size_t node) {
@@ -59,6 +58,19 @@ void Lockstep::start(std::size_t node) {
   optim::Job job;
   job.shard = std::make_shared<optim::Shard>();
   trainers_[node]->run(job);
+}
+
+// Nothing to do where the trainers need no foundation.
+void Lockstep::found() {
+  const auto surveys = std::make_shared<std::vector<std::string>>();
+  for (const auto& trainer : trainers_) surveys->push_back(trainer->workload().survey);
+  if (surveys->front().empty()) return;
+  optim::Job job;
+  job.foundation = surveys;
+  for (const auto& trainer : trainers_) {
+    const optim::Done done = trainer->run(job);
+    ENSURE(!done.problem, "surveys of one problem fit");
+  }
 }
 
 void Lockstep::follow_present() {
@@ -169,6 +181,12 @@ void Lockstep::exchange_two() {
   absorb(other, {term(other, one, 0.5)});
 }
 
+void Lockstep::set_steps(optim::Job& job, std::size_t node) const {
+  const double pace = paces_.empty() ? 1 : paces_[node];
+  job.local_steps = static_cast<std::size_t>(pace * static_cast<double>(local_steps_));
+  job.pace = pace;
+}
+
 // `peers`: who averages with the node.
 void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int>& peers) {
   optim::Job job;
@@ -183,7 +201,7 @@ void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int
       job.offer_to.push_back({life, number, std::size_t{1} << (life + number + node) % 4});
     }
   job.local = has_step && !needs_.overlaps;
-  job.local_steps = local_steps_;
+  set_steps(job, node);
   offers_[node] = trainers_[node]->run(job);
   if (!has_step) return;
   spans_[node] = path_of(offers_[node]);
@@ -193,7 +211,7 @@ void Lockstep::make_offer(std::size_t node, bool has_step, const std::vector<int
   optim::Job step;
   step.round = round_;
   step.local = true;
-  step.local_steps = local_steps_;
+  set_steps(step, node);
   const optim::Done stepped = trainers_[node]->run(step);
   later_[node] = path_of(stepped);
   problems_[node] = stepped.problem;

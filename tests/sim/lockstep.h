@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/payload.h"
@@ -33,6 +34,8 @@ class Lockstep {
   // From now on a node exchanges with one neighbour a round, its partner in the matchings of this
   // seed. Not of a pairwise algorithm.
   void match_from(std::uint64_t seed) { matching_seed_ = seed; }
+  // From now on node i takes paces[i] times the local steps, and its jobs say so.
+  void run_at(std::vector<double> paces) { paces_ = std::move(paces); }
   // From now on chance is drawn from this seed; before it is 1.
   void draw_from(std::uint64_t seed) { prng_ = Prng(seed); }
 
@@ -60,10 +63,12 @@ class Lockstep {
 
  private:
   void start(std::size_t node);
+  void found();
   void follow_present();
   void exchange_all();
   void exchange_by_partners();
   void exchange_two();
+  void set_steps(optim::Job& job, std::size_t node) const;
   void make_offer(std::size_t node, bool has_step, const std::vector<int>& peers);
   optim::MixTerm term(std::size_t node, std::size_t from, double weight) const;
   void absorb(std::size_t node, std::vector<optim::MixTerm> mix);
@@ -88,6 +93,7 @@ class Lockstep {
   std::uint64_t round_ = 0;
   Prng prng_{1};
   std::optional<std::uint64_t> matching_seed_;
+  std::vector<double> paces_;  // empty: all 1
 };
 
 }  // namespace starling::test

@@ -44,13 +44,22 @@ Local reference_local(const ReferenceShape& p, std::size_t i) {
 
 std::vector<double> reference_optimum(const ReferenceShape& shape,
                                       const std::vector<std::size_t>& nodes) {
-  const auto size = static_cast<Eigen::Index>(shape.d);
+  std::vector<double> weights(shape.n);
+  for (const std::size_t node : nodes) ++weights.at(node);
+  return weighted_optimum(std::vector(shape.n, shape), weights);
+}
+
+std::vector<double> weighted_optimum(const std::vector<ReferenceShape>& shapes,
+                                     const std::vector<double>& weights) {
+  const auto size = static_cast<Eigen::Index>(shapes.front().d);
   Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(size, size);
   Eigen::VectorXd right = Eigen::VectorXd::Zero(size);
-  for (std::size_t node : nodes) {
-    const Local local = reference_local(shape, node);
-    normal += local.a.transpose() * local.a;
-    right += local.a.transpose() * local.b;
+  for (std::size_t node = 0; node < shapes.size(); ++node) {
+    if (weights[node] == 0) continue;
+    const Local local = reference_local(shapes[node], node);
+    const double weight = weights[node] / static_cast<double>(shapes[node].m);
+    normal += weight * local.a.transpose() * local.a;
+    right += weight * local.a.transpose() * local.b;
   }
   const Eigen::VectorXd x = normal.ldlt().solve(right);
   return {x.begin(), x.end()};

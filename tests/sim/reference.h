@@ -32,9 +32,12 @@ std::unique_ptr<optim::Objective<S>> reference_objective_in(const ReferenceShape
                                                             std::size_t i,
                                                             bool has_closed_form = true);
 
-// Where the mean of what these nodes minimise is least.
+// Where the mean of what these nodes minimise is least; one that is named twice counts twice.
 std::vector<double> reference_optimum(const ReferenceShape& shape,
                                       const std::vector<std::size_t>& nodes);
+// Where sum_i weights[i] F_i is least, node i having the shape shapes[i].
+std::vector<double> weighted_optimum(const std::vector<ReferenceShape>& shapes,
+                                     const std::vector<double>& weights);
 
 // The largest curvature of what a node minimises.
 double curvature(const ReferenceShape& shape);

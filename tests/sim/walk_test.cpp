@@ -62,10 +62,13 @@ double error_of(const Cluster& cluster) {
 }
 
 // Whether all nodes come as near within `limit`. In the short form: whether they run soundly.
-void expect_to_end(const LegalWay& way, const optim::Options& training, double accuracy) {
+void expect_to_end(const LegalWay& way, const optim::Options& training, double accuracy,
+                   const std::vector<double>& paces = {}) {
   CAPTURE(way.name);
   constexpr Duration kLimit = 300s;
-  Cluster cluster(world_of(way, training), reference_trainers(training, kOneOptimum));
+  sim::Options options = world_of(way, training);
+  options.paces = paces;
+  Cluster cluster(options, reference_trainers(training, kOneOptimum));
   cluster.start_all();
   cluster.world.run_until(Time(2s));
   while (tries_full() && error_of(cluster) > accuracy && cluster.world.now() < Time(kLimit))
@@ -139,6 +142,22 @@ TEST_CASE("Every legal way of averaging ends in the optimum in parts and parts t
         LegalWay named = way;
         named.name += fmt::format(" {} in parts{}", codec, overlap ? " late" : "");
         expect_to_end(named, training, 1e-6);
+      }
+}
+
+TEST_CASE("Every legal way of averaging ends in the optimum with unequal local steps") {
+  for (const char* codec : all_or_first<const char*>(1, {"f64", "i4"}))
+    for (const LegalWay& way : legal_ways())
+      for (const bool by_steps : {false, true}) {
+        optim::Options training = training_of(*way.algorithm);
+        training.codec = optim::wire_form_named(codec);
+        training.local_steps.fixed = 2;
+        training.weighs_steps = by_steps;
+        if (!allows(way, training.codec) || way.outer != optim::OuterKind::none) continue;
+        if (!allows_unequal_steps(*way.algorithm, by_steps)) continue;
+        LegalWay named = way;
+        named.name += fmt::format(" {} unequal steps{}", codec, by_steps ? " that weigh" : "");
+        expect_to_end(named, training, 1e-6, {.5, 1, 3});
       }
 }
 

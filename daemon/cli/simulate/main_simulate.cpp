@@ -111,10 +111,13 @@ Result<Setup> make_setup(const CommandLine& line, const sim::Scenario* scenario)
       gather_settings(simulation_schema(), line.value("config"), line.keys, mistakes);
   Setup setup;
   setup.default_goal = set_default_goal(settings);
-  TRY(const Config config, read_config(settings, std::move(mistakes)));
   Reader reader(settings);
   setup.options = sim::read_options(reader);
   TRY_DO(reader.verdict());
+  // Whether other paces than 1 are allowed is the same question for all of them.
+  for (const double pace : setup.options.paces)
+    if (pace != 1) settings.set("optim.pace", fmt::format("{}", pace), "sim.paces");
+  TRY(const Config config, read_config(settings, std::move(mistakes)));
   setup.options.nodes = static_cast<std::size_t>(nodes);
   setup.options.seed = static_cast<std::uint64_t>(seed);
   if (setup.options.hiding.nodes >= setup.options.nodes)
