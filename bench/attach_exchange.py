@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What a round costs with a trainer beside the daemon, beside the same round of the built-in model.
 
-    attach_exchange.py [--megabytes 100] [--pairs 5] [--seconds 8] [--kinds trainer built-in]
+    attach_exchange.py [--megabytes 100] [--pairs 5] [--seconds 8] [--kinds trainer built-in] [--tensors 1]
 
 Two nodes on loopback average a vector of so many MB in every round. The built-in model is an mlp of
 as many parameters that looks at one sample a round; the trainer beside the daemon is Python that
 adds one to its parameters. Both run in turn; the figure is the ratio of the times of their rounds,
 pair by pair, with the memory of a node beside it. `--kinds staged torch` compares a trainer whose
-tensors of PyTorch are copied, as those of a GPU are, with one whose tensors alias the memory.
+tensors of PyTorch are copied, as those of a GPU are, with one whose tensors alias the memory; `half`
+is one of bfloat16, whose numbers the daemon holds as so many MB of f32. --tensors deals the model
+out to so many tensors of PyTorch.
 """
 import argparse
 import statistics
@@ -25,19 +27,28 @@ w = swarm.tensors["w"]
 while swarm.step(loss=1.0):
     w[:1] += 1
 """
-TORCH = TRAINER.replace("numpy, starling", "torch, starling").replace(
-    "numpy.zeros(int(sys.argv[2]), numpy.float32)", "torch.zeros(int(sys.argv[2]))")
+TORCH = """
+import sys; sys.path.insert(0, sys.argv[1])
+import torch, starling
+size, count, kind = int(sys.argv[2]), int(sys.argv[3]), getattr(torch, sys.argv[4])
+swarm = starling.attach(tensors={f"w{k}": torch.zeros(size // count, dtype=kind) for k in range(count)})
+w = swarm.tensors["w0"]
+while swarm.step(loss=1.0):
+    w[:1] += 1
+"""
 COMMON = ["--topology.kind=ring", "--optim.algorithm=dpsgd", "--eval.every=1000000000",
           "--stop.rounds=1000000000", "--cluster.preset=wan"]
 
 
-def arguments(kind, parameters):
+def arguments(kind, parameters, tensors=1):
     if kind == "built-in":
         hidden = round((parameters - CLASSES) / (INPUTS + 1 + CLASSES))
         return [*COMMON, "--model.kind=mlp", f"--model.hidden={hidden}", "--optim.batch-size=1",
                 "--optim.learning-rate=0.000001", "--data.samples=100"]
     begin = "env STARLING_STAGING=1 " if kind == "staged" else ""
-    script = f"{begin}'{PYTHON}' -c '{TRAINER if kind == 'trainer' else TORCH}' '{ROOT / 'clients/python'}' {parameters}"
+    dtype = "bfloat16" if kind == "half" else "float32"
+    script = (f"{begin}'{PYTHON}' -c '{TRAINER if kind == 'trainer' else TORCH}' '{ROOT / 'clients/python'}' "
+              f"{parameters} {tensors} {dtype}")
     return [*COMMON, f"--trainer={script}"]
 
 
@@ -49,7 +60,7 @@ def resident_mb(process):
 
 def window(kind, options):
     """Seconds of a round, and MB of memory of a node that are its own."""
-    cluster = Starling(2, None, arguments(kind, options.megabytes * 250_000))
+    cluster = Starling(2, None, arguments(kind, options.megabytes * 250_000, options.tensors))
     try:
         def look():
             status = cluster.get(0, "/v1/status") or {}
@@ -72,7 +83,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--kinds", nargs=2, default=["trainer", "built-in"],
-                        choices=["trainer", "built-in", "torch", "staged"])
+                        choices=["trainer", "built-in", "torch", "staged", "half"])
+    parser.add_argument("--tensors", type=int, default=1, help="of PyTorch, that the model consists of")
     options = parser.parse_args()
     first, second = options.kinds
     ratios = []

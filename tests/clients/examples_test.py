@@ -69,7 +69,8 @@ COMMANDS = [([sys.executable, str(EXAMPLES / name), "--every", "2"], data)
             for name, data in PYTHON.items()]
 COMMANDS += [([*COMMANDS[0][0], "--two-digits", "--batch-norm"], write_mnist),
              ([C_LINEAR], write_houses),
-             ([sys.executable, str(EXAMPLES / "mnist_ddp.py"), "--batch=4"], write_mnist)]
+             ([sys.executable, str(EXAMPLES / "mnist_ddp.py"), "--batch=4"], write_mnist),
+             ([sys.executable, str(EXAMPLES / "lora.py"), "--before=3", "--batch=4"], write_mnist)]
 
 
 class Examples(unittest.TestCase):
@@ -114,6 +115,26 @@ class Examples(unittest.TestCase):
         state = torch.load(saved)
         self.assertEqual(tuple(state["conv1.weight"].shape), (16, 1, 3, 3))
         self.assertEqual(int(state["norm1.num_batches_tracked"]), 3)
+
+    def test_lora_exchanges_its_second_factors_and_warns_where_both_are_trained(self):
+        command, data = COMMANDS[-1]
+        for options, count in (([], 3), (["--both"], 6)):
+            rows = []
+
+            def script(daemon, rows=rows):
+                trainer = daemon.accept()
+                rows.extend(trainer.rows)
+                trainer.welcome()
+                trainer.step()
+                trainer.done()
+                trainer.end("goal reached")
+            with FakeDaemon() as daemon:
+                daemon.run(script)
+                printed = self.printed([*command, *options], data, socket=daemon.path)
+            averaged = [row["name"] for row in rows if row["role"] == "averaged"]
+            self.assertEqual(len(averaged), count)
+            self.assertEqual(["lora_B" in name for name in averaged].count(True), 3)
+            self.assertEqual("not the mean of their products" in printed, bool(options))
 
     def test_none_is_longer_than_120_lines(self):
         for path in EXAMPLES.iterdir():

@@ -7,8 +7,12 @@ Exit code 77, and a word, where there is no python3-torch.
 """
 import unittest
 import warnings
+from unittest import mock
 
 from torch_support import attached, linear, one_round, starling, take_step, torch
+
+from starling import torch_slots  # noqa: E402
+from starling.streams import Streams  # noqa: E402
 
 
 class Aliases(unittest.TestCase):
@@ -268,6 +272,67 @@ class Copies(unittest.TestCase):
             model.weight.data.add_(0.5)
             swarm.step()
         self.assertEqual(seen, [given, [value + 0.5 for value in given]])
+
+    def test_half_precision_is_added_tile_by_tile_in_the_order_of_rows(self):
+        given = [k + 2 ** -18 for k in range(1, 7)]
+        seen = []
+
+        def script(daemon):
+            trainer = daemon.accept()
+            trainer.welcome()
+            trainer.write("weight", given)
+            trainer.step()
+            trainer.done()
+            seen.extend(trainer.numbers("weight"))
+            trainer.end()
+        model = torch.nn.Linear(2, 3, bias=False).to(torch.bfloat16)
+        model.weight.data = model.weight.data.t().contiguous().t()
+        daemon, swarm = attached(script, model)
+        with daemon, mock.patch.object(torch_slots, "_TILE", 4):
+            self.assertEqual(model.weight.tolist(), [[1, 2], [3, 4], [5, 6]])
+            self.assertFalse(model.weight.is_contiguous())
+            model.weight.data[2, 0] += 3
+            swarm.step()
+        self.assertEqual(seen, [*given[:4], given[4] + 3, given[5]])
+
+    def test_half_precision_that_is_not_finite_is_refused(self):
+        told = []
+        model = linear().to(torch.float16)
+        daemon, swarm = attached(lambda daemon: told.append(one_round(daemon.accept())), model)
+        with daemon, self.assertWarnsRegex(RuntimeWarning, "not shared"):
+            model.weight.data[0, 1] = float("inf")
+            swarm.step()
+        self.assertEqual(told[0]["refusal"], "weight is not finite after 1 steps")
+
+    def test_a_sum_that_overflows_is_no_fault(self):
+        told = []
+        model = linear()
+        daemon, swarm = attached(lambda daemon: told.append(one_round(daemon.accept())), model)
+        with daemon:
+            model.weight.data.fill_(3e38)
+            swarm.step()
+        self.assertNotIn("refusal", told[0])
+
+    def test_the_stream_of_each_device_waits_once_for_all_copies_of_an_exchange(self):
+        devices = {torch.device("cpu"), torch.device("cuda", 0), torch.device("cuda", 1)}
+        made = {}
+
+        def make(device):
+            return made.setdefault(device, mock.MagicMock(name=str(device)))
+        streams = Streams()
+        with mock.patch.multiple(torch.cuda, Stream=make, current_stream=mock.DEFAULT,
+                                 stream=mock.DEFAULT) as cuda:
+            for _ in range(2):
+                with streams.of(devices):
+                    pass
+                streams.finish()
+                streams.join()
+        self.assertEqual(set(made), {torch.device("cuda", 0), torch.device("cuda", 1)})
+        for stream in made.values():
+            self.assertEqual(stream.wait_stream.call_count, 2)
+            self.assertEqual(stream.synchronize.call_count, 2)
+            cuda["stream"].assert_any_call(stream)
+        self.assertEqual(cuda["current_stream"].return_value.wait_stream.call_count, 4)
 
     def test_small_integers_travel_as_i64(self):
         model = linear()

@@ -8,7 +8,7 @@ copies.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterator
+from typing import Any, Dict, Iterable, Iterator
 
 import torch
 
@@ -40,14 +40,17 @@ class Streams:
             self._locked = 0
 
     @contextlib.contextmanager
-    def of(self, device: torch.device) -> Iterator[None]:
-        """Within it, copies of that device run in its stream."""
-        if device.type != "cuda":
-            yield
-            return
-        stream = self._streams.setdefault(device, torch.cuda.Stream(device))
-        stream.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(stream):
+    def of(self, devices: Iterable[torch.device]) -> Iterator[None]:
+        """Within it, copies of each of these devices run in its stream, after what the device
+        computes now."""
+        with contextlib.ExitStack() as entered:
+            for device in devices:
+                if device.type == "cuda":
+                    if device not in self._streams:
+                        self._streams[device] = torch.cuda.Stream(device)
+                    stream = self._streams[device]
+                    stream.wait_stream(torch.cuda.current_stream(device))
+                    entered.enter_context(torch.cuda.stream(stream))
             yield
 
     def finish(self) -> None:

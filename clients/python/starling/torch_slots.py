@@ -2,6 +2,7 @@
 what role each has, and where the model looks them up."""
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, MutableMapping, Optional, Tuple
@@ -15,12 +16,17 @@ from .segment import Segment
 from .table import Entry, Roles
 
 ALIASED = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64"}
+_HALF = (torch.float16, torch.bfloat16)
 _COPIED = {torch.float16: "f32", torch.bfloat16: "f32", torch.int32: "i64", torch.int16: "i64",
            torch.int8: "i64", torch.uint8: "i64", torch.bool: "i64"}
 _TORCH = {wire: dtype for dtype, wire in ALIASED.items()}
 
 # A variable of the environment: 1 copies tensors of the CPU as those of a GPU are, for tests.
 STAGING = "STARLING_STAGING"
+
+# Numbers of half precision that are added to the segment at a time. Larger: the caches of a
+# processor hold them no longer, and each exchange takes fresh memory. Smaller: more calls.
+_TILE = 1 << 17
 
 # A dictionary and a key in it: where a module looks its tensor up.
 Place = Tuple[MutableMapping[str, Any], str]
@@ -74,11 +80,31 @@ class Slot:
     def collect(self) -> None:
         """Copies the tensor of the model into the segment."""
         value = self.local()
-        if value.dtype in (torch.float16, torch.bfloat16):
-            rounded = self.view.to(value.dtype)
-            self.view.add_(value.to("cpu", torch.float32) - rounded.to(torch.float32))
-        else:
+        if value.dtype not in _HALF:
             self.view.copy_(value, non_blocking=True)
+            return
+        for held, now in zip(_tiles(self.view), _tiles(value)):
+            known = held.to(now.device, non_blocking=True)
+            change = now.float().sub_(known.to(now.dtype))
+            held.copy_(change.add_(known), non_blocking=True)
+
+    def take_correction(self) -> int:
+        """Brings the correction to where the tensor is; the bytes that were copied."""
+        parameter, correction = self.local(), self.correction
+        assert correction is not None
+        kind = parameter.device, parameter.dtype
+        if kind == (correction.device, correction.dtype):
+            self.added = correction
+            return 0
+        if self.added is None or kind != (self.added.device, self.added.dtype):
+            self.added = torch.empty_like(correction, device=kind[0], dtype=kind[1])
+        self.added.copy_(correction, non_blocking=True)
+        return self.entry.bytes
+
+    def checked(self) -> torch.Tensor:
+        """The numbers in which a fault shows: of the segment, or where the device has them."""
+        value = self.local()
+        return self.view if value.device == self.view.device else value
 
     def begin_tracking(self) -> None:
         """Empties the sum of its gradients, which is kept where they are computed."""
@@ -254,4 +280,17 @@ def view_of(segment: Segment, entry: Entry, region: str) -> torch.Tensor:
 
 def is_finite(tensor: torch.Tensor) -> bool:
     """The sum tells at the speed of memory; a sum may overflow where no number does."""
-    return bool(torch.isfinite(tensor.sum())) or bool(torch.isfinite(tensor).all())
+    return math.isfinite(tensor.sum().item()) or bool(torch.isfinite(tensor).all())
+
+
+def have_finite_sum(tensors: Iterable[torch.Tensor]) -> bool:
+    """True: all numbers are finite. Each device sums what lies on it and is waited for once."""
+    sums: Dict[Any, List[torch.Tensor]] = {}
+    for tensor in tensors:
+        total = tensor.sum(dtype=torch.float32 if tensor.dtype in _HALF else tensor.dtype)
+        sums.setdefault((total.device, total.dtype), []).append(total)
+    return all(math.isfinite(torch.stack(totals).sum().item()) for totals in sums.values())
+
+
+def _tiles(tensor: torch.Tensor) -> Tuple[torch.Tensor, ...]:
+    return tensor.reshape(-1).split(_TILE)

@@ -7,7 +7,7 @@ a node the first holds the aliases. Of a sharded tensor (torch's DTensor) each h
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 import torch
 
@@ -18,9 +18,9 @@ from .streams import Streams
 from .table import Roles
 from .tensors import Tensors
 from .torch_optimizers import Optimizers
-from .torch_slots import (ALIASED, Slot, can_alias, deal_out, fingerprint, is_finite,
-                          leave_out_frozen, of_mapping, of_module, slots_of, unwrapped, view_of,
-                          warn_of_products)
+from .torch_slots import (ALIASED, Slot, can_alias, deal_out, fingerprint, have_finite_sum,
+                          is_finite, leave_out_frozen, of_mapping, of_module, slots_of, unwrapped,
+                          view_of, warn_of_products)
 
 
 class TorchTensors(Tensors):
@@ -101,13 +101,14 @@ class TorchTensors(Tensors):
             raise RuntimeError(f"{thawed[0]} was frozen in attach and needs a gradient now; it is "
                                "not exchanged. Attach with trainable_only=False, which exchanges "
                                "frozen parameters too, or attach anew once it is trained")
-        for slot in self._broken():
-            if slot.is_mine:
-                with self._streams.of(slot.local().device):
+        broken = self._broken()
+        with self._streams.of(self._devices()):
+            for slot in broken:
+                if slot.is_mine:
                     slot.collect()
-                self.copied_bytes += slot.entry.bytes
-        if self._tracked_share:
-            self._collect_tracked()
+                    self.copied_bytes += slot.entry.bytes
+            if self._tracked_share:
+                self._collect_tracked()
         self._streams.finish()
 
     def _check_growth(self, names: List[str]) -> None:
@@ -122,20 +123,19 @@ class TorchTensors(Tensors):
         for slot in self._averaged:
             if slot.is_mine and slot.tracked is not None and slot.tracked is not slot.gradient:
                 assert slot.gradient is not None
-                with self._streams.of(slot.tracked.device):
-                    slot.gradient.copy_(slot.tracked, non_blocking=True)
+                slot.gradient.copy_(slot.tracked, non_blocking=True)
                 self.copied_bytes += slot.entry.bytes
 
     def deliver(self, corrects: bool, tracked_share: float = 0, shifts: bool = False) -> None:
-        for slot in self._broken():
-            with self._streams.of(slot.local().device):
-                slot.deliver()
-            self.copied_bytes += slot.entry.bytes
+        broken = self._broken()
         self.corrects = corrects
         self.shifts = shifts
-        if corrects or shifts:
-            for slot in self._averaged:
-                self._take_correction(slot)
+        with self._streams.of(self._devices()):
+            for slot in broken:
+                slot.deliver()
+                self.copied_bytes += slot.entry.bytes
+            if corrects or shifts:
+                self.copied_bytes += sum(slot.take_correction() for slot in self._averaged)
         self._tracked_share = tracked_share
         if tracked_share:
             for slot in self._averaged:
@@ -144,8 +144,10 @@ class TorchTensors(Tensors):
         self._streams.join()
 
     def fault(self) -> Optional[str]:
-        return next((slot.entry.name for slot in self._averaged
-                     if slot.is_mine and not is_finite(slot.view)), None)
+        mine = [slot for slot in self._averaged if slot.is_mine]
+        if have_finite_sum(slot.checked() for slot in mine):
+            return None
+        return next((slot.entry.name for slot in mine if not is_finite(slot.view)), None)
 
     def forget_faults(self) -> None:
         self._optimizers.forget_faults()
@@ -202,6 +204,9 @@ class TorchTensors(Tensors):
         self._optimizers.release()
         self._streams.release()
 
+    def _devices(self) -> Set[torch.device]:
+        return {slot.tensor().device for slot in self._slots}
+
     def _broken(self) -> List[Slot]:
         broken = [slot for slot in self._slots if not slot.is_alias()]
         surprising = [slot.entry.name for slot in broken if slot.aliased]
@@ -211,16 +216,6 @@ class TorchTensors(Tensors):
                  "shared with the daemon, as after model.to() or p.data = ...; they are copied at "
                  "each exchange. Attach after such calls", 4)
         return broken
-
-    def _take_correction(self, slot: Slot) -> None:
-        parameter = slot.local()
-        assert slot.correction is not None
-        if can_alias(parameter) and parameter.dtype == slot.correction.dtype:
-            slot.added = slot.correction
-            return
-        with self._streams.of(parameter.device):
-            slot.added = slot.correction.to(parameter.device, parameter.dtype, non_blocking=True)
-        self.copied_bytes += slot.entry.bytes
 
     def _before_optimizer(self, slots: List[Slot], scale: float) -> None:
         """`scale`: of the gradients."""
