@@ -90,7 +90,9 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
   const auto past = [port = port_.get(), known = std::uint64_t{0}]() mutable -> TrainerPast {
     const TrainerStatus status = port->status();
     const bool is_new = std::exchange(known, status.refused) < status.refused;
-    return {status.exchanges > 0 || port->await({}) != nullptr, is_new ? status.refusal : ""};
+    return {.has_worked = status.exchanges > 0 || port->await({}) != nullptr,
+            .has_attached = status.attached > 0,
+            .refusal = is_new ? status.refusal : ""};
   };
   if (!config.trainer_command.empty())
     process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node, past,

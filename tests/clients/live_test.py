@@ -298,10 +298,19 @@ class Fleets(LiveTest):
                           "raise ValueError('no such column')\n", encoding="utf-8")
         said, code = self.up(f"{sys.executable} {script}")
         self.assertIn("node-0: its trainer said: ValueError: no such column", said)
-        self.assertIn("ended with exit code 1; it is started again in 0.5 s", said)
-        self.assertIn("5 times in a row with exit code 1 and without a step", said)
+        self.assertIn("ended with exit code 1: ValueError: no such column; it is started again in 0.5 s", said)
+        self.assertIn("5 times in a row with exit code 1 and without a step: ValueError", said)
         self.assertNotIn("0.0000", said)
         self.assertNotIn("0.00e+00", said)
+        self.assertEqual(code, 1)
+
+    def test_a_module_that_is_missing_ends_the_run_at_once(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import no_such_module\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertIn("ended with exit code 1 and never attached: ModuleNotFoundError: No module named "
+                      "'no_such_module'; it is not started again", said)
+        self.assertNotIn("it is started again", said)
         self.assertEqual(code, 1)
 
     def test_a_trainer_that_is_refused_again_ends_the_run_with_the_reason(self):
