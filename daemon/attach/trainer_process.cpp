@@ -31,7 +31,9 @@ constexpr int kFailuresLimit = 5, kRefusalsLimit = 2, kUnattachedLimit = 2;
 // By which the shell says that it cannot run the command.
 constexpr int kNotExecutable = 126, kNotFound = 127;
 // The shell leads a process group, and ends all of it on request, or when the daemon is gone.
-constexpr char kScript[] = R"(trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
+// What Python prints is in the log at once.
+constexpr char kScript[] = R"(export PYTHONUNBUFFERED="${PYTHONUNBUFFERED-1}"
+trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
   if (code == 128 + SIGKILL) return "signal 9 (by kill, or for want of memory)";

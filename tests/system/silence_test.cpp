@@ -90,7 +90,7 @@ TEST_CASE("A seed at which nobody listens is named") {
   CHECK(says(node, text));
   CHECK(eventually([&] { return node.round() > 5; }));
   CHECK(holds(reasons(node), text));
-  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", "node-0: " + text);
+  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", ": " + text);
 }
 
 TEST_CASE(
