@@ -322,6 +322,17 @@ class Fleets(LiveTest):
         self.assertNotIn("started again", said)
         self.assertEqual(code, 3)
 
+    def test_a_trainer_that_tells_no_loss_has_none(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "swarm = starling.attach(tensors={'w': numpy.zeros(2)})\n"
+                          "while swarm.step(): swarm.tensors['w'] += 1\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertNotIn("loss 0", said)
+        self.assertRegex(said, r"\nnode-0 +200 +- ")
+        self.assertIn(": in PyTorch model.load_state_dict(safetensors.torch.load_file(FILE), strict=False)", said)
+        self.assertEqual(code, 0)
+
     def test_each_crash_of_a_trainer_is_told_with_its_number(self):
         script, count = Path(self.folder) / "train.py", Path(self.folder) / "count"
         script.write_text("import numpy, starling, pathlib\n"

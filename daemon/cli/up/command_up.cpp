@@ -27,6 +27,7 @@
 #include "daemon/cli/up/node_warnings.h"
 #include "daemon/cli/up/verdict.h"
 #include "daemon/process/log.h"
+#include "daemon/process/model_file.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/rest/document.h"
@@ -334,12 +335,14 @@ void tell_trainers(const Fleet& fleet) {
 }
 
 // Gives the exit code, `code` unless the model is lost.
-Outcome<int> keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet,
-                        int code) {
+Outcome<int> keep_model(const Fleet& fleet, const std::string& path, models::Source source,
+                        bool quiet, int code) {
   if (fleet.model().empty()) return code;
   TRY_DO(write_output(fleet.model(), path));
-  const std::string use =
-      predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
+  const std::string use = fleet.has_trainers() ? fmt::format(": {}", kHowToLoad)
+                          : source == models::Source::csv
+                              ? fmt::format("; predict with it: starling predict {} FILE.csv", path)
+                              : "";
   if (!quiet) say("Model in {}{}", path, use);
   return code;
 }
@@ -383,8 +386,8 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
   if (!as_json) tell_trainers(*fleet);
-  const bool predicts = plan.config.learner.data.source == models::Source::csv;
-  return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
+  return keep_model(*fleet, line.value("output").value_or(kModelPath),
+                    plan.config.learner.data.source, as_json, code);
 }
 
 Outcome<int> run_up(const CommandLine& given) {

@@ -147,6 +147,16 @@ std::string with_means(std::string sentence, std::span<const gossip::NodeSummary
   return sentence;
 }
 
+// Who does what, as the nodes themselves say it: others learn a moment later that one has finished.
+std::string with_all_finished(std::string sentence, std::size_t nodes) {
+  std::size_t end = sentence.size();
+  for (const char* const next : {", loss ", ", accuracy ", ", models within ", ", done in "})
+    end = std::min(end, sentence.find(next));
+  return sentence.replace(0, end,
+                          nodes == 1 ? std::string("the only node has finished")
+                                     : fmt::format("all {} nodes have finished", nodes));
+}
+
 std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
   const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
   node.is_silent = !reply;
@@ -323,9 +333,15 @@ Fleet::Sentence Fleet::sentence() {
         text.erase(place, warning.size() + 2);
     if (part(own, "reasons").size() > warnings.size())
       return {fmt::format("{}: {}", node.name, text), true};
-    if (first.text.empty()) first.text = text;
+    if (first.text.empty())
+      first.text =
+          std::ranges::all_of(nodes_, is_finished) ? with_all_finished(text, nodes_.size()) : text;
   }
   return first;
+}
+
+bool is_finished(const Fleet::Node& node) {
+  return part(node.status, "node").value("state", "") == "finished";
 }
 
 std::string how_ended(int code) {

@@ -116,4 +116,7 @@ class Fleet {
   std::vector<std::string> trainers_last_;
 };
 
+// By its last status: it has reached its goal.
+bool is_finished(const Fleet::Node& node);
+
 }  // namespace starling::daemon

@@ -9,10 +9,6 @@
 namespace starling::daemon {
 namespace {
 
-bool is_finished(const Fleet::Node& node) {
-  return part(node.status, "node").value("state", "") == "finished";
-}
-
 bool all_ended(Fleet& fleet) {
   return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
     return is_finished(node) || !node.process.running();
