@@ -173,6 +173,21 @@ TEST_CASE("A node that nobody can dial is told why it is refused") {
   CHECK(a->members("alive") == 2);
 }
 
+TEST_CASE("A seed whose UDP port is shut is named with the protocol") {
+  const std::string keys = testing::temporary_file("starling-cluster.key", "");
+  std::filesystem::remove(keys);
+  REQUIRE(testing::run("keygen cluster --out " + keys).exit_code == 0);
+  // It takes connections by TCP, and has no certificate to tell by UDP.
+  auto mute = daemon::ZmqTransport::bind({.self = NodeId{1}, .listen = {"127.0.0.1", 0}});
+  REQUIRE(mute.has_value());
+  const Endpoint at = (*mute)->endpoint();
+  const std::string place = to_string(at);
+  Daemon node("node", small({"--cluster-key=" + keys, join(at)}));
+  CHECK(says(node, "cluster.join = \"" + place +
+                       "\": no answer by UDP to the question for its key: open UDP port " +
+                       std::to_string(at.port) + " there, or name the key, " + place + "#KEY"));
+}
+
 TEST_CASE("A node that nobody can dial takes the place of its earlier life with another key") {
   const std::string keys = testing::temporary_file("starling-cluster.key", "");
   std::filesystem::remove(keys);
