@@ -44,6 +44,12 @@ struct Unanswered {
   std::optional<NodeId> of;
   Endpoint at;
 };
+// Whether the node at the address has told its key when it was asked by UDP, by a node that knows
+// no key of it. Without one it is not dialled.
+struct KeyAsked {
+  Endpoint at;
+  bool is_answered = false;
+};
 // The result of looking up a name: of the host name of an Endpoint one address, of a LookUp any
 // number; or the problem if there is none.
 struct Resolved {
@@ -73,9 +79,9 @@ struct Saved {
   std::uint64_t generation = 0;  // its number there
   std::uint64_t bytes = 0;       // its size there
 };
-using Input =
-    std::variant<Tick, Received, Trained, Refused, Unanswered, Resolved, JoinCommand, LeaveCommand,
-                 PauseCommand, ResumeCommand, CheckpointCommand, Saved, RevokeCommand>;
+using Input = std::variant<Tick, Received, Trained, Refused, Unanswered, KeyAsked, Resolved,
+                           JoinCommand, LeaveCommand, PauseCommand, ResumeCommand,
+                           CheckpointCommand, Saved, RevokeCommand>;
 
 // ---- outputs
 // From now on the node is reached there; without a name the driver forgets the node. It precedes

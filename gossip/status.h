@@ -99,7 +99,9 @@ struct RunStatus {
   std::uint64_t steps = 0, samples = 0;
   std::size_t local_steps = 0;     // of the last round; 0: none yet
   std::string local_steps_reason;  // why this number; empty: a setting
-  double learning_rate = 0, loss = 0;
+  double learning_rate = 0;
+  // Of the last local step whose loss is known; NaN: of none. 0 before the first step.
+  double loss = 0;
   std::optional<optim::Evaluation> evaluation;
   std::optional<double> distance_to_optimum;
   CodecStatus codec = {};

@@ -46,6 +46,19 @@ void fill_classes(Scores& scores, std::span<const std::string> names) {
   }
 }
 
+void fill_baselines(Scores& scores) {
+  double recalls = 0, present = 0;
+  std::size_t most = 0;
+  for (const ClassScore& score : scores.classes) {
+    recalls += score.recall.value_or(0);
+    present += score.recall ? 1 : 0;
+    if (score.rows > most) scores.baseline_class = score.name;
+    most = std::max(most, score.rows);
+  }
+  if (present > 0) scores.balanced_accuracy = recalls / present;
+  scores.baseline_accuracy = static_cast<double>(most) / static_cast<double>(scores.rows);
+}
+
 }  // namespace
 
 Scores score_classes(const Dataset& set, const Predictions& predictions,
@@ -72,6 +85,7 @@ Scores score_classes(const Dataset& set, const Predictions& predictions,
   }
   scores.accuracy = static_cast<double>(right) / static_cast<double>(set.rows);
   fill_classes(scores, classes);
+  fill_baselines(scores);
   if (classes.size() == 2) scores.area_under_curve = area_under_curve(second, is_second);
   return scores;
 }
@@ -89,6 +103,7 @@ Scores score_amounts(const Dataset& set, const Predictions& predictions) {
   }
   const auto count = static_cast<double>(set.rows);
   scores.rmse = std::sqrt(squares / count);
+  scores.baseline_rmse = std::sqrt(targets.squares / count);
   scores.mean_absolute_error = absolutes / count;
   if (targets.squares > 0) scores.r_squared = 1 - squares / targets.squares;
   return scores;

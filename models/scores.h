@@ -25,6 +25,11 @@ struct Scores {
   std::size_t rows = 0;
   // Classification.
   double accuracy = 0;
+  // The mean of the recalls of the classes that have rows: a rare class counts as much as another.
+  double balanced_accuracy = 0;
+  // Of the most frequent class as the only answer, and that class.
+  double baseline_accuracy = 0;
+  std::string baseline_class;
   std::vector<ClassScore> classes;
   std::vector<std::vector<std::size_t>> confusion;  // [true class][predicted class]
   // Of two classes: how often a row of the second gets a higher probability of it than a row of the
@@ -35,6 +40,7 @@ struct Scores {
   std::string first_unknown;  // the class of the first of them
   // Regression, in units of the target.
   double rmse = 0, mean_absolute_error = 0;
+  double baseline_rmse = 0;         // of the mean of the rows as the only answer
   std::optional<double> r_squared;  // none for a constant target
 };
 

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
+#include "models/data/moments.h"
+#include "models/data/table_notes.h"
 #include "models/factory.h"
 #include "optim/trainer.h"
 
@@ -32,6 +37,26 @@ std::optional<optim::Evaluation> fit(const LearnerOptions& options,
   return (*trainer)->run(evaluate).evaluation;
 }
 
+// The error on the held-out rows without a model: of the class that most rows for training have, or
+// of their mean.
+std::string error_without_model(const Data& data) {
+  const Dataset &train = data.train, &test = data.test;
+  if (train.classes == 0) {
+    Moments known;
+    double squares = 0;
+    for (const double target : train.targets) known.add(target);
+    for (const double target : test.targets)
+      squares += (target - known.mean) * (target - known.mean);
+    return fmt::format("the mean {:.4g}", std::sqrt(squares / static_cast<double>(test.rows)));
+  }
+  const std::string answer = most_frequent_class(train).name;
+  const auto wrong = std::ranges::count_if(test.labels, [&](std::int32_t label) {
+    return test.class_names[static_cast<std::size_t>(label)] != answer;
+  });
+  return fmt::format("always \"{}\" {:.1f} %", answer,
+                     100 * static_cast<double>(wrong) / static_cast<double>(test.rows));
+}
+
 }  // namespace
 
 std::string trial_fits(LearnerOptions options, std::shared_ptr<const Data> data) {
@@ -51,9 +76,9 @@ std::string trial_fits(LearnerOptions options, std::shared_ptr<const Data> data)
     return classifies ? fmt::format("{:.1f} %", 100 * (1 - *of.accuracy))
                       : fmt::format("{:.4g}", of.rmse.value_or(0));
   };
-  return fmt::format("in {} steps in one place: {} {}, mlp {} ({} of {} held-out rows)",
+  return fmt::format("in {} steps in one place: {} {}, mlp {}, {} ({} of {} held-out rows)",
                      with_commas(kSteps), to_string(*linear), error(*straight), error(*bent),
-                     classifies ? "errors" : "root mean square error",
+                     error_without_model(*data), classifies ? "errors" : "root mean square error",
                      with_commas(data->test.rows));
 }
 

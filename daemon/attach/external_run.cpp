@@ -90,7 +90,9 @@ Result<std::unique_ptr<optim::Trainer>> ExternalRun::await(const Config& config,
   const auto past = [port = port_.get(), known = std::uint64_t{0}]() mutable -> TrainerPast {
     const TrainerStatus status = port->status();
     const bool is_new = std::exchange(known, status.refused) < status.refused;
-    return {status.exchanges > 0 || port->await({}) != nullptr, is_new ? status.refusal : ""};
+    return {.has_worked = status.exchanges > 0 || port->await({}) != nullptr,
+            .has_attached = status.attached > 0,
+            .refusal = is_new ? status.refusal : ""};
   };
   if (!config.trainer_command.empty())
     process_ = std::make_unique<TrainerProcess>(config.trainer_command, port_->path(), node, past,
@@ -124,8 +126,22 @@ Result<void> ExternalRun::await_first(const std::string& command) {
 
 TrainerStatus ExternalRun::status() const {
   TrainerStatus status = port_->status();
-  if (process_) status.pause = process_->pause();
+  if (!process_) return status;
+  status.has_command = true;
+  status.is_done = process_->has_succeeded();
+  status.pause = process_->pause();
   return status;
+}
+
+void ExternalRun::tell_end(std::uint64_t round, const gossip::Goal& goal) const {
+  if (!process_ || !process_->has_succeeded()) return;
+  if (goal.rounds > 0 && round >= goal.rounds) return;
+  const std::string of =
+      goal.rounds > 0 ? fmt::format(", before stop.rounds = {}", goal.rounds) : std::string();
+  log::warning(
+      "{} (exit code 0) after round {}{}: this node leaves with its model, and the others go on "
+      "without it; a loop that goes on until swarm.step() returns False ends with the run",
+      kTrainerFinished, round, of);
 }
 
 void ExternalRun::rest_without_trainer(Board& board) {

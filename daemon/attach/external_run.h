@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/command_line.h"
@@ -16,6 +17,9 @@
 #include "optim/trainer.h"
 
 namespace starling::daemon {
+
+// With which tell_end() begins.
+inline constexpr std::string_view kTrainerFinished = "the trainer finished by itself";
 
 // The keys that the option --trainer stands for.
 void name_trainer(CommandLine& line);
@@ -34,6 +38,9 @@ class ExternalRun {
   // See TrainerProcess; empty without a command.
   std::string failure() const { return process_ ? process_->failure() : ""; }
   TrainerStatus status() const;
+  // Logs that the trainer's command has ended with exit code 0 after `round`, and what follows.
+  // Nothing where it has not, or where the node has reached its goal.
+  void tell_end(std::uint64_t round, const gossip::Goal& goal) const;
   // From now on the node rests while no trainer is there. The board outlives the run.
   void rest_without_trainer(Board& board);
   // Ends all waits for the trainer.

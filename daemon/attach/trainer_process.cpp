@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <utility>
 
@@ -26,13 +27,37 @@ constexpr milliseconds kFarewell{5'000};
 constexpr milliseconds kGroupPatience{2'000};
 // Failures alike in a row after which no better one is expected. More: a mistake is reported later.
 // Fewer: one that passes, such as a device in use, ends the node.
-constexpr int kFailuresLimit = 5, kRefusalsLimit = 2;
+constexpr int kFailuresLimit = 5, kRefusalsLimit = 2, kUnattachedLimit = 2;
+// By which the shell says that it cannot run the command.
+constexpr int kNotExecutable = 126, kNotFound = 127;
 // The shell leads a process group, and ends all of it on request, or when the daemon is gone.
-constexpr char kScript[] = R"(trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
+// What Python prints is in the log at once.
+constexpr char kScript[] = R"(export PYTHONUNBUFFERED="${PYTHONUNBUFFERED-1}"
+trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
   if (code == 128 + SIGKILL) return "signal 9 (by kill, or for want of memory)";
   return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+}
+
+std::string ordinal(int number) {
+  const int tens = number % 100 / 10, ones = number % 10;
+  constexpr std::array kEndings = {"th", "st", "nd", "rd"};
+  const bool is_regular = tens == 1 || ones > 3;
+  return fmt::format("{}{}", number, kEndings[static_cast<std::size_t>(is_regular ? 0 : ones)]);
+}
+
+std::string with_words(const std::string& words) {
+  return words.empty() ? "" : ": " + words;
+}
+
+// The program is not there, or Python cannot read it: a restart finds the same.
+bool is_incurable(const TrainerEnd& end) {
+  if (end.has_attached) return false;
+  if (end.code == kNotExecutable || end.code == kNotFound) return true;
+  constexpr std::array kErrors = {
+      "ModuleNotFoundError:", "ImportError:", "SyntaxError:", "IndentationError:", "TabError:"};
+  return std::ranges::any_of(kErrors, [&](auto error) { return end.words.starts_with(error); });
 }
 
 // False when the trainer must end.
@@ -51,13 +76,23 @@ void end(ChildProcess& child) {
 
 }  // namespace
 
-bool TrainerFailures::add(int new_code, const std::string& new_refusal) {
-  alike = new_code == code ? alike + 1 : 1;
-  const bool is_again = alike > 1 && new_refusal == refusal;
-  refused = new_refusal.empty() ? 0 : is_again ? refused + 1 : 1;
-  code = new_code;
-  refusal = new_refusal;
-  return alike >= kFailuresLimit || refused >= kRefusalsLimit;
+bool TrainerFailures::add(TrainerEnd end) {
+  alike_ = end.code == last_.code ? alike_ + 1 : 1;
+  const bool is_again = alike_ > 1 && end.refusal == last_.refusal;
+  const bool is_same_word = alike_ > 1 && end.words == last_.words;
+  refused_ = end.refusal.empty() ? 0 : is_again ? refused_ + 1 : 1;
+  unattached_ = end.has_attached || end.words.empty() ? 0 : is_same_word ? unattached_ + 1 : 1;
+  last_ = std::move(end);
+  return alike_ >= kFailuresLimit || refused_ >= kRefusalsLimit ||
+         unattached_ >= kUnattachedLimit || is_incurable(last_);
+}
+
+std::string TrainerFailures::text() const {
+  return fmt::format("ended{} with {} and {}{}{}",
+                     alike_ > 1 ? fmt::format(" {} times in a row", alike_) : "",
+                     end_of(last_.code), last_.has_attached ? "without a step" : "never attached",
+                     with_words(last_.words),
+                     last_.refusal.empty() ? "" : "; the daemon refused it: " + last_.refusal);
 }
 
 TrainerProcess::TrainerProcess(std::string command, const std::string& socket,
@@ -97,20 +132,28 @@ bool TrainerProcess::gives_up(int code) {
     failures_ = {};
     return false;
   }
-  if (!failures_.add(code, past.refusal)) return false;
-  const std::string& refusal = failures_.refusal;
-  tell(failure_,
-       fmt::format("trainer.command \"{}\" ended {} times in a row with {} and without a step{}{}",
-                   command_, failures_.alike, end_of(code),
-                   refusal.empty() ? "" : "; the daemon refused it: ", refusal));
+  if (!failures_.add({code, words_, past.refusal, past.has_attached})) return false;
+  tell(failure_, fmt::format("trainer.command \"{}\" {}; it is not started again", command_,
+                             failures_.text()));
   return true;
+}
+
+void TrainerProcess::tell_pause(int code, milliseconds pause) {
+  const std::string which =
+      ends_ > 1 ? fmt::format(" for the {} time,", ordinal(ends_)) : std::string();
+  tell(pause_, fmt::format("trainer.command \"{}\" ended{} with {}{}; it is started again in {} s",
+                           command_, which, end_of(code), with_words(words_),
+                           static_cast<double>(pause.count()) / 1000));
+  log::warning("{}", this->pause());
 }
 
 void TrainerProcess::run(const std::stop_token& stop) {
   milliseconds pause = kFirstPause;
+  if (const auto heard = errors_.open(); !heard)
+    log::warning("trainer.command: what it says last will not be known: {}", heard.error().text);
   while (!stop.stop_requested()) {
     const auto begun = steady_clock::now();
-    auto child = ChildProcess::start(arguments_, "");
+    auto child = ChildProcess::start(arguments_, "", errors_.descriptor());
     if (!child) {
       log::warning("trainer.command: {}", child.error().text);
     } else {
@@ -118,12 +161,12 @@ void TrainerProcess::run(const std::stop_token& stop) {
         std::this_thread::sleep_for(kCommandLookEvery);
       if (stop.stop_requested()) return end(*child);
       const int code = child->exit_code().value_or(0);
+      words_ = errors_.take_last_line();
+      ++ends_;
       if (code == 0) has_succeeded_ = true;
       if (code == 0 || gives_up(code)) return on_end_();
       if (steady_clock::now() - begun > kWellFor) pause = kFirstPause;
-      tell(pause_, fmt::format("trainer.command \"{}\" ended with {}; it is started again in {} s",
-                               command_, end_of(code), static_cast<double>(pause.count()) / 1000));
-      log::warning("{}", this->pause());
+      tell_pause(code, pause);
     }
     if (!pauses(stop, pause)) return;
     tell(pause_, "");

@@ -10,23 +10,38 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/process/overheard.h"
+
 namespace starling::daemon {
 
 // What the port knows of the trainers so far.
 struct TrainerPast {
-  bool has_worked = false;   // one has taken steps, or is attached now
-  std::string refusal = {};  // of one that was refused since this was asked last; empty: none
+  bool has_worked = false;    // one has taken steps, or is attached now
+  bool has_attached = false;  // one has been accepted
+  std::string refusal = {};   // of one that was refused since this was asked last; empty: none
+};
+
+// How the command ended.
+struct TrainerEnd {
+  int code = 0;              // its exit code, or 128 + the signal
+  std::string words = {};    // the last line of its standard error; empty: none
+  std::string refusal = {};  // by the daemon; empty: it was not refused
+  bool has_attached = false;
 };
 
 // Ends of the command in a row without a step.
-struct TrainerFailures {
-  int code = 0;
-  std::string refusal = {};  // of the last one; empty: it was not refused
-  int alike = 0;             // with that code
-  int refused = 0;           // of these, for that reason
-
+class TrainerFailures {
+ public:
   // Returns whether one more would be the same again.
-  bool add(int code, const std::string& refusal);
+  bool add(TrainerEnd end);
+  // "ended 2 times in a row with exit code 1 and never attached: NameError: …". REQUIRES add().
+  std::string text() const;
+
+ private:
+  TrainerEnd last_;
+  int alike_ = 0;       // with that code
+  int refused_ = 0;     // of these, for that reason
+  int unattached_ = 0;  // of these, before it attached and with those words
 };
 
 class TrainerProcess {
@@ -34,10 +49,10 @@ class TrainerProcess {
   // Runs `command` by /bin/sh, with STARLING_SOCKET and STARLING_NODE in its environment, with its
   // output to this process's standard error. After exit code 0 it has done its work; after any
   // other end it is restarted, a little later each time, unless no trainer has worked so far and
-  // the command has failed in the same way several times in a row. `on_end` is called in a thread
-  // of its own when it is not restarted; `past` is asked there, too. The destructor waits for the
-  // command to end by itself; if that takes too long it asks the command and its children to end,
-  // and finally kills them.
+  // the command has failed in the same way several times in a row, or in a way that no restart
+  // cures. `on_end` is called in a thread of its own when it is not restarted; `past` is asked
+  // there, too. The destructor waits for the command to end by itself; if that takes too long it
+  // asks the command and its children to end, and finally kills them.
   TrainerProcess(std::string command, const std::string& socket, const std::string& node,
                  std::function<TrainerPast()> past, std::function<void()> on_end);
 
@@ -45,13 +60,14 @@ class TrainerProcess {
   bool has_succeeded() const { return has_succeeded_; }
   // Why it is not restarted; empty: it has not failed for good. Any thread.
   std::string failure() const;
-  // "trainer.command ended with exit code 1; it is started again in 2 s"; empty while it runs. Any
-  // thread.
+  // "trainer.command "…" ended for the 3rd time, with exit code 1: NameError: …; it is started
+  // again in 2 s"; empty while it runs. Any thread.
   std::string pause() const;
 
  private:
   void run(const std::stop_token& stop);
   bool gives_up(int code);
+  void tell_pause(int code, std::chrono::milliseconds pause);
   void tell(std::string& text, std::string words);
 
   std::string command_;
@@ -59,7 +75,11 @@ class TrainerProcess {
   std::function<TrainerPast()> past_;
   std::function<void()> on_end_;
   std::atomic<bool> has_succeeded_ = false;
-  TrainerFailures failures_;  // only of the thread
+  Overheard errors_;
+  // Only of the thread.
+  TrainerFailures failures_;
+  int ends_ = 0;
+  std::string words_;  // the command's last, of its last end
   mutable std::mutex mutex_;
   std::string failure_, pause_;
   std::jthread thread_;  // last: it uses everything above

@@ -376,6 +376,7 @@ std::string run_loop(Daemon& daemon, const Config& config) {
   running_loop = nullptr;
   if (!daemon.external) return error;
   daemon.external->interrupt();
+  daemon.external->tell_end(daemon.board.read()->status.run.round, config.node.goal);
   return error.empty() ? daemon.external->failure() : error;
 }
 
@@ -418,7 +419,9 @@ Outcome<int> conclude(Daemon& daemon, const Config& config, const CommandLine& l
     if (const auto kept = keep_model(daemon, config, *output, parameters); !kept)
       return complaint(kExitFailed, "--output: {}", kept.error().text);
   const std::shared_ptr<const Snapshot> last = daemon.board.read();
-  if (line.has("json")) fmt::print("{}\n", to_text(status_json(*last, std::nullopt)));
+  const std::string status = to_text(status_json(*last, std::nullopt));
+  if (line.has("json")) fmt::print("{}\n", status);
+  if (const auto path = line.value("status-file")) TRY_DO(replace_file(*path, status));
   if (const std::string& shortfall = last->status.run.shortfall; !shortfall.empty())
     return complaint(kExitGoalNotReached, "goal not reached: {}", shortfall);
   return kExitDone;
@@ -469,6 +472,7 @@ constexpr auto kRunOptions = join(
      {"from", "MODEL", "start from the file of a model, the same on every node"},
      {"trainer", "COMMAND", "what trains a model of your own, which the daemon starts"},
      {"ready-file", "FILE", "gets the node's addresses as JSON once it listens"},
+     {"status-file", "FILE", "gets the final status as JSON"},
      {"json", "", "print the final status as one JSON document"}});
 
 }  // namespace

@@ -20,19 +20,24 @@ namespace {
 // Between two looks at `gives_up`.
 constexpr std::chrono::milliseconds kExitPollEvery{50};
 
+struct ChildFiles {
+  int ready, output, errors;
+};
+
 // In the child, between fork and exec: only async-signal-safe calls.
 // `kept_back` are blocked in the child, whatever the thread that starts it has blocked.
-[[noreturn]] void become(char* const* arguments, int ready, int log, const sigset_t& kept_back) {
+[[noreturn]] void become(char* const* arguments, const ChildFiles& files,
+                         const sigset_t& kept_back) {
   ::sigprocmask(SIG_SETMASK, &kept_back, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   restore_descriptor_limit();
   ::setpgid(0, 0);  // Ctrl-C is for the parent, which tells its children
-  ::dup2(log, STDERR_FILENO);
-  ::dup2(log, STDOUT_FILENO);
-  if (ready == ChildProcess::kReadyDescriptor)
-    ::fcntl(ready, F_SETFD, 0);
+  ::dup2(files.output, STDOUT_FILENO);
+  ::dup2(files.errors, STDERR_FILENO);
+  if (files.ready == ChildProcess::kReadyDescriptor)
+    ::fcntl(files.ready, F_SETFD, 0);
   else
-    ::dup2(ready, ChildProcess::kReadyDescriptor);
+    ::dup2(files.ready, ChildProcess::kReadyDescriptor);
   ::execv(arguments[0], arguments);
   ::_exit(127);
 }
@@ -40,7 +45,7 @@ constexpr std::chrono::milliseconds kExitPollEvery{50};
 }  // namespace
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments,
-                                         const std::string& log_path) {
+                                         const std::string& log_path, int errors) {
   std::vector<char*> raw;
   for (const std::string& argument : arguments) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
@@ -58,7 +63,9 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, number);
   ::sigprocmask(SIG_BLOCK, &stops, &before);
   const pid_t pid = ::fork();
-  if (pid == 0) become(raw.data(), of_child.number(), log.number(), stops);
+  const int output = log.number();
+  if (pid == 0)
+    become(raw.data(), {of_child.number(), output, errors < 0 ? output : errors}, stops);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) return fail("cannot start {}: {}", arguments[0], std::strerror(errno));
   return ChildProcess(pid, std::move(ready), log_path);

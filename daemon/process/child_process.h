@@ -17,9 +17,10 @@ namespace starling::daemon {
 class ChildProcess {
  public:
   // Starts `arguments` (the program first), with its output to the file `log_path`; empty: to the
-  // standard error of this process. ready() reads what the child writes to kReadyDescriptor.
+  // standard error of this process. Its own standard error goes to the descriptor `errors`; below
+  // 0: to where its output goes. ready() reads what the child writes to kReadyDescriptor.
   static Result<ChildProcess> start(const std::vector<std::string>& arguments,
-                                    const std::string& log_path);
+                                    const std::string& log_path, int errors = -1);
   static constexpr int kReadyDescriptor = 3;
 
   ChildProcess(ChildProcess&& other) noexcept;

@@ -37,10 +37,17 @@ std::optional<PublicKey> KeyQuestions::find(const Endpoint& at, Clock::time_poin
   if (!question.socket) question.socket = question_socket(at);
   if (!question.socket || now < question.next_try) return std::nullopt;
   question.next_try = now + kAskEvery;
+  if (question.tries++ == 0) question.first_try = now;
   std::string bytes(kKeyQuestionMark);
   bytes.resize(kKeyQuestionBytes);
   ::send(question.socket.number(), bytes.data(), bytes.size(), 0);
   return std::nullopt;
+}
+
+bool KeyQuestions::is_overdue(const Endpoint& at, Clock::time_point now) const {
+  const auto found = questions_.find(Key{at.host, at.port});
+  if (found == questions_.end() || found->second.key) return false;
+  return found->second.tries >= kTriesLeast && now - found->second.first_try >= kPatience;
 }
 
 bool KeyQuestions::is_waiting() const {

@@ -23,6 +23,8 @@ class KeyQuestions {
   // The key of the node that listens at the address; nothing as long as it has not answered. Asks
   // where it has not been asked lately. REQUIRES an address, not a host name.
   std::optional<PublicKey> find(const Endpoint& at, Clock::time_point now = Clock::now());
+  // Whether it has been asked for kPatience, more than once, and has not answered.
+  bool is_overdue(const Endpoint& at, Clock::time_point now = Clock::now()) const;
   // Takes the answers that have come.
   void take(Clock::time_point now = Clock::now());
   // Whether a question has no answer yet.
@@ -32,7 +34,8 @@ class KeyQuestions {
   struct Question {
     OpenFile socket = OpenFile();  // until the answer
     std::optional<PublicKey> key = {};
-    Clock::time_point last_use{}, next_try{}, answered{};
+    Clock::time_point last_use{}, next_try{}, answered{}, first_try{};
+    int tries = 0;
   };
   using Key = std::pair<std::string, std::uint16_t>;
 
@@ -41,6 +44,9 @@ class KeyQuestions {
   // Larger: a node that got another key is dialled with the old one for longer.
   static constexpr std::chrono::seconds kKept{10};
   static constexpr std::chrono::milliseconds kAskEvery{250};
+  // Longer: a firewall is told of later. Shorter: so is one packet that was lost.
+  static constexpr std::chrono::milliseconds kPatience{1500};
+  static constexpr int kTriesLeast = 3;
   static constexpr std::size_t kLimit = 64;
 
   Guard& guard_;

@@ -29,13 +29,12 @@ std::vector<std::string> new_warnings_of(const TrainerStatus& trainer) {
 
 // That the trainer's own threads have logged.
 std::vector<std::string> logged_warnings_of(const TrainerStatus& trainer) {
-  std::vector<std::string> warnings;
-  if (trainer.state == TrainerStatus::State::lost)
-    warnings.push_back(
-        fmt::format("the trainer (process {}) is gone: {}; the node rests until one attaches at {}",
-                    trainer.process.value_or(0), trainer.reason, trainer.socket));
-  if (!trainer.pause.empty()) warnings.push_back(trainer.pause);
-  return warnings;
+  if (!trainer.pause.empty()) return {trainer.pause};
+  if (trainer.state != TrainerStatus::State::lost || trainer.is_done) return {};
+  return {fmt::format("the trainer (process {}) is gone: {}; the node rests until {}",
+                      trainer.process.value_or(0), trainer.reason,
+                      trainer.has_command ? "trainer.command attaches again"
+                                          : "one attaches at " + trainer.socket)};
 }
 
 }  // namespace

@@ -193,10 +193,16 @@ std::string write_model(const models::ModelCard& card, std::span<const double> p
 }
 
 Result<models::TrainedModel> parse_model(std::string_view bytes) {
-  TRY(const Safetensors file, read_safetensors(bytes));
-  const auto found = file.metadata.find(std::string(kKey));
-  if (found == file.metadata.end())
+  TRY(const auto metadata, read_safetensors_metadata(bytes));
+  const auto found = metadata.find(std::string(kKey));
+  if (found == metadata.end() && metadata.contains("node"))
+    return fail(
+        "holds the tensors of a trainer of your own, which alone knows how to predict with them; "
+        "{}",
+        kHowToLoad);
+  if (found == metadata.end())
     return fail("is no model of this program: its metadata have no \"{}\"", kKey);
+  TRY(const Safetensors file, read_safetensors(bytes));
   const json document = json::parse(found->second, nullptr, false);
   if (document.is_discarded()) return fail("its metadata \"{}\" are not JSON", kKey);
   models::TrainedModel model;

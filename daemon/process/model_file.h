@@ -13,6 +13,11 @@
 
 namespace starling::daemon {
 
+// What to type in Python for the model of a trainer of the user's own.
+inline constexpr std::string_view kHowToLoad =
+    "in PyTorch model.load_state_dict(safetensors.torch.load_file(FILE), strict=False) loads them, "
+    "and safetensors.numpy.load_file(FILE) gives arrays by name";
+
 inline constexpr int kModelFormat = 1;
 
 // `origin` says where the model comes from, for people: node, round. REQUIRES as many parameters as

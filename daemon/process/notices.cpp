@@ -5,10 +5,9 @@
 #include "base/text.h"
 
 namespace starling::daemon {
-namespace {
 
-// Without the words that are numbers, which are measured or counted. A number within a word is part
-// of a name or an address.
+// A word that is a number was measured or counted. A number within a word is part of a name or an
+// address.
 std::string without_measures(std::string_view text) {
   std::string kept;
   for (const std::string& word : split(text, ' ')) {
@@ -19,8 +18,6 @@ std::string without_measures(std::string_view text) {
   }
   return kept;
 }
-
-}  // namespace
 
 std::vector<std::string> Notices::take_new(Time now, std::span<const std::string> warnings) {
   std::erase_if(seen_, [now](const auto& item) { return now - item.second > kMemory; });

@@ -11,6 +11,9 @@
 
 namespace starling::daemon {
 
+// The text without its measured numbers: a key under which texts that differ in them are one.
+std::string without_measures(std::string_view text);
+
 class Notices {
  public:
   // Returns warnings not seen in the last minute. A warning that differs only in numbers is not

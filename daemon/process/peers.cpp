@@ -63,7 +63,10 @@ std::optional<PublicKey> Peers::key_of(const gossip::Contact& contact) {
   const auto known = named_keys_.find(to_string(contact.control));
   if (known != named_keys_.end()) return known->second;
   const auto at = names_.find(contact.control);
-  return at ? questions_.find(*at) : std::nullopt;
+  if (!at) return std::nullopt;
+  const auto key = questions_.find(*at);
+  if (key || questions_.is_overdue(*at)) asked_.push_back({contact.control, key.has_value()});
+  return key;
 }
 
 // The node may have a connection to this one although its address is not known.
@@ -105,6 +108,7 @@ void Peers::act(gossip::ConnectProbe& probe) {
 
 void Peers::take_findings(const std::function<void(gossip::Input)>& take) {
   questions_.take();
+  for (gossip::KeyAsked& asked : std::exchange(asked_, {})) take(std::move(asked));
   prober_.look([&](const ConnectProber::Target& target, ConnectProber::Finding finding) {
     names_.doubt(target.at);
     if (finding == ConnectProber::Finding::refused)

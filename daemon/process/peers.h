@@ -53,6 +53,7 @@ class Peers {
   gossip::Cutter cutter_;
   ConnectProber prober_;
   KeyQuestions questions_;
+  std::vector<gossip::KeyAsked> asked_;  // that the node has not been told of
   std::map<NodeId, gossip::Contact> contacts_;
   std::map<std::string, PublicKey> named_keys_;  // of seeds, by HOST:PORT
 };

@@ -175,6 +175,11 @@ Result<std::vector<PlacedTensor>> read_safetensors_head(const Payload& file) {
   return std::move(head.tensors);
 }
 
+Result<std::map<std::string, std::string>> read_safetensors_metadata(std::string_view bytes) {
+  TRY(Head head, read_head(Payload(nullptr, std::as_bytes(std::span(bytes)))));
+  return std::move(head.metadata);
+}
+
 Result<Safetensors> read_safetensors(std::string_view bytes) {
   TRY(Head head, read_head(Payload(nullptr, std::as_bytes(std::span(bytes)))));
   Safetensors file;

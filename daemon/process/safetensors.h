@@ -45,6 +45,8 @@ struct Safetensors {
   models::Precision precision = models::Precision::f32;
 };
 
+// Of a file whose tensors may be of any type.
+Result<std::map<std::string, std::string>> read_safetensors_metadata(std::string_view bytes);
 // From outside: the error says what is wrong.
 Result<Safetensors> read_safetensors(std::string_view bytes);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 namespace starling::daemon {
@@ -57,8 +58,9 @@ void ServiceNotice::stops() {
 
 std::string service_line(const gossip::Status& status) {
   const std::size_t members = count_in(status.members, gossip::Liveness::alive);
-  const std::string loss =
-      status.run.steps > 0 ? fmt::format("loss {:.4g}, ", status.run.loss) : std::string();
+  const std::string loss = status.run.steps > 0 && std::isfinite(status.run.loss)
+                               ? fmt::format("loss {:.4g}, ", status.run.loss)
+                               : std::string();
   return fmt::format("{}, round {}, {}{} member{}", name(status.state), status.run.round, loss,
                      members, members == 1 ? "" : "s");
 }

@@ -25,8 +25,10 @@ struct TrainerStatus {
     closed,      // it said goodbye
   };
   State state = State::waiting;
-  std::string socket = {};  // path
-  std::string reason = {};  // of stalled and lost: what happened; else empty
+  std::string socket = {};    // path
+  std::string reason = {};    // of stalled and lost: what happened; else empty
+  bool has_command = false;  // which the daemon starts
+  bool is_done = false;      // the command has ended with exit code 0
   // Of the command that the daemon starts: how it ended and when it starts again; else empty.
   std::string pause = {};
   std::string refusal = {};             // of the last process that was refused; empty: none

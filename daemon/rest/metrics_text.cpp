@@ -135,7 +135,8 @@ void add_evaluation(Families& families, const gossip::RunStatus& run) {
   if (!run.evaluation) return;
   families.gauge("starling_eval_round", "The round in which the model was evaluated last.",
                  static_cast<double>(run.evaluation->round));
-  families.gauge("starling_eval_loss", "Loss of the last evaluation, on held-out data.",
+  families.gauge("starling_eval_loss",
+                 "Loss of the last evaluation, on held-out data, or as a trainer tells it.",
                  run.evaluation->loss);
   families.gauge("starling_eval_accuracy_ratio",
                  "Share of held-out samples that the last evaluation classified right, from 0 to "

@@ -136,7 +136,17 @@ void Seeds::refused(const Endpoint& at) {
 }
 
 void Seeds::unanswered(const Endpoint& at) {
-  change(at, [](Place& place) { place.finding = "the host does not answer"; });
+  change(at, [](Place& place) {
+    place.finding =
+        place.tells_key.value_or(false)
+            ? fmt::format("a node answers there by UDP and not by TCP: open TCP port {}",
+                          place.endpoint.port)
+            : "the host does not answer";
+  });
+}
+
+void Seeds::asked_for_key(const Endpoint& at, bool is_answered) {
+  change(at, [is_answered](Place& place) { place.tells_key = is_answered; });
 }
 
 // Places that remain keep their state.
@@ -200,6 +210,11 @@ void Seeds::has_told(const Endpoint& at) {
 // The sentence about a silent place whose host accepts connections.
 std::string Seeds::silence(const Place& place) const {
   if (!is_numeric(place.address)) return "the host is looked up, and no name server answers";
+  if (place.tells_key == false)
+    return fmt::format(
+        "no answer by UDP to the question for its key: open UDP port {} there, or name the key, "
+        "{}#KEY",
+        place.endpoint.port, to_string(place.endpoint));
   if (own_.port == 0)
     return "no answer; what listens there is no node, hangs, or knows another node of this name";
   if (is_loopback(own_) && !is_loopback(place.address))

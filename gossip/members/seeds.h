@@ -55,6 +55,8 @@ class Seeds {
   // ---- findings about an address
   void refused(const Endpoint& at);
   void unanswered(const Endpoint& at);
+  // By UDP, where joins go by TCP: a firewall may shut either.
+  void asked_for_key(const Endpoint& at, bool is_answered);
   // The name `at` has these addresses now. Returns whether there is a new place to ask.
   bool resolved(Time now, const SeedName& at, const std::vector<Endpoint>& addresses);
   // Keeps the addresses of the last look-up.
@@ -72,9 +74,10 @@ class Seeds {
     Endpoint address;   // with the host name looked up
     Time next{};
     Duration pause{};
-    bool is_met = false;    // a member was known at its address
-    bool has_told = false;  // the node there has itself reported what is wrong
-    std::string finding{};  // a problem that this node found; empty: none
+    bool is_met = false;              // a member was known at its address
+    bool has_told = false;            // the node there has itself reported what is wrong
+    std::string finding{};            // a problem that this node found; empty: none
+    std::optional<bool> tells_key{};  // nothing: it was not asked
   };
   // The state of a name in the DNS.
   struct Search {

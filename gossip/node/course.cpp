@@ -49,7 +49,8 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   if (stats.steps > 0 || done.problem) run_.problem = done.problem;
   if (stats.steps > 0) {
     run_.local_steps = stats.steps;
-    if (std::isfinite(stats.loss)) run_.loss = progress_.loss = stats.loss;
+    if (std::isfinite(stats.loss)) progress_.loss = stats.loss;
+    run_.loss = progress_.loss;
     run_.learning_rate = stats.learning_rate;
   }
   if (done.is_offer) set_codec(done.codec);

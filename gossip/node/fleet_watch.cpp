@@ -1,5 +1,7 @@
 #include "gossip/node/fleet_watch.h"
 
+#include <cmath>
+
 namespace starling::gossip {
 
 void FleetWatch::sample(Time now, const Course& course, std::uint64_t sent_bytes,
@@ -26,7 +28,7 @@ Sample FleetWatch::sample_of(Time now, const Course& course, std::uint64_t sent_
   const auto set = [&sample](Quantity quantity, double value) {
     sample.values[static_cast<std::size_t>(quantity)] = value;
   };
-  if (run.steps > 0) set(Quantity::loss, run.loss);
+  if (run.steps > 0 && std::isfinite(run.loss)) set(Quantity::loss, run.loss);
   if (run.evaluation && run.evaluation->accuracy)
     set(Quantity::accuracy, *run.evaluation->accuracy);
   set(Quantity::round, static_cast<double>(run.round));

@@ -88,6 +88,12 @@ std::optional<double> cell_number(std::string_view cell, bool decimal_comma) {
   return parse_number(cell);
 }
 
+bool is_infinite(std::string_view cell) {
+  std::string small(without_sign(cell));
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small == "inf" || small == "infinity";
+}
+
 bool has_thousands_separators(std::string_view cell, bool decimal_comma) {
   if (decimal_comma) return has_thousands_separators(swapped(cell));
   cell = without_sign(cell);

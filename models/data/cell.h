@@ -16,6 +16,9 @@ bool is_missing(std::string_view cell);
 // 1.234, which may be 1234 there, is none.
 std::optional<double> cell_number(std::string_view cell, bool decimal_comma = false);
 
+// "inf" or "infinity" in any case, with a sign or without.
+bool is_infinite(std::string_view cell);
+
 // Numbers in formats for people. In a table with decimal commas the first takes 1.234 and
 // 1.234.567,8.
 bool has_thousands_separators(std::string_view cell, bool decimal_comma = false);  // 1,234.5

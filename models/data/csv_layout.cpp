@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "models/data/cell.h"
 #include "models/data/csv.h"
 
 namespace starling::models {
@@ -38,6 +39,7 @@ class Decider {
     const auto repeated = std::ranges::unique(decision_.layout.missing);
     decision_.layout.missing.erase(repeated.begin(), repeated.end());
     note_missing();
+    note_constant();
     if (decision_.layout.columns.empty())
       refuse("no column is left beside the target {}", options_.target);
     if (!suspects_.empty())
@@ -106,6 +108,9 @@ class Decider {
     else
       check_words(column);
     decision_.layout.columns.push_back({column.name, kind});
+    if (column.values.size() == 1 && column.missing.count == 0 && profile_.rows >= kRowsCounted)
+      constant_.push_back(column.name);
+    note_infinite(column);
     if (kind == ColumnKind::empty)
       note("column {}: every cell is missing", column.name);
     else if (column.missing.count > 0 && options_.missing == Missing::impute)
@@ -121,6 +126,23 @@ class Decider {
     if (!missing_words_.empty())
       note("missing of {} rows: {}; a missing word is a category of its own",
            with_commas(profile_.rows), fmt::join(missing_words_, ", "));
+  }
+
+  void note_constant() {
+    if (!constant_.empty())
+      note("{} {} the same in every row, which tells nothing; data.ignore = {} leaves {} out",
+           fmt::join(constant_, ", "), constant_.size() == 1 ? "is" : "are",
+           fmt::join(constant_, ","), constant_.size() == 1 ? "it" : "them");
+  }
+
+  // A number that is not finite, as other programs write it, stands for a missing one here.
+  void note_infinite(const ColumnProfile& column) {
+    for (const std::string& word : column.missing_words)
+      if (is_infinite(word))
+        note(
+            "column {}: \"{}\" in {} cells counts as missing; write a finite number for it, if it "
+            "stands for a large one",
+            column.name, word, with_commas(column.missing_as.at(word)));
   }
 
   // "NA" 12, empty 3; without the number of the only way
@@ -244,7 +266,7 @@ class Decider {
   const DataOptions& options_;
   CsvDecision decision_;
   std::vector<std::string> suspects_;  // columns
-  std::vector<std::string> missing_numbers_, missing_words_;
+  std::vector<std::string> missing_numbers_, missing_words_, constant_;
 };
 
 }  // namespace

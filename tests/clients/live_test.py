@@ -297,11 +297,64 @@ class Fleets(LiveTest):
                           "starling.attach(tensors={'w': numpy.zeros(2)})\n"
                           "raise ValueError('no such column')\n", encoding="utf-8")
         said, code = self.up(f"{sys.executable} {script}")
-        self.assertIn("node-0: its trainer said: ValueError: no such column", said)
-        self.assertIn("ended with exit code 1; it is started again in 0.5 s", said)
-        self.assertIn("5 times in a row with exit code 1 and without a step", said)
+        self.assertIn("node-0: its trainer wrote last:\n", said)
+        self.assertIn("\n  | ValueError: no such column\n", said)
+        self.assertIn("ended with exit code 1: ValueError: no such column; it is started again in 0.5 s", said)
+        self.assertIn("5 times in a row with exit code 1 and without a step: ValueError", said)
         self.assertNotIn("0.0000", said)
         self.assertNotIn("0.00e+00", said)
+        self.assertEqual(code, 1)
+
+    def test_a_trainer_that_ends_before_the_goal_is_no_crash(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "swarm = starling.attach(tensors={'w': numpy.zeros(2)})\n"
+                          "for step in range(20): swarm.step()\n"
+                          "print('two epochs are over')\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertRegex(said, r"What the trainers print is in \S+/node-\*\.log until the end\.")
+        self.assertRegex(said, r"node-0: the trainer finished by itself \(exit code 0\) after round \d+, "
+                               r"before stop.rounds = 200: this node leaves with its model")
+        self.assertRegex(said, r"\nnode-0 +[12]\d ")
+        self.assertIn("Goal not reached", said)
+        self.assertIn("the trainers of all nodes finished by themselves", said)
+        self.assertIn("The trainer of node-0 wrote last: two epochs are over", said)
+        self.assertNotIn("started again", said)
+        self.assertEqual(code, 3)
+
+    def test_a_trainer_that_tells_no_loss_has_none(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import numpy, starling\n"
+                          "swarm = starling.attach(tensors={'w': numpy.zeros(2)})\n"
+                          "while swarm.step(): swarm.tensors['w'] += 1\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertNotIn("loss 0", said)
+        self.assertRegex(said, r"\nnode-0 +200 +- ")
+        self.assertIn(": in PyTorch model.load_state_dict(safetensors.torch.load_file(FILE), strict=False)", said)
+        self.assertEqual(code, 0)
+
+    def test_each_crash_of_a_trainer_is_told_with_its_number(self):
+        script, count = Path(self.folder) / "train.py", Path(self.folder) / "count"
+        script.write_text("import numpy, starling, pathlib\n"
+                          f"count = pathlib.Path({str(count)!r})\n"
+                          "count.write_text(count.read_text() + '.' if count.exists() else '.')\n"
+                          "swarm = starling.attach(tensors={'w': numpy.zeros(2)})\n"
+                          "for step in range(15): swarm.step()\n"
+                          "if len(count.read_text()) < 3: raise ValueError('bad sample')\n"
+                          "while swarm.step(): pass\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertIn("ended with exit code 1: ValueError: bad sample; it is started again in 0.5 s", said)
+        self.assertIn("ended for the 2nd time, with exit code 1: ValueError: bad sample; it is started "
+                      "again in 1 s", said)
+        self.assertEqual(code, 0)
+
+    def test_a_module_that_is_missing_ends_the_run_at_once(self):
+        script = Path(self.folder) / "train.py"
+        script.write_text("import no_such_module\n", encoding="utf-8")
+        said, code = self.up(f"{sys.executable} {script}")
+        self.assertIn("ended with exit code 1 and never attached: ModuleNotFoundError: No module named "
+                      "'no_such_module'; it is not started again", said)
+        self.assertNotIn("it is started again", said)
         self.assertEqual(code, 1)
 
     def test_a_trainer_that_is_refused_again_ends_the_run_with_the_reason(self):

@@ -466,6 +466,16 @@ class Arguments(unittest.TestCase):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 starling.attach(socket="/nowhere", **options)
 
+    def test_a_tree_of_arrays_is_refused_with_the_key_and_what_to_do(self):
+        tree = {"head": {"dense": {"w": numpy.zeros(2)}}}
+        with self.assertRaises(TypeError) as refused:
+            starling.attach(tensors=tree, socket="/nowhere")
+        self.assertIn("tensors['head'] is a dict", str(refused.exception))
+        self.assertIn("{\"head.dense.w\": tensors['head']['dense']['w'], ...}", str(refused.exception))
+        self.assertIn("starling.for_jax.attach(params)", str(refused.exception))
+        with self.assertRaisesRegex(TypeError, "tensors=.name: array."):
+            starling.attach(vector(1), socket="/nowhere")
+
 
 class Alone(unittest.TestCase):
     def test_the_loop_alone_takes_its_steps_and_ends(self):

@@ -34,6 +34,11 @@ class Simulate(unittest.TestCase):
                                 stop_loss=1e-9)
         self.assertFalse(run.reached)
 
+    def test_a_simulation_is_shown_in_one_line(self):
+        run = starling.simulate(3, program=PROGRAM, data_source="reference", stop_rounds=5)
+        self.assertRegex(repr(run), r"^<Simulation of 3 nodes, round 5, goal reached \(all nodes finished\): "
+                                    r"time_s [^,]+, loss [^,]+, .*distance [^,]+.*>$")
+
     def test_a_refusal_holds_the_words_of_the_program(self):
         with self.assertRaisesRegex(starling.Error, "optim.algorithm = \"sgd\": expected one of"):
             starling.simulate(2, program=PROGRAM, optim_algorithm="sgd")

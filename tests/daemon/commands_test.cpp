@@ -352,6 +352,12 @@ TEST_CASE("A status for people says what matters") {
        {"node-0", "training", "one member is dead", "round 42", "90.0 %", "distance 0.02",
         "degree 2", "1 dead", "4.00 kB", "computing 60.0 %", "wrong cluster 1"})
     CHECK_MESSAGE(holds(*text, part), part);
+  CHECK(holds(*text, "held-out "));
+  Snapshot beside_trainer = example_snapshot();
+  beside_trainer.trainer = TrainerStatus{};
+  const auto other = present("status", status_json(beside_trainer, 1.0 / 3));
+  CHECK(holds(*other, "last evaluated "));
+  CHECK_FALSE(holds(*other, "held-out "));
   CHECK(present("status", status_json(Snapshot{}, std::nullopt)).has_value());
 }
 

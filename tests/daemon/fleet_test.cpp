@@ -48,18 +48,21 @@ struct Fixture {
     return {.body = json{{"series", {{{"round", 7}, {"distance_to_optimum", distance}}}}}.dump()};
   }
 
-  // One that has estimates of before, while it has a loss of k + 1 itself.
+  // One that has estimates of before, while it has finished with a loss of k + 1 itself.
   static HttpResponse status(std::size_t k) {
     const double loss = static_cast<double>(k) + 1;
     const json run{{"loss", loss}, {"eval", {{"accuracy", 0.96 + 0.01 * loss}}}};
-    return {.body = json{{"node", {{"state", "finished"}}},
-                         {"run", run},
-                         {"consensus", json::object()},
-                         {"traffic", json::object()},
-                         {"summary",
-                          "all 2 nodes have finished, loss 1.8e+02, accuracy 91.1 %, models within "
-                          "1 % of their mean"}}
-                        .dump()};
+    return {
+        .body =
+            json{
+                {"node", {{"state", "finished"}}},
+                {"run", run},
+                {"consensus", json::object()},
+                {"traffic", json::object()},
+                {"summary",
+                 "1 of 2 nodes train, 1 has finished, loss 1.8e+02, accuracy 91.1 %, models within "
+                 "1 % of their mean"}}
+                .dump()};
   }
 
   std::array<std::unique_ptr<HttpServer>, 2> servers;
@@ -89,7 +92,7 @@ TEST_CASE_FIXTURE(Fixture, "A node whose curve is missing is known") {
   CHECK(fleet->nodes()[0].is_silent);
 }
 
-TEST_CASE_FIXTURE(Fixture, "The sentence of a fleet has the loss and accuracy that its nodes say") {
+TEST_CASE_FIXTURE(Fixture, "The sentence of a fleet has what its nodes say of themselves") {
   auto fleet = Fleet::start(options);
   REQUIRE(fleet.has_value());
   fleet->refresh();

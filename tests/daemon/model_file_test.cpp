@@ -134,6 +134,10 @@ TEST_CASE("What is no model is refused and damage never gets further than an err
   const std::vector<optim::ParameterBlock> places{{"w", {1}, 0}};
   const std::vector<double> one{1};
   const auto other = safetensors(places, one, models::Precision::f32, {});
+  const std::vector<PlacedTensor> counts{{.name = "n", .type = "I64", .extents = {1}, .bytes = 8}};
+  const std::string own = safetensors_head(counts, {{"node", "node-0"}}) + std::string(8, '\0');
+  CHECK(parse_model(own).error().text.find("safetensors.torch.load_file(FILE)") !=
+        std::string::npos);
   CHECK(parse_model(other).error().text.find("no model of this program") != std::string::npos);
 }
 
@@ -200,6 +204,11 @@ TEST_CASE("Scores of classes are those of the confusion matrix") {
   CHECK(*scores.area_under_curve == doctest::Approx(4.5 / 6));
   CHECK(scores_json(scores)["auc"].get<double>() == doctest::Approx(0.75));
   CHECK(scores_text(scores).find("auc       0.7500") != std::string::npos);
+  // Of six rows three are of b, and one of a class that the model does not know.
+  CHECK(scores_text(scores).find("baseline  0.5000  accuracy of \"b\" as the only answer\n") !=
+        std::string::npos);
+  CHECK(scores.balanced_accuracy == doctest::Approx((1.0 / 2 + 2.0 / 3) / 2));
+  CHECK(scores_json(scores)["balanced_accuracy"] == scores.balanced_accuracy);
 }
 
 TEST_CASE("Scores of amounts are those of the errors") {
@@ -212,5 +221,6 @@ TEST_CASE("Scores of amounts are those of the errors") {
   const models::Scores scores = score_amounts(set, predictions);
   CHECK(scores.rmse == doctest::Approx(std::sqrt(5.0 / 3)));
   CHECK(scores.mean_absolute_error == 1);
+  CHECK(scores.baseline_rmse == doctest::Approx(std::sqrt(2.0 / 3)));
   CHECK(*scores.r_squared == doctest::Approx(1 - 5.0 / 2));
 }

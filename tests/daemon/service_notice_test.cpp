@@ -133,6 +133,8 @@ TEST_CASE("The line of a service names what the node does and with how many") {
   status.run.round = 220;
   CHECK(daemon::service_line(status) == "training, round 220, 0 members");
   status.run.steps = 1;
+  status.run.loss = NAN;
+  CHECK(daemon::service_line(status) == "training, round 220, 0 members");
   status.run.loss = 0.14159;
   status.members.resize(2);
   CHECK(daemon::service_line(status) == "training, round 220, loss 0.1416, 2 members");

@@ -8,20 +8,48 @@ using namespace starling::daemon;
 
 TEST_CASE("The fifth failure alike in a row is the last one") {
   TrainerFailures failures;
-  for (int k = 0; k < 4; ++k) CHECK_FALSE(failures.add(1, ""));
-  CHECK_FALSE(failures.add(2, ""));
-  for (int k = 0; k < 4; ++k) CHECK_FALSE(failures.add(1, ""));
-  CHECK(failures.add(1, ""));
-  CHECK(failures.alike == 5);
+  for (int k = 0; k < 4; ++k) CHECK_FALSE(failures.add({.code = 1}));
+  CHECK_FALSE(failures.add({.code = 2}));
+  for (int k = 0; k < 4; ++k) CHECK_FALSE(failures.add({.code = 1}));
+  CHECK(failures.add({.code = 1, .has_attached = true}));
+  CHECK(failures.text() == "ended 5 times in a row with exit code 1 and without a step");
 }
 
 TEST_CASE("The second refusal for one reason is the last one") {
   TrainerFailures failures;
-  CHECK_FALSE(failures.add(1, "it adds no correction"));
-  CHECK_FALSE(failures.add(1, ""));
-  CHECK_FALSE(failures.add(1, "it adds no correction"));
-  CHECK_FALSE(failures.add(1, "there is one"));
-  CHECK(failures.add(1, "there is one"));
+  const auto refused = [&failures](const char* why) {
+    return failures.add({.code = 1, .refusal = why});
+  };
+  CHECK_FALSE(refused("it adds no correction"));
+  CHECK_FALSE(refused(""));
+  CHECK_FALSE(refused("it adds no correction"));
+  CHECK_FALSE(refused("there is one"));
+  CHECK(refused("there is one"));
+}
+
+TEST_CASE("The second end before it attached with the same words is the last one") {
+  TrainerFailures failures;
+  const auto ended = [&failures](const char* words, bool has_attached = false) {
+    return failures.add({.code = 1, .words = words, .has_attached = has_attached});
+  };
+  CHECK_FALSE(ended("NameError: x"));
+  CHECK_FALSE(ended("FileNotFoundError: a.csv", true));
+  CHECK_FALSE(ended("FileNotFoundError: a.csv"));
+  CHECK(ended("FileNotFoundError: a.csv"));
+  CHECK(failures.text() ==
+        "ended 4 times in a row with exit code 1 and never attached: FileNotFoundError: a.csv");
+}
+
+TEST_CASE("A command that cannot run is not started again") {
+  const auto is_last = [](int code, const char* words, bool has_attached = false) {
+    return TrainerFailures().add({.code = code, .words = words, .has_attached = has_attached});
+  };
+  CHECK(is_last(1, "ModuleNotFoundError: No module named 'x'"));
+  CHECK(is_last(1, "SyntaxError: invalid syntax"));
+  CHECK(is_last(127, "sh: 1: pyhton3: not found"));
+  CHECK(is_last(126, "sh: 1: ./train.py: Permission denied"));
+  CHECK_FALSE(is_last(1, "RuntimeError: device in use"));
+  CHECK_FALSE(is_last(1, "ImportError: cannot import name 'x'", true));
 }
 
 TEST_CASE("A command that is refused again says why and is not started once more") {
@@ -30,10 +58,21 @@ TEST_CASE("A command that is refused again says why and is not started once more
   const TrainerProcess process("exit 7", "socket", "node-0", past, [&] { ended.set_value(); });
   ended.get_future().wait();
   CHECK_FALSE(process.has_succeeded());
+  CHECK(process.failure() ==
+        "trainer.command \"exit 7\" ended 2 times in a row with exit code 7 and never attached; "
+        "the daemon refused it: it adds no correction; it is not started again");
+}
+
+TEST_CASE("A missing module ends the command at its first end with the line that says so") {
+  std::promise<void> ended;
+  const auto past = [] { return TrainerPast{}; };
+  const TrainerProcess process("echo \"ModuleNotFoundError: No module named 'x'\" >&2; exit 1",
+                               "socket", "node-0", past, [&] { ended.set_value(); });
+  ended.get_future().wait();
   CHECK(
-      process.failure() ==
-      "trainer.command \"exit 7\" ended 2 times in a row with exit code 7 and without a step; the "
-      "daemon refused it: it adds no correction");
+      process.failure().ends_with("\" ended with exit code 1 and never attached: "
+                                  "ModuleNotFoundError: No module named 'x'; it is not started "
+                                  "again"));
 }
 
 TEST_CASE("A command that failed after a trainer had worked is started again") {

@@ -21,10 +21,10 @@ TEST_CASE("The words of a trainer are the lines of a log that are not the node's
                       << "13:11:27.001 warning node-0: the trainer is gone\n";
   CHECK(trainer_words(path) == std::vector<std::string>{"Traceback (most recent call last):",
                                                         "ValueError: 13:11:26.864 is no number"});
-  CHECK(node_words(path) == "13:11:27.001 warning node-0: the trainer is gone");
+  CHECK(node_words(path) == "the trainer is gone");
   std::ofstream(path, std::ios::app) << "starling run: the command ended\nKeyboardInterrupt\n";
   CHECK(trainer_words(path).back() == "KeyboardInterrupt");
-  CHECK(node_words(path) == "starling run: the command ended");
+  CHECK(node_words(path) == "the command ended");
   std::ofstream long_log(path);
   for (int k = 0; k < 5000; ++k) long_log << "line " << k << "\n";
   long_log.close();

@@ -213,6 +213,24 @@ TEST_CASE("What is wrong with a name is told in one line") {
   CHECK(search.reason().empty());
 }
 
+TEST_CASE("A firewall that shuts UDP or TCP is named with the port") {
+  Search search;
+  search.seeds.resolved(search.now, kName, {place(0)});
+  search.run(3s);
+  search.seeds.asked_for_key(place(0), false);
+  CHECK(search.reason().ends_with(
+      "10.0.1.1:7600: no answer by UDP to the question for its key: open UDP port 7600 there, or "
+      "name the key, 10.0.1.1:7600#KEY"));
+  search.seeds.asked_for_key(place(0), true);
+  CHECK(search.reason().find("UDP") == std::string::npos);
+  search.seeds.unanswered(place(0));
+  CHECK(
+      search.reason().ends_with("a node answers there by UDP and not by TCP: open TCP port 7600"));
+  search.seeds.asked_for_key(place(0), false);
+  search.seeds.unanswered(place(0));
+  CHECK(search.reason().ends_with("10.0.1.1:7600: the host does not answer"));
+}
+
 TEST_CASE("A name is awaited until it is looked up and its addresses are settled") {
   const auto nobody = [](const Endpoint&) { return false; };
   Search search;

@@ -90,7 +90,7 @@ TEST_CASE("A seed at which nobody listens is named") {
   CHECK(says(node, text));
   CHECK(eventually([&] { return node.round() > 5; }));
   CHECK(holds(reasons(node), text));
-  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", "node-0: " + text);
+  up_prints("-n 2 --stop.seconds=2 --cluster.join=127.0.0.1:1", ": " + text);
 }
 
 TEST_CASE(
@@ -173,6 +173,21 @@ TEST_CASE("A node that nobody can dial is told why it is refused") {
   CHECK(a->members("alive") == 2);
 }
 
+TEST_CASE("A seed whose UDP port is shut is named with the protocol") {
+  const std::string keys = testing::temporary_file("starling-cluster.key", "");
+  std::filesystem::remove(keys);
+  REQUIRE(testing::run("keygen cluster --out " + keys).exit_code == 0);
+  // It takes connections by TCP, and has no certificate to tell by UDP.
+  auto mute = daemon::ZmqTransport::bind({.self = NodeId{1}, .listen = {"127.0.0.1", 0}});
+  REQUIRE(mute.has_value());
+  const Endpoint at = (*mute)->endpoint();
+  const std::string place = to_string(at);
+  Daemon node("node", small({"--cluster-key=" + keys, join(at)}));
+  CHECK(says(node, "cluster.join = \"" + place +
+                       "\": no answer by UDP to the question for its key: open UDP port " +
+                       std::to_string(at.port) + " there, or name the key, " + place + "#KEY"));
+}
+
 TEST_CASE("A node that nobody can dial takes the place of its earlier life with another key") {
   const std::string keys = testing::temporary_file("starling-cluster.key", "");
   std::filesystem::remove(keys);
@@ -222,7 +237,7 @@ TEST_CASE("Members that want different edges say so though neither waits for the
   CHECK(c.get("/v1/neighbors")["neighbors"].empty());
   up_prints("-n 2 --stop.seconds=3 --topology.kind=ring --optim.learning-rate=.05 " +
                 join(a.control()).replace(0, 6, "--cluster.join"),
-            "node-0: no edge to a: it has ");
+            ": no edge to a: it has ");
 }
 
 TEST_CASE("A newcomer without a column of the model says what does not fit") {

@@ -25,6 +25,14 @@ class Simulation:
         for name in _CURVES:
             setattr(self, name, [point.get(name) for point in document["series"]])
 
+    def __repr__(self) -> str:
+        goal = self.document["goal"]
+        last = {name: next((x for x in reversed(getattr(self, name)) if x is not None), None)
+                for name in _CURVES[1:]}
+        values = ", ".join(f"{name} {x:.4g}" for name, x in last.items() if x is not None)
+        return (f"<Simulation of {len(self.nodes)} nodes, round {goal['round']}, goal "
+                f"{'reached' if self.reached else 'not reached'} ({goal['reason']}): {values}>")
+
 
 def simulate(nodes: int = 8, program: Optional[str] = None, config: Optional[str] = None,
              seed: int = 1, **settings: Any) -> Simulation:

@@ -92,6 +92,7 @@ def hold(model: Any, optimizers: Sequence[Any], tensors: Optional[Mapping[str, A
     this node, if there are several."""
     if (model is None) == (tensors is None):
         raise TypeError("either a torch module or tensors={name: array} is needed")
+    _check_flat(model, tensors or {})
     asked = Roles({**roles, **{name: "local" for name in local}})
     held: Tensors
     if model is not None or _are_torch(tensors or {}):
@@ -109,6 +110,24 @@ def hold(model: Any, optimizers: Sequence[Any], tensors: Optional[Mapping[str, A
         raise ValueError(f"no tensor is called {', '.join(unknown)}; there are "
                          f"{', '.join(held.names[:20])}")
     return held
+
+
+def _check_flat(model: Any, tensors: Mapping[str, Any]) -> None:
+    """Raises TypeError for arrays as a model, and for tensors within tensors."""
+    if isinstance(model, Mapping):
+        raise TypeError("the model is a dict, not a torch module; arrays by name are handed over "
+                        "as attach(tensors={name: array})")
+    for name, value in tensors.items():
+        path, keys = f"tensors[{name!r}]", [str(name)]
+        nested = path
+        while isinstance(value, Mapping) and value:
+            key, value = next(iter(value.items()))
+            keys.append(str(key))
+            nested += f"[{key!r}]"
+        if nested != path or isinstance(value, Mapping):
+            raise TypeError(f"{path} is a dict and no array; flatten the tree by name, as "
+                            f"tensors={{\"{'.'.join(keys)}\": {nested}, ...}}; a tree of JAX is "
+                            "handed to starling.for_jax.attach(params)")
 
 
 def _are_torch(tensors: Mapping[str, Any]) -> bool:

@@ -97,7 +97,8 @@ std::string codec_line(const json& codec) {
   return line("codec", words.text());
 }
 
-std::string run_lines(const json& run) {
+// `evaluated` says on what the loss of the last evaluation is.
+std::string run_lines(const json& run, std::string_view evaluated) {
   Phrase progress, loss;
   progress.add(word(run, "algorithm"));
   progress.add(word(run, "schedule"));
@@ -106,7 +107,7 @@ std::string run_lines(const json& run) {
   progress.add("learning rate ", number(run, "learning_rate"), human_number);
   loss.add("", number(run, "loss"), human_number);
   const json& evaluation = part(run, "eval");
-  loss.add("held-out ", number(evaluation, "loss"), human_number);
+  loss.add(evaluated, number(evaluation, "loss"), human_number);
   loss.add("root mean square error ", number(evaluation, "rmse"), human_number);
   loss.add("to the optimum ", number(run, "distance_to_optimum"), human_number);
   const json& shard = part(run, "shard");
@@ -189,8 +190,10 @@ std::string checkpoint_line(const json& checkpoint) {
 }
 
 std::string status_text(const json& status) {
+  // What a trainer evaluates on only the trainer knows.
+  const std::string_view evaluated = status.contains("trainer") ? "last evaluated " : "held-out ";
   return node_lines(part(status, "node")) + sentence_lines(status) +
-         run_lines(part(status, "run")) + network_lines(status) + traffic_lines(status) +
+         run_lines(part(status, "run"), evaluated) + network_lines(status) + traffic_lines(status) +
          checkpoint_line(part(status, "checkpoint"));
 }
 

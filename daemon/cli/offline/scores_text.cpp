@@ -39,10 +39,15 @@ std::string scores_text(const models::Scores& scores) {
   std::string text = fmt::format("rows      {}\n", with_commas(scores.rows));
   if (scores.classes.empty()) {
     text += fmt::format("rmse      {:.6g}\n", scores.rmse);
+    text += fmt::format("baseline  {:.6g}  rmse of the mean as the only answer\n",
+                        scores.baseline_rmse);
     text += fmt::format("mae       {:.6g}\n", scores.mean_absolute_error);
     return text + fmt::format("r2        {}\n", number(scores.r_squared));
   }
   text += fmt::format("accuracy  {:.4f}\n", scores.accuracy);
+  text += fmt::format("baseline  {:.4f}  accuracy of \"{}\" as the only answer\n",
+                      scores.baseline_accuracy, printable(scores.baseline_class));
+  text += fmt::format("balanced  {:.4f}  mean of the recalls\n", scores.balanced_accuracy);
   if (scores.area_under_curve) text += fmt::format("auc       {:.4f}\n", *scores.area_under_curve);
   if (scores.unknown > 0)
     text += fmt::format(
@@ -61,11 +66,15 @@ ordered scores_json(const models::Scores& scores) {
   ordered document = {{"rows", scores.rows}};
   if (scores.classes.empty()) {
     document["rmse"] = scores.rmse;
+    document["baseline_rmse"] = scores.baseline_rmse;
     document["mae"] = scores.mean_absolute_error;
     document["r2"] = number_json(scores.r_squared);
     return document;
   }
   document["accuracy"] = scores.accuracy;
+  document["baseline_accuracy"] = scores.baseline_accuracy;
+  document["baseline_class"] = scores.baseline_class;
+  document["balanced_accuracy"] = scores.balanced_accuracy;
   document["auc"] = number_json(scores.area_under_curve);
   document["unknown"] = scores.unknown;
   if (scores.unknown > 0) document["first_unknown"] = scores.first_unknown;

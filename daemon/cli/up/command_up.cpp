@@ -22,9 +22,12 @@
 #include "daemon/cli/terminal/text_width.h"
 #include "daemon/cli/up/fleet.h"
 #include "daemon/cli/up/fleet_folder.h"
+#include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/next_commands.h"
 #include "daemon/cli/up/node_warnings.h"
+#include "daemon/cli/up/verdict.h"
 #include "daemon/process/log.h"
+#include "daemon/process/model_file.h"
 #include "daemon/process/notices.h"
 #include "daemon/process/stop_signals.h"
 #include "daemon/rest/document.h"
@@ -41,6 +44,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEvery{200};
+
+constexpr std::size_t kTrainersTold = 8;  // lines at the end
 
 constexpr char kModelPath[] = "starling-model.safetensors";
 
@@ -166,77 +171,6 @@ double seconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-struct Verdict {
-  bool has_goal = false;
-  bool reached = false;
-  std::string text;
-};
-
-bool is_finished(const Fleet::Node& node) {
-  return part(node.status, "node").value("state", "") == "finished";
-}
-
-bool all_ended(Fleet& fleet) {
-  return std::ranges::all_of(fleet.nodes(), [](Fleet::Node& node) {
-    return is_finished(node) || !node.process.running();
-  });
-}
-
-// Which nodes did not train as they should have, and why the first of them did not; empty: none.
-std::string shortfall(Fleet& fleet) {
-  std::size_t short_ones = 0;
-  bool all_finished = true;
-  std::string first;
-  for (Fleet::Node& node : fleet.nodes()) {
-    std::string reason = part(node.status, "run").value("problem", "");
-    all_finished = all_finished && is_finished(node);
-    if (!is_finished(node) && !node.process.running()) reason = "ended before";
-    if (reason.empty()) continue;
-    if (short_ones++ == 0) first = fmt::format("{}: {}", node.name, printable(reason));
-  }
-  if (short_ones == 0) return {};
-  return fmt::format("{} of {} nodes {}; {}", short_ones, fleet.nodes().size(),
-                     all_finished ? "lost steps at the end" : "did not train to the end", first);
-}
-
-bool all_at_least(std::span<const gossip::NodeSummary> nodes, double accuracy) {
-  return std::ranges::all_of(nodes, [=](const auto& node) { return node.accuracy >= accuracy; });
-}
-
-bool has_loss_at_most(const Fleet::Node& node, double loss) {
-  return number(part(part(node.status, "run"), "eval"), "loss").value_or(INFINITY) <= loss;
-}
-
-// What every node has reached of the goal's loss and accuracy; empty: nothing.
-std::string reached(Fleet& fleet, const gossip::Goal& goal) {
-  if (goal.loss && std::ranges::all_of(fleet.nodes(), [&](Fleet::Node& node) {
-        return has_loss_at_most(node, *goal.loss);
-      }))
-    return fmt::format("every node has a loss of at most {}", *goal.loss);
-  if (goal.accuracy && all_at_least(fleet.node_summaries(), *goal.accuracy))
-    return fmt::format("every node has an accuracy of at least {}", human_fraction(*goal.accuracy));
-  return {};
-}
-
-Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s) {
-  Verdict verdict;
-  verdict.has_goal = goal.is_set();
-  verdict.text = reached(fleet, goal);
-  verdict.reached = !verdict.text.empty();
-  if (verdict.reached) return verdict;
-  const bool rounds_are_over = goal.rounds > 0 && all_ended(fleet);
-  if (!rounds_are_over && !(goal.seconds > 0 && training_s >= goal.seconds)) return verdict;
-  const std::string lacking = shortfall(fleet);
-  verdict.reached = !goal.accuracy && !goal.loss && lacking.empty();
-  if (!lacking.empty())
-    verdict.text = lacking;
-  else if (rounds_are_over)
-    verdict.text = fmt::format("all nodes trained {} rounds", goal.rounds);
-  else
-    verdict.text = fmt::format("{} s are over", goal.seconds);
-  return verdict;
-}
-
 std::uint64_t least_round(std::span<const gossip::NodeSummary> nodes) {
   std::uint64_t round = UINT64_MAX;
   for (const gossip::NodeSummary& node : nodes) round = std::min(round, node.round);
@@ -257,18 +191,22 @@ std::string progress_line(std::span<const gossip::NodeSummary> nodes, double tim
   return line;
 }
 
-// Prints each once, whichever node has it.
-void pass_on_warnings(Fleet& fleet, Notices& notices, Screen& screen, double time_s, bool quiet) {
-  const Time now(steady_clock::now().time_since_epoch());
-  if (fleet.running() == 0) return;  // Fleet::stop() tells why
-  for (Fleet::Node& node : fleet.nodes()) {
-    const auto warnings = warnings_of(node, time_s);
-    for (const std::string& text : notices.take_new(now, warnings)) {
-      if (!quiet) screen.clear();
-      fmt::print(quiet ? stderr : stdout, "{}: {}\n", node.name, printable(text));
-      std::fflush(stdout);
-    }
-  }
+void print_notices(const std::vector<std::string>& texts, Screen& screen, bool quiet) {
+  if (!quiet && !texts.empty()) screen.clear();
+  for (const std::string& text : texts)
+    for (const std::string& line : split(text, '\n'))
+      fmt::print(quiet ? stderr : stdout, "{}{}\n", line.starts_with("| ") ? "  " : "",
+                 printable(line));
+  std::fflush(stdout);
+}
+
+// Where none runs, Fleet::stop() tells which have failed.
+void hear_nodes(Fleet& fleet, FleetNotices& notices, double time_s) {
+  const bool is_over = fleet.running() == 0;
+  for (Fleet::Node& node : fleet.nodes())
+    if (!is_over || node.process.exit_code() == 0)
+      notices.hear(Time(steady_clock::now().time_since_epoch()), node.name,
+                   warnings_of(node, time_s));
 }
 
 // What is seen of a fleet on a terminal: a frame over the one before. Elsewhere: a line now and
@@ -325,22 +263,29 @@ class Progress {
 Verdict watch(Fleet& fleet, const Config& config, bool quiet) {
   const gossip::Goal& goal = config.node.goal;
   Progress progress(goal);
-  Notices notices;
-  // Said before the nodes were started.
-  notices.take_new(Time(steady_clock::now().time_since_epoch()), doubts(config, schema()));
+  FleetNotices notices;
   const auto started = steady_clock::now();
+  // Said before the nodes were started.
+  for (const Fleet::Node& node : fleet.nodes())
+    notices.hear(Time(started.time_since_epoch()), node.name, doubts(config, schema()));
+  notices.take_all();
   std::optional<steady_clock::time_point> training_since;
   while (true) {
     fleet.refresh();
-    pass_on_warnings(fleet, notices, progress.screen(), seconds_since(started), quiet);
+    hear_nodes(fleet, notices, seconds_since(started));
+    print_notices(notices.take_due(Time(steady_clock::now().time_since_epoch())), progress.screen(),
+                  quiet);
     if (!training_since && least_round(fleet.node_summaries()) > 0)
       training_since = steady_clock::now();
     const double training_s = training_since ? seconds_since(*training_since) : 0;
     if (!quiet) progress.show(fleet, seconds_since(started), training_s);
     Verdict verdict = judge(fleet, goal, training_s);
     if (interrupted) verdict.text = "interrupted";
-    if (fleet.running() == 0) verdict.text = "no node runs any more";
-    if (!verdict.text.empty()) return verdict;
+    if (fleet.running() == 0) verdict.text = why_none_runs(fleet);
+    if (!verdict.text.empty()) {
+      print_notices(notices.take_all(), progress.screen(), quiet);
+      return verdict;
+    }
     std::this_thread::sleep_for(kLookEvery);
   }
 }
@@ -377,17 +322,27 @@ int report(Fleet& fleet, const gossip::Goal& goal, const Verdict& verdict, doubl
     fmt::print("\n{}", summary_text(summary));
   const std::string sentence = as_json ? "" : fleet.sentence().text;
   if (!sentence.empty()) say("The fleet at the end: {}.", printable(sentence));
-  if (fleet.running() == 0) return kExitFailed;
+  if (fleet.running() == 0 && fleet.failed() > 0) return kExitFailed;
   return verdict.has_goal && !verdict.reached ? kExitGoalNotReached : kExitDone;
 }
 
+// What each printed at its end too.
+void tell_trainers(const Fleet& fleet) {
+  const std::vector<std::string>& last = fleet.trainers_last();
+  for (std::size_t k = 0; k < std::min(last.size(), kTrainersTold); ++k) say("{}", last[k]);
+  if (last.size() > kTrainersTold)
+    say("The trainers of {} nodes more wrote other lines.", last.size() - kTrainersTold);
+}
+
 // Gives the exit code, `code` unless the model is lost.
-Outcome<int> keep_model(const Fleet& fleet, const std::string& path, bool predicts, bool quiet,
-                        int code) {
+Outcome<int> keep_model(const Fleet& fleet, const std::string& path, models::Source source,
+                        bool quiet, int code) {
   if (fleet.model().empty()) return code;
   TRY_DO(write_output(fleet.model(), path));
-  const std::string use =
-      predicts ? fmt::format("; predict with it: starling predict {} FILE.csv", path) : "";
+  const std::string use = fleet.has_trainers() ? fmt::format(": {}", kHowToLoad)
+                          : source == models::Source::csv
+                              ? fmt::format("; predict with it: starling predict {} FILE.csv", path)
+                              : "";
   if (!quiet) say("Model in {}{}", path, use);
   return code;
 }
@@ -410,6 +365,8 @@ void introduce(Fleet& fleet, const FleetOptions& options) {
   // Copied as it stands, so it is never wrapped.
   if (const std::string command = how_to_join(fleet, options); !command.empty())
     fmt::print("One node more: {}\n", command);
+  if (options.has_trainers && !fleet.log_folder().empty())
+    say("What the trainers print is in {}/node-*.log until the end.", fleet.log_folder());
   fmt::print("Ctrl-C stops.\n\n");
 }
 
@@ -428,8 +385,9 @@ Outcome<int> run_fleet(const CommandLine& line, const Plan& plan) {
   else if (!as_json && !interrupted && fleet->running() > 0 && ::isatty(STDOUT_FILENO) == 1)
     say("The nodes end; with --keep they stay for a look from a second terminal.");
   fmt::print(stderr, "{}", fleet->stop());
-  const bool predicts = plan.config.learner.data.source == models::Source::csv;
-  return keep_model(*fleet, line.value("output").value_or(kModelPath), predicts, as_json, code);
+  if (!as_json) tell_trainers(*fleet);
+  return keep_model(*fleet, line.value("output").value_or(kModelPath),
+                    plan.config.learner.data.source, as_json, code);
 }
 
 Outcome<int> run_up(const CommandLine& given) {

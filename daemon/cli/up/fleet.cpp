@@ -9,7 +9,9 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 
+#include "daemon/cli/up/fleet_notices.h"
 #include "daemon/cli/up/trainer_words.h"
 #include "daemon/rest/document.h"
 #include "daemon/rest/http_client.h"
@@ -28,10 +30,20 @@ constexpr milliseconds kStartPatience{60'000};                        // loading
 constexpr milliseconds kStopPatience{3'800};
 constexpr milliseconds kTrainersPatience{8'000};  // more, for trainers to end by themselves
 
+// What a node writes when it ends.
+std::string model_path(const std::string& folder, const std::string& name) {
+  return fmt::format("{}/{}.safetensors", folder, name);
+}
+
+std::string status_path(const std::string& folder, const std::string& name) {
+  return fmt::format("{}/{}.json", folder, name);
+}
+
 // The settings that `up` decides for a node, over the user's.
 std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t index,
                                         const std::string& seed, const Endpoint& http,
-                                        const std::string& model_path, const std::string& folder) {
+                                        const std::string& folder) {
+  const std::string name = fmt::format("node-{}", index);
   std::vector<std::string> arguments{options.program, "run"};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   if (index < options.site_arguments.size())
@@ -39,7 +51,7 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   const auto set = [&arguments](std::string_view key, std::string_view value) {
     arguments.push_back(fmt::format("--{}={}", key, value));
   };
-  set("node.name", fmt::format("node-{}", index));
+  set("node.name", name);
   set("listen.control", to_string(Endpoint{options.host, 0}));
   set("listen.advertise", "");
   set("listen.http", to_string(http));
@@ -49,20 +61,25 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   set("stop.accuracy", "");
   set("stop.loss", "");
   set("stop.seconds", "0");
-  if (!options.data_dir.empty())
-    set("node.data-dir", fmt::format("{}/node-{}", options.data_dir, index));
+  if (!options.data_dir.empty()) set("node.data-dir", fmt::format("{}/{}", options.data_dir, name));
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
   if (!seed.empty()) set("cluster.join", seed);
-  if (!model_path.empty()) arguments.push_back("--output=" + model_path);
-  // Nodes of another fleet have the same names.
-  if (options.has_trainers && !folder.empty())
-    set("trainer.socket", fmt::format("{}/node-{}.sock", folder, index));
+  if (!folder.empty()) {
+    arguments.push_back("--output=" + model_path(folder, name));
+    arguments.push_back("--status-file=" + status_path(folder, name));
+    // Nodes of another fleet have the same names.
+    if (options.has_trainers) set("trainer.socket", fmt::format("{}/{}.sock", folder, name));
+  }
   arguments.push_back(fmt::format("--ready-file=/dev/fd/{}", ChildProcess::kReadyDescriptor));
   return arguments;
 }
 
-std::string model_path(const std::string& folder, const std::string& name) {
-  return folder.empty() ? "" : fmt::format("{}/{}.safetensors", folder, name);
+// Null where there is none.
+json read_status(const std::string& path) {
+  const auto text = models::read_text(path);
+  if (!text) return nullptr;
+  json status = json::parse(*text, nullptr, false);
+  return status.is_object() ? status : json(nullptr);
 }
 
 // Empty when it cannot be made.
@@ -130,6 +147,16 @@ std::string with_means(std::string sentence, std::span<const gossip::NodeSummary
   return sentence;
 }
 
+// Who does what, as the nodes themselves say it: others learn a moment later that one has finished.
+std::string with_all_finished(std::string sentence, std::size_t nodes) {
+  std::size_t end = sentence.size();
+  for (const char* const next : {", loss ", ", accuracy ", ", models within ", ", done in "})
+    end = std::min(end, sentence.find(next));
+  return sentence.replace(0, end,
+                          nodes == 1 ? std::string("the only node has finished")
+                                     : fmt::format("all {} nodes have finished", nodes));
+}
+
 std::optional<json> get(Fleet::Node& node, const std::string& target, const Patience& patience) {
   const auto reply = http_request(node.http, "GET", target, "", patience.for_node(node));
   node.is_silent = !reply;
@@ -185,11 +212,10 @@ Result<void> Fleet::launch(const FleetOptions& options, std::size_t index, const
       logs_.empty() ? std::filesystem::temp_directory_path().string() : logs_;
   std::string seed = index == 0 ? "" : to_string(nodes_[0].control);
   if (index > 0 && !nodes_[0].key.empty()) seed += "#" + nodes_[0].key;
-  std::vector<std::string> arguments =
-      node_arguments(options, index, seed, http, model_path(logs_, name), logs_);
+  std::vector<std::string> arguments = node_arguments(options, index, seed, http, logs_);
   if (options.has_keys) arguments.push_back("--cluster-key=" + cluster_key());
   TRY(auto process, ChildProcess::start(arguments, fmt::format("{}/{}.log", folder, name)));
-  nodes_.push_back({name, std::move(process), {}, {}, {}, nullptr, false});
+  nodes_.push_back({.name = name, .process = std::move(process)});
   return {};
 }
 
@@ -221,14 +247,29 @@ Result<void> Fleet::await(std::size_t index) {
 void Fleet::refresh() {
   const Patience patience(kStatusLimits);
   for (Node& node : nodes_)
-    if (node.process.running() && !is_interrupted_())
+    if (!node.process.running())
+      take_last_status(node);
+    else if (!is_interrupted_())
       if (auto status = get(node, "/v1/status", patience)) node.status = std::move(*status);
+}
+
+// It may have trained rounds since it was asked, or never have been asked.
+void Fleet::take_last_status(Node& node) {
+  if (std::exchange(node.has_last_status, true) || logs_.empty()) return;
+  if (json status = read_status(status_path(logs_, node.name)); !status.is_null())
+    node.status = std::move(status);
 }
 
 std::size_t Fleet::running() {
   std::size_t count = 0;
   for (Node& node : nodes_) count += node.process.running() ? 1 : 0;
   return count;
+}
+
+std::size_t Fleet::failed() {
+  return static_cast<std::size_t>(std::ranges::count_if(nodes_, [](Node& node) {
+    return !node.process.running() && node.process.exit_code().value_or(0) != 0;
+  }));
 }
 
 std::vector<gossip::NodeSummary> Fleet::node_summaries() const {
@@ -292,9 +333,20 @@ Fleet::Sentence Fleet::sentence() {
         text.erase(place, warning.size() + 2);
     if (part(own, "reasons").size() > warnings.size())
       return {fmt::format("{}: {}", node.name, text), true};
-    if (first.text.empty()) first.text = text;
+    if (first.text.empty())
+      first.text =
+          std::ranges::all_of(nodes_, is_finished) ? with_all_finished(text, nodes_.size()) : text;
   }
   return first;
+}
+
+bool is_finished(const Fleet::Node& node) {
+  return part(node.status, "node").value("state", "") == "finished";
+}
+
+std::string how_ended(int code) {
+  return code > 128 ? fmt::format("ended with signal {}", code - 128)
+                    : fmt::format("ended with exit code {}", code);
 }
 
 std::string last_line(const std::string& path) {
@@ -330,24 +382,42 @@ gossip::MembersSummary Fleet::members() const {
   return {};
 }
 
-// A node that was asked to end, here or elsewhere, has not failed.
+// A node that was asked to end, here or elsewhere, has not failed. Equal ends are told once.
 std::string Fleet::keep_logs_of_failed() {
-  std::string text;
+  std::map<std::string, std::vector<std::string>> names;
+  std::map<std::string, std::string> logs;  // of the first
   for (Node& node : nodes_) {
-    std::error_code ignored;
+    const std::string& log = node.process.log_path();
     const int code = node.process.running() ? 0 : node.process.exit_code().value_or(0);
-    if (code == 0) {
-      std::filesystem::remove(node.process.log_path(), ignored);
-      continue;
-    }
-    const std::string end =
-        code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
-    text += fmt::format("{} ended with {}: {} (log: {})\n", node.name, end,
-                        last_line(node.process.log_path()), node.process.log_path());
-    if (const auto words = trainer_words(node.process.log_path()); has_trainers_ && !words.empty())
-      text += fmt::format("{}'s trainer said last: {}\n", node.name, printable(words.back()));
+    node.has_failed = code != 0;
+    if (code == 0) continue;
+    const std::string last = last_line(log);
+    std::string text = fmt::format("{}: {}", how_ended(code), printable(last));
+    if (const auto words = trainer_words(log);
+        has_trainers_ && !words.empty() && last.find(words.back()) == std::string::npos)
+      text += fmt::format("; its trainer wrote last: {}", printable(words.back()));
+    names[text].push_back(node.name);
+    logs.try_emplace(text, log);
   }
-  return text;
+  std::string told;
+  for (const auto& [text, nodes] : names)
+    told += nodes.size() == 1
+                ? fmt::format("{} {} (log: {})\n", nodes[0], text, logs[text])
+                : fmt::format("{} {} (log of the first: {})\n", enumerate(nodes), text, logs[text]);
+  return told;
+}
+
+// That of a failed node is told with its end.
+void Fleet::hear_trainers() {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const Node& node : nodes_)
+    if (const auto words = trainer_words(node.process.log_path());
+        has_trainers_ && !node.has_failed && !words.empty())
+      names[words.back()].push_back(node.name);
+  for (const auto& [words, nodes] : names)
+    trainers_last_.push_back(fmt::format("The trainer{} of {} wrote last: {}",
+                                         nodes.size() == 1 ? "" : "s", enumerate(nodes),
+                                         printable(words)));
 }
 
 std::string Fleet::stop() {
@@ -364,6 +434,12 @@ std::string Fleet::stop() {
       node.process.signal(SIGKILL);
   }
   take_model();
+  hear_trainers();
+  for (const Node& node : nodes_) {
+    std::error_code ignored;
+    if (!node.has_failed) std::filesystem::remove(node.process.log_path(), ignored);
+    if (!logs_.empty()) std::filesystem::remove(status_path(logs_, node.name), ignored);
+  }
   if (failed.empty()) remove_logs();
   return failed;
 }
@@ -372,7 +448,7 @@ void Fleet::take_model() {
   for (const Node& node : nodes_) {
     const std::string path = model_path(logs_, node.name);
     std::error_code ignored;
-    if (path.empty() || !std::filesystem::exists(path, ignored)) continue;
+    if (logs_.empty() || !std::filesystem::exists(path, ignored)) continue;
     if (auto bytes = models::read_text(path); bytes && model_.empty()) model_ = *std::move(bytes);
     std::filesystem::remove(path, ignored);
   }

@@ -34,6 +34,8 @@ struct FleetOptions {
   std::function<bool()> is_interrupted = [] { return false; };
 };
 
+// "ended with signal 9", of a node's exit code or 128 + the signal.
+std::string how_ended(int code);
 // Of a log, ignoring empty lines; empty if there is none.
 std::string last_line(const std::string& path);
 
@@ -47,16 +49,23 @@ class Fleet {
   struct Node {
     std::string name;
     ChildProcess process;
-    Endpoint control, http;
-    std::string key;         // its public key; empty: none
-    nlohmann::json status;   // the last /v1/status; null before the first
-    bool is_silent = false;  // it did not answer the last request
+    Endpoint control = {}, http = {};
+    std::string key = {};             // its public key; empty: none
+    nlohmann::json status = nullptr;  // the last /v1/status; null before the first
+    bool is_silent = false;           // it did not answer the last request
+    bool has_last_status = false;     // has ended, and `status` is what it wrote then
+    bool has_failed = false;          // before stop()
   };
 
   std::vector<Node>& nodes() { return nodes_; }
-  // Asks every node that runs for its status.
+  // Asks every node that runs for its status. One that has left has written its last one.
   void refresh();
   std::size_t running();
+  // Those that ended with an error.
+  std::size_t failed();
+  bool has_trainers() const { return has_trainers_; }
+  // Where the nodes write, and their trainers; empty: in the folder for temporary files.
+  const std::string& log_folder() const { return logs_; }
   std::vector<gossip::NodeSummary> node_summaries() const;
   // Over the curves of all nodes that run; a node that does not answer is_silent afterwards.
   std::vector<gossip::SeriesPoint> series();
@@ -81,6 +90,9 @@ class Fleet {
   const std::string& cluster_key() const { return key_.path(); }
   // The model file of the first node that left normally; empty before stop(), and if none did.
   const std::string& model() const { return model_; }
+  // "The trainers of node-0 and node-1 wrote last: done", of those whose node has not failed; empty
+  // before stop().
+  const std::vector<std::string>& trainers_last() const { return trainers_last_; }
 
  private:
   explicit Fleet(std::function<bool()> is_interrupted)
@@ -90,8 +102,10 @@ class Fleet {
   Result<void> await(std::size_t index);
   tl::unexpected<Error> give_up(const std::string& reason);
   std::string keep_logs_of_failed();
+  void hear_trainers();
   void remove_logs();
   void take_model();
+  void take_last_status(Node& node);
 
   std::function<bool()> is_interrupted_;
   std::vector<Node> nodes_;
@@ -99,6 +113,10 @@ class Fleet {
   std::string logs_;  // folder; empty: not a folder of this fleet alone
   FleetKey key_;
   std::string model_;
+  std::vector<std::string> trainers_last_;
 };
+
+// By its last status: it has reached its goal.
+bool is_finished(const Fleet::Node& node);
 
 }  // namespace starling::daemon

@@ -9,7 +9,8 @@ namespace starling::daemon {
 // The last lines of the log that are not the node's own, oldest first: of a trainer that failed,
 // the end of its traceback. None if the log cannot be read.
 std::vector<std::string> trainer_words(const std::string& log_path);
-// The last line of the node's own; empty if there is none.
+// What the last line of the node's own says, without its time, its level and its name; empty if
+// there is none.
 std::string node_words(const std::string& log_path);
 
 }  // namespace starling::daemon

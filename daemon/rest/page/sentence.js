@@ -28,7 +28,7 @@ function goal(config) {
 
 const progress = (run) => joined([
   run.eval?.accuracy !== undefined && `accuracy ${percent(run.eval.accuracy)}`,
-  run.eval?.rmse !== undefined && `held-out error ${decimal(run.eval.rmse)}`,
+  run.eval?.rmse !== undefined && `error ${decimal(run.eval.rmse)}`,
   run.loss !== undefined && `loss ${decimal(run.loss)}`,
   run.round > 0 && `round ${integer(run.round)}`], ', ');
 

@@ -1,0 +1,22 @@
+// Verdict: whether the fleet of `starling up` has reached its goal, and why it is over.
+#pragma once
+
+#include <string>
+
+#include "daemon/cli/up/fleet.h"
+#include "gossip/report/summary.h"
+
+namespace starling::daemon {
+
+struct Verdict {
+  bool has_goal = false;
+  bool reached = false;
+  std::string text = {};  // empty: the fleet goes on
+};
+
+// By the last status of all nodes. `training_s` is how long they have trained.
+Verdict judge(Fleet& fleet, const gossip::Goal& goal, double training_s);
+// REQUIRES that no node runs.
+std::string why_none_runs(Fleet& fleet);
+
+}  // namespace starling::daemon
