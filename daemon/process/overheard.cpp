@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kLookEvery_ms = 50;  // whether the thread must end
 
-void write_all(std::string_view bytes) {
+void write_to_own(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(STDERR_FILENO, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -76,7 +76,7 @@ void Overheard::pass_on() {
   for (ssize_t count = 0; (count = ::read(reads_.number(), bytes, sizeof(bytes))) > 0;) {
     const std::string_view read(bytes, static_cast<std::size_t>(count));
     line_.add(read);
-    write_all(read);
+    write_to_own(read);
   }
 }
 

@@ -106,20 +106,23 @@ void Exchange::answer(Time now, optim::Done& done, const Links& links, Outbox& o
 }
 
 // An edge that skips the round now skips it later too. The other edges may still skip it.
-std::vector<optim::EdgePlace> Exchange::offer_to(const Links& links, std::size_t shortening) const {
-  if (!options_.needs.in_order) return {};
+void Exchange::write_edges(optim::Job& job, const Links& links, std::size_t shortening) const {
+  job.ending = sessions_.ending();
+  for (const auto& [peer, link] : links.all())
+    if (link.active)
+      (neighbors_.has_finished(peer) ? job.ending : job.edges).push_back(link.edge_id());
+  if (!options_.needs.in_order || !job.offer) return;
   const Scheduler::Rules& rules = scheduler_->rules();
   const std::uint64_t round = rounds_.round();
   const Link* asks = asker(links);
-  std::vector<optim::EdgePlace> places;
   for (const StreamView& stream : neighbors_.views(links, sessions_)) {
     const Link& link = *links.active(stream.peer);
     if (asks ? &link != asks : rules.by_partner && links.partner(round) != stream.peer) continue;
     if (rules.by_round && scheduler_->skips_round(stream, round)) continue;
+    if (neighbors_.has_finished(stream.peer)) continue;
     if (const auto number = sessions_.next_number(link))
-      places.push_back({link.edge_id(), *number, shortening});
+      job.offer_to.push_back({link.edge_id(), *number, shortening});
   }
-  return places;
 }
 
 bool Exchange::complete(Time now, const Links& links) const {

@@ -60,9 +60,12 @@ class Exchange {
 
   // The round whose vectors are exchanged.
   RoundCounter& rounds() { return rounds_; }
-  // For optim::Job, with Needs::in_order: the edges that the next offer may go over, and their next
-  // numbers; if a neighbour waits for an answer between rounds, its edge alone.
-  std::vector<optim::EdgePlace> offer_to(const Links& links, std::size_t shortening) const;
+  // Writes the edges of the job: `edges`, `ending` and, where it offers with Needs::in_order,
+  // `offer_to`: the edges that the offer may go over, and their next numbers; if a neighbour waits
+  // for an answer between rounds, its edge alone. For the trainer an edge has ended once the
+  // neighbour has finished and its last round is over: what an exact algorithm remembers of the
+  // edge would lead to an optimum with that neighbour, which moves no more.
+  void write_edges(optim::Job& job, const Links& links, std::size_t shortening) const;
   // Whether the round of the last offer may end.
   bool complete(Time now, const Links& links) const;
   // For a relay, which must not lead, as its rounds take no time: whether a neighbour with data has

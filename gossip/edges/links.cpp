@@ -221,13 +221,6 @@ void Links::close_all(Outbox& out) {
   ++version_;
 }
 
-std::vector<std::uint64_t> Links::edge_ids() const {
-  std::vector<std::uint64_t> ids;
-  for (const auto& [peer, link] : links_)
-    if (link.active) ids.push_back(link.edge_id());
-  return ids;
-}
-
 const Link* Links::active(NodeId peer) const {
   const auto found = links_.find(peer);
   return found != links_.end() && found->second.active ? &found->second : nullptr;

@@ -98,8 +98,6 @@ class Links {
   // By peer.
   const std::map<NodeId, Link>& all() const { return links_; }
   const Link* active(NodeId peer) const;
-  // The edge ids of the active edges, for optim::Job::edges.
-  std::vector<std::uint64_t> edge_ids() const;
   // "no edge to …: …", for each neighbour whose model does not fit.
   std::vector<std::string> refusals() const;
   // Grows whenever a link may have changed; times of hellos do not count.

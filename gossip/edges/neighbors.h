@@ -107,6 +107,7 @@ class Neighbors {
                                    const Sessions& sessions) const;
   // The phase of a peer that takes no part in this round: paused, or finished before it.
   std::optional<Phase> resting(NodeId peer) const;
+  bool has_finished(NodeId peer) const { return resting(peer) == Phase::finished; }
 
  private:
   struct Resting {

@@ -27,8 +27,6 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   course_.set_uncounted(job.uncounted);
   job.absorb = absorb;
   job.mix = std::move(mix);
-  job.edges = around_.links.edge_ids();
-  job.ending = exchange.sessions().ending();
   job.shard = std::exchange(shard_, nullptr);
   job.snapshot = absorb && around_.donor.claim();
   const std::uint64_t completed = job.round - 1;
@@ -41,7 +39,7 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   job.evaluate = !is_relay(options_) && (is_due || completed >= due);
   if (job.evaluate) evaluated_round_ = completed;
   job.offer = goes_on;
-  if (goes_on) job.offer_to = exchange.offer_to(around_.links, around_.budget.shortening());
+  exchange.write_edges(job, around_.links, around_.budget.shortening());
   job.local = goes_on && !options_.needs.overlaps;
   job.local_steps = pace_.steps(around_.budget.steps());
   job.pace = static_cast<double>(job.local_steps) / static_cast<double>(around_.budget.steps());
@@ -171,10 +169,8 @@ void Training::begin_answer(Outbox& out) {
   job.round = around_.exchange.rounds().round();
   job.absorb = true;
   job.mix = around_.exchange.take_pairs();
-  job.offer_to = around_.exchange.offer_to(around_.links, around_.budget.shortening());
-  job.edges = around_.links.edge_ids();
-  job.ending = around_.exchange.sessions().ending();
   job.offer = true;
+  around_.exchange.write_edges(job, around_.links, around_.budget.shortening());
   run(Errand::answer, std::move(job), out);
 }
 
