@@ -197,6 +197,7 @@ struct Stats {
   std::vector<NeighborDistance> distances;    // of this job's mix terms
   std::vector<float> sketch;  // linear random projection of x; empty when not asked for
   Duration compute{};         // local steps and evaluation
+  Duration evaluation{};      // of that
   Duration mix{};             // adopt, resume, absorb, save, encode
   Laps laps{};
 };

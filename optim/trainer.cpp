@@ -128,6 +128,7 @@ class TypedTrainer final : public Trainer {
     if (job.offer) offer(job, done);
     laps.encoded = clock_();
     done.stats.compute = laps.stepped - laps.mixed;
+    done.stats.evaluation = laps.evaluated - laps.mixed;
     done.stats.mix = (laps.mixed - laps.begun) + (laps.encoded - laps.stepped);
   }
 

@@ -203,6 +203,9 @@ void add_traffic(Families& families, const gossip::Status& status) {
   families.put(seconds(status.compute), {{"activity", "compute"}});
   families.put(seconds(status.wait), {{"activity", "wait"}});
   families.put(seconds(status.mix), {{"activity", "mix"}});
+  families.counter("starling_evaluation_seconds_total",
+                   "The part of the computing in which the model was evaluated.",
+                   seconds(status.evaluation));
   families.counter("starling_network_wait_seconds_total",
                    "The part of the waiting in which a vector was under way. A node that mostly "
                    "waits so has a network too slow for its model.",

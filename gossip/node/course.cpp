@@ -55,6 +55,7 @@ void Course::record(Time now, const optim::Done& done, FleetMeans& means, Outbox
   }
   if (done.is_offer) set_codec(done.codec);
   compute_ += stats.compute;
+  evaluation_ += stats.evaluation;
   mix_ += stats.mix;
   if (done.round > 0) run_.round = std::max(run_.round, done.round - 1);
   if (PLANTED(round_goes_back) && run_.round % 50 == 49) run_.round -= 2;

@@ -50,6 +50,7 @@ class Course {
   const RunStatus& run() const { return run_; }
   std::optional<double> consensus_distance() const { return progress_.distance; }
   Duration compute() const { return compute_; }
+  Duration evaluation() const { return evaluation_; }  // of that
   Duration mix() const { return mix_; }
 
  private:
@@ -64,7 +65,7 @@ class Course {
   Goal goal_;
   RunStatus run_;
   Progress progress_;
-  Duration compute_{}, mix_{};
+  Duration compute_{}, evaluation_{}, mix_{};
   double before_s_ = 0;  // of training, in earlier lives
   Time begun_at_{};      // in this one
   std::uint64_t begun_round_ = 0;

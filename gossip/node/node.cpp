@@ -317,6 +317,7 @@ Status Node::status(Time now) const {
   status.sent_most_per_s = parts.fleet.sends().most();
   status.received_bytes = parts.gate.received_bytes();
   status.compute = course.compute();
+  status.evaluation = course.evaluation();
   status.mix = course.mix();
   status.rejected = parts.gate.rejected();
   for (const auto& [reason, kinds] : parts.gate.rejected_kinds())

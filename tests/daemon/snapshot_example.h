@@ -82,6 +82,7 @@ inline Snapshot example_snapshot() {
   status.sent_bytes = 4000;
   status.received_bytes = 5000;
   status.compute = std::chrono::seconds(6);
+  status.evaluation = std::chrono::seconds(2);
   status.wait = std::chrono::seconds(3);
   status.mix = std::chrono::seconds(1);
   status.rejected = {{"wrong cluster", 1}};

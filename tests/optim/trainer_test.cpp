@@ -262,3 +262,16 @@ TEST_CASE("Large models are described in the same rounds wherever they are evalu
       CHECK(described == std::vector<std::uint64_t>{1, 11, 21, 25});
   }
 }
+
+TEST_CASE("A trainer says how much of its computing was evaluation") {
+  // Each look at the clock takes a second.
+  const auto clock = [now = Time{}]() mutable { return now += std::chrono::seconds(1); };
+  const auto node = make_trainer<double>(options_for(algorithm_named("dpsgd")),
+                                         std::make_unique<Bowl>(1), 1, clock);
+  Job job;
+  job.shard = std::make_shared<Shard>();
+  job.local = job.evaluate = true;
+  const Stats stats = node->run(job).stats;
+  CHECK(stats.evaluation == std::chrono::seconds(1));
+  CHECK(stats.compute == std::chrono::seconds(2));
+}

@@ -149,12 +149,14 @@ std::string traffic_lines(const json& status) {
   traffic.add("sends ", number(part(status, "traffic"), "sent_bytes_per_s"), human_bytes, "/s");
   traffic.add("at most ", number(part(status, "traffic"), "sent_peak_bytes_per_s"), human_bytes,
               "/s");
-  double whole = 0;
-  for (const json& share : part(status, "time")) whole += share.get<double>();
-  for (const auto& [name, title] :
-       {std::pair{"compute_s", "computing "}, {"wait_s", "waiting "}, {"mix_s", "mixing "}})
-    if (const auto share = number(part(status, "time"), name); share && whole > 0)
-      time.add(title, *share / whole, human_fraction);
+  const json& times = part(status, "time");
+  const auto share_of = [&](const char* name) { return number(times, name).value_or(0); };
+  const double whole = share_of("compute_s") + share_of("wait_s") + share_of("mix_s");
+  for (const auto& [name, title] : {std::pair{"compute_s", "computing "},
+                                    {"evaluate_s", "of that evaluating "},
+                                    {"wait_s", "waiting "},
+                                    {"mix_s", "mixing "}})
+    if (whole > 0) time.add(title, share_of(name) / whole, human_fraction);
   const json& files = part(status, "descriptors");
   descriptors.add("", number(files, "used"), count, " of " + cell(files, "allowed", count));
   const json& security = part(status, "security");

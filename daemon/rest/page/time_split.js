@@ -4,8 +4,10 @@ import { duration, percent } from './format.js';
 
 const kRecent_s = 60;
 const kParts = [
-  { key: 'compute', label: 'computing', of: (time) => time.compute_s,
-    help: 'Local steps and evaluations: what the node is there for.' },
+  { key: 'compute', label: 'computing', of: (time) => time.compute_s - time.evaluate_s,
+    help: 'Local steps: what the node is there for.' },
+  { key: 'evaluate', label: 'evaluating', of: (time) => time.evaluate_s,
+    help: 'Loss and accuracy on held-out samples: a larger eval.every, or fewer eval.samples, would save it.' },
   { key: 'network', label: 'waiting for the network', of: (time) => time.network_wait_s,
     help: 'Waiting while a neighbour’s vector was on its way: a faster network, or more local steps a round, would save it.' },
   { key: 'wait', label: 'waiting for neighbours', of: (time) => time.wait_s - time.network_wait_s,
