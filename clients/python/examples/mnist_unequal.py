@@ -6,10 +6,10 @@
     mnist_unequal.py --alone 400
 
 Of four sites the first holds one share of the images, the last four shares, in the order of the
-digits: the first holds zeros only, the last no digit below six. The last site computes each batch
---slow times. With `samples` and data.weight=samples the sites minimise the loss over all images;
-with optim.pace=auto the fast sites take more steps while they would wait for the slow one. The
-lines with `swarm` are what Starling adds to the loop.
+digits: the first holds zeros and 77 ones, the last the digits from six on and 17 fives. The last
+site computes each batch --slow times. With `samples` and data.weight=samples the sites minimise
+the loss over all images; with optim.pace=auto the fast sites take more steps while they would wait
+for the slow one. The lines with `swarm` are what Starling adds to the loop.
 """
 import argparse
 import gzip
@@ -64,11 +64,12 @@ def main():
     parser.add_argument("--hidden", type=int, default=32, metavar="UNITS",
                         help="of the layer between; 0: a linear model")
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--every", type=float, default=5, help="seconds between evaluations")
+    parser.add_argument("--seed", type=int, default=1, help="of the first model and of chance")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(1)
+    torch.manual_seed(options.seed)
     model = (nn.Sequential(nn.Linear(784, options.hidden), nn.ReLU(),
                            nn.Linear(options.hidden, 10)) if options.hidden
              else nn.Linear(784, 10))
@@ -81,7 +82,7 @@ def main():
 
     swarm = (starling.alone(options.alone) if options.alone
              else starling.attach(model, optimizer, samples=len(mine), wait=True, timeout=600))
-    torch.manual_seed(1000 + site)  # of the order of the data
+    torch.manual_seed(1000 * options.seed + site)  # of the order of the data
     data = torch.utils.data.TensorDataset(images[mine], labels[mine])
     loader = torch.utils.data.DataLoader(data, batch_size=options.batch, shuffle=True)
     begun = told = time.monotonic()
