@@ -70,6 +70,8 @@ COMMANDS = [([sys.executable, str(EXAMPLES / name), "--every", "2"], data)
 COMMANDS += [([*COMMANDS[0][0], "--two-digits", "--batch-norm"], write_mnist),
              ([C_LINEAR], write_houses),
              ([sys.executable, str(EXAMPLES / "mnist_ddp.py"), "--batch=4"], write_mnist),
+             ([sys.executable, str(EXAMPLES / "mnist_unequal.py"), "--batch=4", "--slow=2"],
+              write_mnist),
              ([sys.executable, str(EXAMPLES / "lora.py"), "--before=3", "--batch=4"], write_mnist)]
 
 
@@ -135,6 +137,21 @@ class Examples(unittest.TestCase):
             self.assertEqual(len(averaged), count)
             self.assertEqual(["lora_B" in name for name in averaged].count(True), 3)
             self.assertEqual("not the mean of their products" in printed, bool(options))
+
+    def test_sites_hold_unequal_shares_of_other_digits_and_say_how_many_samples(self):
+        command, data = COMMANDS[-2]
+        for site, count in enumerate((6, 12, 18, 24)):
+            def script(daemon, count=count):
+                trainer = daemon.accept()
+                self.assertEqual(trainer.hello["samples"], count)
+                trainer.welcome()
+                trainer.step(2)
+                trainer.done()
+                trainer.end("goal reached")
+            with self.subTest(site), FakeDaemon() as daemon:
+                daemon.run(script)
+                printed = self.printed([*command, f"--site={site}"], data, socket=daemon.path)
+                self.assertIn(f"{count} images, 2 steps", printed)
 
     def test_none_is_longer_than_120_lines(self):
         for path in EXAMPLES.iterdir():

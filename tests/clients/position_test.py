@@ -100,6 +100,20 @@ class Epochs(unittest.TestCase):
             seen += drawn(loader, place, 2, position, 3)
         self.expect_each_once(seen, 60, 1)
 
+    def test_a_change_of_the_nodes_costs_only_what_lies_between_their_places(self):
+        """Node 1 was away and is two steps late when node 2 leaves."""
+        loader, seen = loader_of(90, 5), collections.Counter()
+        positions = [Position() for _ in range(3)]
+        for place, steps in enumerate((4, 2, 4)):
+            seen.update(drawn(loader, place, 3, positions[place], steps))
+        self.assertEqual([position.get()[1] for position in positions], [60, 30, 60])
+        for place, steps in enumerate((3, 6)):
+            seen.update(drawn(loader, place, 2, positions[place], steps))
+        self.assertEqual([position.get() for position in positions[:2]], [(0, 90)] * 2)
+        changed = {number for number in range(90) if seen[0, number] != 1}
+        self.assertTrue(changed)
+        self.assertLessEqual(changed, set(range(30, 60)))
+
     def test_batches_of_a_list_go_on_too(self):
         position = Position()
         batches = list("abcdefg")
