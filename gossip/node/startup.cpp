@@ -205,8 +205,10 @@ void Startup::do_without(Time now, const Roster& members, Outbox& out) {
   }
   search_.end();
   if (before_) return resume(now, out);
-  if (is_relay(options_)) {
-    next_look_ = now + kLook;  // until a member with data has founded the model
+  // A relay waits until a member with data has founded the model, and a node whose file is another
+  // one until a person changes a setting: alone it would train apart from the others.
+  if (is_relay(options_) || is_stranger()) {
+    next_look_ = now + kLook;
     return;
   }
   if (workload_.needs_model) surveys_.forget_others();
@@ -229,6 +231,8 @@ void Startup::receive(Time now, const Snapshot& snapshot, Payload payload, const
 
 void Startup::adopted(Time now, const optim::Done& done) {
   if (done.problem) return hears_misfit(now, *done.problem);
+  // A node that comes back may find that its file has grown meanwhile: the trainer says so.
+  if (is_stranger()) return hears_misfit(now, workload_.strangeness);
   search_.accept();
   origin_ = round_ > 0 ? Origin::donor : Origin::foundation;
   if (origin_ == Origin::donor) before_ = nullptr;

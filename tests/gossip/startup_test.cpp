@@ -113,6 +113,25 @@ TEST_CASE("A model that comes before the data are prepared is adopted too") {
   CHECK(node.startup.round() == 6);
 }
 
+TEST_CASE("A newcomer whose file is another does not adopt the model and says why") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  node.hear_snapshot("node-1", 6);
+  node.done();
+  node.trained_strangely("the files differ");
+  CHECK_FALSE(node.is_ready());
+  CHECK(node.startup.warnings(node.now) ==
+        std::vector<std::string>{"the model of node-1 does not fit this node: the files differ"});
+  for (int k = 0; k < 20; ++k) {  // not alone either
+    node.go_on();
+    if (node.startup.donor()) node.hear_snapshot("node-1", 6);
+    node.trained_strangely("the files differ");
+    CHECK_FALSE(node.is_ready());
+  }
+}
+
 TEST_CASE("A model is adopted only from a member that was asked and only once") {
   Newcomer node(newcomer());
   node.meet("node-1", Phase::training, 5);
