@@ -71,9 +71,7 @@ class Startup {
   bool awaits_model() const {
     return life_->is_in<phases::Assigning>() || life_->is_in<phases::Fetching>();
   }
-  // Whether its file is not the one that the founders share, so that it must not train.
-  bool is_stranger() const { return !before_ && !workload_.strangeness.empty(); }
-  bool gathered(Time now, const Membership& membership) const;
+  bool gathered(Time now, const Membership& membership);
   void assign(Time now, const Roster& members, Outbox& out);
   void survey(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const std::string& refusal, Outbox& out);

@@ -22,7 +22,7 @@ constexpr std::string_view kTrainerSays = "the trainer says";
 
 constexpr Remedy kRemedies[] = {
     {"deals out one file",
-     "set data.shard = all at all nodes if each has a file of its own; else give all the same file"},
+     "set data.shard = all at all nodes if each has its own file, or give all the same file"},
     {"cannot train with these nodes",
      "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
     {"draw the same batches",
