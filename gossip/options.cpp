@@ -16,6 +16,7 @@ using namespace std::string_view_literals;
 using namespace std::chrono_literals;
 
 constexpr std::array kPresets = {"local"sv, "lan"sv, "wan"sv};
+constexpr double kExpectPatienceLimit = 1e7;  // s
 constexpr std::array kMissing = {"late"sv, "reuse"sv, "self"sv};
 
 void read_seeds(Reader& reader, Options& options) {
@@ -55,9 +56,20 @@ const Bindings<Options>& bindings() {
                options.timing = timing_of(kPresets[reader.choice("cluster.preset", kPresets)]);
              })
         .among(kPresets)
-        .bind("cluster.expect", &Options::expect, Whole{0, kMembersLimit}, own,
-              "members with data to wait for before the first round; 0 starts at once; who does "
-              "not come within ten seconds of the one before is not waited for")
+        .bind(
+            "cluster.expect", &Options::expect, Whole{0, kMembersLimit}, own,
+            "members with data that found the model together: before the first round a node waits "
+            "until so many are there; 0 starts at once")
+        .add(
+            {"cluster.expect-patience", "0",
+             "seconds for which a node waits for the next of the members of cluster.expect; 0: for "
+             "as long as it takes, and ten where somebody has trained already; starling up takes "
+             "10; smaller: a late site founds nothing, and its classes are left out; larger: one "
+             "that never comes holds the others up"},
+            [](Reader& reader, Options& options) {
+              Real{0, kExpectPatienceLimit}.read(reader, "cluster.expect-patience",
+                                                 options.expect_patience);
+            })
         .bind("exchange.schedule", &Options::schedule, OneRow<ScheduleRow>{schedules()}, agreed,
               help_of("when neighbours exchange", schedules()))
         .bind("exchange.quorum", &Options::quorum, Real{1e-9, 1}, agreed,

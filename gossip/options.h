@@ -75,6 +75,7 @@ struct Options {
   std::vector<Endpoint> peers;  // known from an earlier run; their silence is not reported
   Timing timing = timing_of("lan");
   std::size_t expect = 0;  // members with data to wait for before the first round
+  // For each next of them; 0: for as long as it takes, unless somebody has trained already.
   Duration expect_patience = std::chrono::seconds(10);
   // training
   topology::Options topology;

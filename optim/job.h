@@ -216,6 +216,9 @@ struct Workload {
   // After founding on surveys: the survey that gives newcomers the same features.
   std::string foundation;
   std::vector<std::string> notes;  // for people, about the foundation
+  // After founding: why this node's data and those of the founders are not of one data set, if all
+  // nodes are to share one. A node that has not trained before must not adopt the model.
+  std::string strangeness;
   // After founding: for late founders, in place of `survey`; empty: the same.
   std::string late_survey;
   // After founding: this node begins with the model of another founder, and does not have it yet.

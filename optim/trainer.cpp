@@ -61,6 +61,7 @@ class TypedTrainer final : public Trainer {
     workload.shard_samples = data.samples;
     workload.shard_description = std::move(data.shard);
     workload.notes = std::move(data.notes);
+    workload.strangeness = std::move(data.strangeness);
     if (!algorithm_) return workload;
     WireForm form = options_.codec;
     form.segments = segments_of(learner_->blocks());

@@ -67,6 +67,7 @@ std::vector<gossip::Breach> breaches(std::span<const Violation> violations) {
 
 gossip::Summary simulate(Options options, TrainerFactory make_trainer, const Listener& told) {
   options.base.expect = options.nodes - options.relays;
+  options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
   World world(options, std::move(make_trainer));
   Checker checker(world);
   gossip::Series series;

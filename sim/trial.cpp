@@ -31,6 +31,7 @@ Options options_for(Options options, const Scenario& scenario) {
   options.hiding = scenario.hiding;
   options.seed = scenario.seed;
   options.base.expect = founders(scenario);
+  options.base.expect_patience = gossip::Options().expect_patience;  // as under `up`
   options.base.goal = {};
   options.base.seeds.clear();
   const std::size_t dialled = scenario.nodes - scenario.hiding.nodes;

@@ -24,12 +24,17 @@ void Muster::count(Time now, const Roster& members, bool is_ready, bool joins) {
     most_ready_ = std::max(most_ready_, ready_);
   }
   const std::size_t awaited = relays_ + (is_short_ ? std::min(expect_, known_) : expect_);
-  const bool is_enough = joins || ready_ >= awaited || now - counted_at_ >= patience_;
+  const bool is_enough = joins || ready_ >= awaited || now - counted_at_ >= patience();
   if (is_ready && !complete_since_ && is_enough) complete_since_ = now;
 }
 
 std::optional<std::string> Muster::warning(Time now, bool gathers) const {
   if (known_ >= expect_) return std::nullopt;
+  if (gathers && now - known_at_ >= kWorthSaying && waits_on())
+    return fmt::format(
+        "{} of {} expected members are here (cluster.expect); waiting for the rest for as long as "
+        "it takes; cluster.expect = {} at each of them begins without the rest",
+        known_, expect_, known_);
   if (gathers && now - known_at_ >= kWorthSaying)
     return fmt::format("{} of {} expected members are here (cluster.expect); waiting for the rest",
                        known_, expect_);

@@ -1,6 +1,7 @@
 // Muster: counts the members with data that a node expects before it begins, and the ready ones
 // among them. A node waits as long as members keep coming or becoming ready, and begins without the
-// rest. Relays are not expected, but those that are there are awaited until they are ready.
+// rest; or, with an endless patience, until all have come, unless somebody has trained before.
+// Relays are not expected, but those that are there are awaited until they are ready.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,11 @@ class Muster {
   void close() { is_short_ = known_ < expect_; }
   bool is_short() const { return is_short_; }
   // Whether all expected members are known, or the last one came too long ago.
-  bool is_known(Time now) const { return known_ >= expect_ || now - known_at_ >= patience_; }
+  bool is_known(Time now) const {
+    return known_ >= expect_ || (!waits_on() && now - known_at_ >= patience());
+  }
+  // Whether somebody has trained, so that members that stay away need not found the model.
+  void set_founded(bool is_founded) { is_founded_ = is_founded; }
   std::size_t known() const { return known_; }
   // When the wait for ready members ended; nothing: it goes on.
   std::optional<Time> complete_since() const { return complete_since_; }
@@ -38,8 +43,15 @@ class Muster {
   std::string tally() const;
 
  private:
+  // Whether it waits for the rest for as long as it takes.
+  bool waits_on() const { return patience_ == Duration::zero() && !is_founded_; }
+  Duration patience() const { return patience_ > Duration::zero() ? patience_ : kPatience; }
+
+  // For members that are not needed to found the model, or are known and not ready.
+  static constexpr Duration kPatience = std::chrono::seconds(10);
   std::size_t expect_;
   Duration patience_;
+  bool is_founded_ = false;
   Time known_at_;                                // when the last expected member came
   Time counted_at_;                              // when the last member came or became ready
   std::size_t most_known_ = 0, most_ready_ = 0;  // highest so far

@@ -91,17 +91,18 @@ Time Startup::deadline() const {
   return looks ? next_look_ : kNever;
 }
 
-bool Startup::gathered(Time now, const Membership& membership) const {
+bool Startup::gathered(Time now, const Membership& membership) {
   const Roster& members = membership.roster();
   const Search& search = membership.search();
   if (membership.identity().is_contested()) return false;
   if (is_relay(options_) && founders(members).empty()) return false;
-  if (before_ && !donors(members, round_of(before_)).empty()) return true;
+  const bool has_donors = !donors(members, round_of(before_)).empty();
+  if (before_ && has_donors) return true;
+  muster_.set_founded(before_ || has_donors);
   if (options_.expect > 1) return muster_.is_known(now);
   if (search.seeds().empty() || now - life_->since() >= kSeedPatience) return true;
   // The seed that answered may be a newcomer too and know no donor; another seed may know one.
-  return membership.connected() &&
-         (!donors(members, round_of(before_)).empty() || !search.awaits_seed());
+  return membership.connected() && (has_donors || !search.awaits_seed());
 }
 
 void Startup::assign(Time now, const Roster& members, Outbox& out) {
@@ -205,8 +206,10 @@ void Startup::do_without(Time now, const Roster& members, Outbox& out) {
   }
   search_.end();
   if (before_) return resume(now, out);
-  if (is_relay(options_)) {
-    next_look_ = now + kLook;  // until a member with data has founded the model
+  // A relay waits until a member with data has founded the model, and a node whose file is another
+  // one until a person changes a setting: alone it would train apart from the others.
+  if (is_relay(options_) || !workload_.strangeness.empty()) {
+    next_look_ = now + kLook;
     return;
   }
   if (workload_.needs_model) surveys_.forget_others();
@@ -229,6 +232,8 @@ void Startup::receive(Time now, const Snapshot& snapshot, Payload payload, const
 
 void Startup::adopted(Time now, const optim::Done& done) {
   if (done.problem) return hears_misfit(now, *done.problem);
+  // A node that comes back may find that its file has grown meanwhile: the trainer says so.
+  if (!before_ && !workload_.strangeness.empty()) return hears_misfit(now, workload_.strangeness);
   search_.accept();
   origin_ = round_ > 0 ? Origin::donor : Origin::foundation;
   if (origin_ == Origin::donor) before_ = nullptr;

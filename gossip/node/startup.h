@@ -71,7 +71,7 @@ class Startup {
   bool awaits_model() const {
     return life_->is_in<phases::Assigning>() || life_->is_in<phases::Fetching>();
   }
-  bool gathered(Time now, const Membership& membership) const;
+  bool gathered(Time now, const Membership& membership);
   void assign(Time now, const Roster& members, Outbox& out);
   void survey(Time now, const Roster& members, Outbox& out);
   void founded(Time now, const std::string& refusal, Outbox& out);

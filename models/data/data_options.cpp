@@ -192,8 +192,9 @@ void bind_dealing(Bindings<DataOptions>& all) {
            "larger the bias of algorithms without correction.")
       .agrees_on(where_dealt(&DataOptions::partition))
       .bind("data.shard", &DataOptions::shard, Written{parse_shard, print_shard}, agreed,
-            "This node's piece: auto (shared out among the members), all (the file is this "
-            "node's own), or I/N with 0 <= I < N (a fixed piece for any members).");
+            "This node's piece: auto (one file, the same at all nodes, shared out among members: "
+            "tables that differ are refused), all (the file is this node's own), or I/N with "
+            "0 <= I < N (a fixed piece for any members).");
   bind_reference(all);
   all.bind("data.samples", &DataOptions::samples, Whole{10, kSamplesLimit}, agreed,
            "Training samples of digits and houses; a fifth as many more are held out. Larger "

@@ -83,6 +83,18 @@ Result<void> merge_into(Survey& sum, const Survey& other) {
   return {};
 }
 
+// Surveys without a dealt file are of nodes of an earlier version.
+Result<void> check_dealt(std::span<const Survey> surveys) {
+  const Survey* first = nullptr;
+  for (const Survey& survey : surveys) {
+    if (!survey.dealt) continue;
+    if (!first) first = &survey;
+    if (*survey.dealt != *first->dealt)
+      return fail("{}", difference({*first->dealt, "at one node"}, {*survey.dealt, "at another"}));
+  }
+  return {};
+}
+
 // The statistics of the rows, by the slots of the table.
 struct Seen {
   std::vector<Moments> numbers;
@@ -147,6 +159,7 @@ Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsi
 }
 
 Result<Survey> merge(std::span<const Survey> surveys) {
+  TRY_DO(check_dealt(surveys));
   if (const auto fixed = std::ranges::find_if(surveys, &Survey::is_fixed); fixed != surveys.end())
     return *fixed;
   if (surveys.empty()) return fail("there is no survey to found the features on");

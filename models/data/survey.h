@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "models/data/dataset.h"
+#include "models/data/dealt_file.h"
 #include "models/data/moments.h"
 
 namespace starling::models {
@@ -34,6 +36,8 @@ struct Survey {
   std::vector<std::string> missing = {};  // words for a missing number, ascending; none when hashed
   // From an existing model: overrides all other surveys.
   bool is_fixed = false;
+  // With data.shard = auto: the file that is dealt out, the same at all nodes.
+  std::optional<DealtFile> dealt = {};
 
   const ColumnSurvey* find(std::string_view name) const;
 };
@@ -44,8 +48,8 @@ inline constexpr std::size_t kSurveyBytesLimit = std::size_t{512} << 10;
 // The survey of these rows of a data set with TableFeatures.
 Survey make_survey(const Dataset& set, std::span<const std::uint32_t> rows, unsigned hash_bits);
 
-// The same on every node for the same surveys in the same order. The error names the column or the
-// target in which two surveys differ, and both values.
+// The same on every node for the same surveys in the same order. The error names the column, the
+// target or the dealt file in which two surveys differ, and both values.
 Result<Survey> merge(std::span<const Survey> surveys);
 
 // A text of netstrings, LENGTH:BYTES one after the other, with numbers in decimal that read back

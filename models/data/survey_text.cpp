@@ -1,6 +1,7 @@
 // The text form of a survey.
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -11,7 +12,10 @@
 namespace starling::models {
 namespace {
 
-constexpr std::string_view kFormat = "starling-survey-3";
+// The second one says which file is dealt out, in two words more.
+constexpr std::string_view kFormat = "starling-survey-3", kDealtFormat = "starling-survey-4";
+
+constexpr std::size_t kHashDigits = 16;
 
 class Writer {
  public:
@@ -103,6 +107,18 @@ class Taker {
   std::string_view rest_;
 };
 
+Result<DealtFile> take_dealt(Taker& taker) {
+  DealtFile dealt;
+  TRY(dealt.rows, taker.size(kRowsLimit));
+  TRY(const std::string_view hash, taker.word());
+  const char* const end = hash.data() + hash.size();
+  const auto read = std::from_chars(hash.data(), end, dealt.hash, 16);
+  if (hash.size() != kHashDigits || read.ec != std::errc() || read.ptr != end)
+    return fail("a survey holds a hash \"{}\", expected {} hexadecimal digits", hash.substr(0, 40),
+                kHashDigits);
+  return dealt;
+}
+
 Result<ColumnSurvey> take_column(Taker& taker) {
   ColumnSurvey column;
   TRY(const std::string_view name, taker.word());
@@ -121,7 +137,11 @@ Result<ColumnSurvey> take_column(Taker& taker) {
 
 std::string encode(const Survey& survey) {
   Writer writer;
-  writer.put(kFormat);
+  writer.put(survey.dealt ? kDealtFormat : kFormat);
+  if (survey.dealt) {
+    writer.put(survey.dealt->rows);
+    writer.put(std::string_view(fmt::format("{:016x}", survey.dealt->hash)));
+  }
   writer.put(std::size_t{survey.is_fixed});
   writer.put(std::size_t{survey.hash_bits});
   writer.put(std::size_t{survey.decimal_comma});
@@ -148,8 +168,12 @@ Result<Survey> decode_survey(std::string_view text) {
     return fail("a survey has {} bytes, expected at most {}", text.size(), kSurveyBytesLimit);
   Taker taker(text);
   TRY(const std::string_view format, taker.word());
-  if (format != kFormat) return fail("a survey does not begin with {}", kFormat);
+  if (format != kFormat && format != kDealtFormat)
+    return fail("a survey does not begin with {}", kFormat);
   Survey survey;
+  if (format == kDealtFormat) {
+    TRY(survey.dealt, take_dealt(taker));
+  }
   TRY(const std::size_t is_fixed, taker.size(1));
   survey.is_fixed = is_fixed == 1;
   TRY(const std::size_t bits, taker.size(kHashBitsLimit));

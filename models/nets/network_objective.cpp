@@ -66,7 +66,10 @@ std::vector<std::string> founding_notes(const Dataset& train, const Survey& surv
 
 template <class S>
 NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
-    : model_(std::move(model)), share_(std::move(share)), map_(share_.train()) {
+    : model_(std::move(model)),
+      share_(std::move(share)),
+      dealt_(dealt_file(share_.train(), share_.options())),
+      map_(share_.train()) {
   if (!share_.train().is_table()) make_network();
 }
 
@@ -80,8 +83,11 @@ void NetworkObjective<S>::make_network() {
 template <class S>
 std::string NetworkObjective<S>::survey() const {
   if (!share_.train().is_table()) return {};
-  if (model_.start) return encode(*model_.start->card.table);
-  return encode(make_survey(share_.train(), share_.rows(), share_.options().hash_bits));
+  Survey survey = model_.start
+                      ? *model_.start->card.table
+                      : make_survey(share_.train(), share_.rows(), share_.options().hash_bits);
+  survey.dealt = dealt_;
+  return encode(survey);
 }
 
 template <class S>
@@ -117,13 +123,21 @@ void NetworkObjective<S>::assign(const optim::Shard& shard) {
 }
 
 template <class S>
+std::string NetworkObjective<S>::strangeness() const {
+  if (!dealt_ || !survey_ || !survey_->dealt || *survey_->dealt == *dealt_) return {};
+  return difference({*dealt_, "of this node"}, {*survey_->dealt, "of the founders"});
+}
+
+template <class S>
 optim::DataSummary NetworkObjective<S>::describe() const {
   const auto source = to_string(share_.options().source);
   optim::DataSummary summary{
       .samples = samples(),
       .shard = share_.description(),
       .schema = fmt::format("{} of {}, not founded", to_string(model_.kind), source),
-      .notes = notes_};
+      .notes = notes_,
+      .strangeness = strangeness()};
+  if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
   if (network_)
     summary.schema = fmt::format(
         "{} {}{} {} of {}, features {:016x}", to_string(model_.kind),

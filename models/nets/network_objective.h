@@ -43,11 +43,13 @@ class NetworkObjective final : public optim::Objective<S> {
  private:
   void make_network();
   NormalEquations normal_equations();
+  std::string strangeness() const;  // as in DataSummary
   // Calls visit(block, is_first) for every block of the selection.
   void for_each_block(const Selection& selection, auto visit);
 
   ModelOptions model_;
   Share share_;
+  std::optional<DealtFile> dealt_;  // see Survey
   FeatureMap map_;
   std::optional<Survey> survey_;  // of all founders, of a table
   std::vector<std::string> notes_;

@@ -20,6 +20,7 @@ struct DataSummary {
   // For people: where this node's data differ from the foundation, a sentence each.
   std::vector<std::string> notes = {};
   // As in Workload.
+  std::string strangeness = {};
   std::string late_survey = {};
   bool needs_model = false;
 };

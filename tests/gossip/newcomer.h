@@ -48,6 +48,11 @@ struct Newcomer : Party {
     done.problem = std::move(problem);
     startup.trained(now, done, outbox);
   }
+  void trained_strangely(const std::string& strangeness) {
+    optim::Done done;
+    done.workload.emplace().strangeness = strangeness;
+    startup.trained(now, done, outbox);
+  }
   void hear_snapshot(const std::string& from, std::uint64_t round) {
     const std::string model = "model";
     startup.receive(now, Snapshot{.round = round, .foundation = {}},

@@ -60,6 +60,53 @@ TEST_CASE("Expected members that do not come are waited for once and named") {
   CHECK(told.front().find("2 of 3 expected members came") == 0);
 }
 
+TEST_CASE("Founders wait for as long as it takes where their patience has no end") {
+  Options options = newcomer(3);
+  options.expect_patience = {};
+  Newcomer node(options);
+  node.meet("node-1", Phase::joining);
+  node.tick_at(Time{});
+  for (const Duration waited : {Duration(1min), Duration(100h)}) {
+    node.tick_at(Time(waited));
+    CHECK(node.done().jobs.empty());
+    CHECK(node.startup.warnings(node.now) ==
+          std::vector<std::string>{
+              "2 of 3 expected members are here (cluster.expect); waiting for the rest for as long "
+              "as it takes; cluster.expect = 2 at each of them begins without the rest"});
+  }
+  node.meet("node-2", Phase::joining);
+  node.go_on();
+  CHECK(node.done().jobs.size() == 1);
+}
+
+TEST_CASE("Where somebody has trained even an endless patience ends after ten seconds") {
+  Options options = newcomer(4);
+  options.expect_patience = {};
+  Newcomer node(options);
+  node.tick_at(Time(1h));
+  node.meet("node-1", Phase::training, 5);
+  node.tick_at(Time(1h));
+  node.tick_at(Time(1h + 10s) - 1ms);
+  CHECK(node.done().jobs.empty());
+  node.tick_at(Time(1h + 10s));
+  CHECK(node.done().donors == std::vector<std::string>{"10.0.1.1"});
+}
+
+TEST_CASE("A founder that is known and does not become ready is waited for ten seconds") {
+  Options options = newcomer(2);
+  options.expect_patience = {};
+  Newcomer node(options);
+  node.meet("node-1", Phase::joining);
+  node.go_on();
+  node.trained();
+  node.go_on();
+  node.membership.set_self({Phase::training, 0, 0});
+  node.go_on();
+  CHECK_FALSE(node.startup.is_expected());
+  node.tick_at(node.now + 10s);
+  CHECK(node.startup.is_expected());
+}
+
 TEST_CASE("Founders that are ready wait for the expected ones to be ready") {
   Newcomer node(newcomer(2));
   node.meet("node-1", Phase::joining);
@@ -111,6 +158,25 @@ TEST_CASE("A model that comes before the data are prepared is adopted too") {
   node.trained();
   CHECK(node.is_ready());
   CHECK(node.startup.round() == 6);
+}
+
+TEST_CASE("A newcomer whose file is another does not adopt the model and says why") {
+  Newcomer node(newcomer());
+  node.meet("node-1", Phase::training, 5);
+  node.go_on();
+  node.trained();
+  node.hear_snapshot("node-1", 6);
+  node.done();
+  node.trained_strangely("the files differ");
+  CHECK_FALSE(node.is_ready());
+  CHECK(node.startup.warnings(node.now) ==
+        std::vector<std::string>{"the model of node-1 does not fit this node: the files differ"});
+  for (int k = 0; k < 20; ++k) {  // not alone either
+    node.go_on();
+    if (node.startup.donor()) node.hear_snapshot("node-1", 6);
+    node.trained_strangely("the files differ");
+    CHECK_FALSE(node.is_ready());
+  }
 }
 
 TEST_CASE("A model is adopted only from a member that was asked and only once") {

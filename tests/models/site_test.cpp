@@ -39,6 +39,26 @@ std::vector<Owned<double>> sites(const std::vector<std::string>& tables, const M
   return nodes;
 }
 
+// A node of several that are to share one file, which it reads from a file of this text.
+Owned<double> sharer(const std::string& text, std::size_t place,
+                     const std::function<void(DataOptions&)>& change = {}) {
+  const Folder folder("sharer");
+  DataOptions options = table_options(folder.write("a.csv", text));
+  options.shard.kind = ShardChoice::Kind::automatic;
+  if (change) change(options);
+  auto node =
+      value_of(make_objective<double>({.kind = ModelKind::softmax}, options, load_shared(options)));
+  node->assign(shard_of(2, place));
+  return node;
+}
+
+// What a node of the first file says of a founder of the second; empty: they have one file.
+std::string refusal(const std::string& one, const std::string& other) {
+  const auto first = sharer(one, 0), second = sharer(other, 1);
+  const auto founded = first->found(std::vector{first->survey(), second->survey()});
+  return founded ? std::string() : founded.error().text;
+}
+
 // Rows of one number and one word, with a class that follows from both.
 std::string table(std::size_t rows, std::uint64_t seed,
                   std::initializer_list<const char*> classes) {
@@ -82,6 +102,44 @@ TEST_CASE("Sites agree on the classes that only some of them have") {
   CHECK(gradient[9] > 0);
   CHECK(gradient[10] > 0);
   CHECK(gradient[11] < 0);
+}
+
+TEST_CASE("Founders that are to share one file refuse files that differ") {
+  const std::string small = table(40, 1, {"ill", "well"}), large = table(90, 2, {"ill", "well"});
+  CHECK(refusal(small, small).empty());
+  CHECK(refusal(small, large) ==
+        "the file at one node has 40 rows to train on, the file at another 90; data.shard = auto "
+        "deals out one file that all nodes have: set data.shard = all at all nodes if each has a "
+        "file of its own, or give all nodes the same file");
+  CHECK(refusal("a,y\n1,p\n2,q\n3,p\n", "a,y\n1,p\n2,q\n4,p\n")
+            .find("the 3 rows to train on at one node are not those at another") == 0);
+  CHECK_FALSE(refusal("a,y\n1,p\n2,q\n3,p\n", "a,y\n2,q\n1,p\n3,p\n").empty());
+  CHECK_FALSE(refusal("a,y\n1,p\n2,q\n3,p\n", "a,y\n1,p\n2,p\n3,q\n").empty());
+}
+
+TEST_CASE("One file is the same whatever the order of its columns and the way it is written") {
+  CHECK(refusal("a,b,w,y\n1,5,u,p\n2,6,v,q\n3,,u,p\n", "w;y;b;a\nu;p;5.0;1\nv;q;6;2.00\nu;p;NA;3\n")
+            .empty());
+  CHECK_FALSE(refusal("a,b,y\n1,5,p\n2,6,q\n3,7,p\n", "a,b,y\n5,1,p\n6,2,q\n7,3,p\n").empty());
+}
+
+TEST_CASE("A newcomer says that its file is not the one that the founders share") {
+  const std::string small = table(40, 1, {"ill", "well"}), large = table(90, 2, {"ill", "well"});
+  for (const bool is_weighted : {false, true}) {
+    const auto weigh = [&](DataOptions& options) {
+      if (is_weighted) options.weight = Weight::samples;
+    };
+    const auto founder = sharer(small, 0, weigh);
+    REQUIRE(founder->found(std::vector{founder->survey()}));
+    CHECK(founder->describe().strangeness.empty());
+    const auto late = sharer(large, 1, weigh), fellow = sharer(small, 1, weigh);
+    REQUIRE(late->found(std::vector{founder->foundation()}));
+    CHECK(late->describe().strangeness.find(
+              "the file of this node has 90 rows to train on, the file of the founders 40") == 0);
+    CHECK(late->describe().notes.back() == late->describe().strangeness);
+    REQUIRE(fellow->found(std::vector{founder->foundation()}));
+    CHECK(fellow->describe().strangeness.empty());
+  }
 }
 
 TEST_CASE("What only the surveys of all sites tell is refused in time") {

@@ -91,6 +91,19 @@ TEST_CASE("A survey survives its text form to the last bit") {
   }
 }
 
+TEST_CASE("The dealt file of a survey survives its text form and a merger") {
+  Survey survey = survey_of(table_of(50), 0, 25);
+  survey.dealt = DealtFile{.rows = 50, .hash = 0x0123456789abcdef};
+  const Survey again = value_of(decode_survey(encode(survey)));
+  CHECK(again.dealt == survey.dealt);
+  const Survey earlier = survey_of(table_of(50), 25, 50);  // of a node of an earlier version
+  CHECK(value_of(merge(std::vector{survey, again})).dealt == survey.dealt);
+  CHECK(merge(std::vector{earlier, survey}));
+  std::string text = encode(survey);
+  text.replace(text.find("0123456789abcdef"), 16, "0123456789abcdeg");
+  CHECK_FALSE(decode_survey(text));
+}
+
 TEST_CASE("A foundation founds the same features for a newcomer as the surveys did") {
   const Dataset set = table_of(400);
   const std::vector<Survey> surveys{survey_of(set, 0, 100), survey_of(set, 100, 400)};

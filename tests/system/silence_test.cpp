@@ -119,9 +119,44 @@ TEST_CASE("A variable that is no key is in the status") {
              "STARLING_OPTIM_LEARNING_RATE?"));
 }
 
+TEST_CASE("Expected members are waited for until they come") {
+  Daemon first("first", small({"--cluster.expect=2"}));
+  CHECK(says(first,
+             "1 of 2 expected members are here (cluster.expect); waiting for the rest for as long "
+             "as it takes; cluster.expect = 1 at each of them begins without the rest"));
+  CHECK(first.round() == 0);
+  Daemon second("second", small({"--cluster.expect=2", join(first.control())}));
+  CHECK(eventually([&] { return first.round() > 5 && second.round() > 5; }));
+}
+
+TEST_CASE("Nodes of up wait ten seconds for each other and not for ever") {
+  const std::string log = testing::temporary_file("patience.log", "");
+  auto up =
+      daemon::ChildProcess::start({testing::program(), "up", "-n", "2", "--listen.http=127.0.0.1:0",
+                                   "--data.source=reference", "--output=/dev/null"},
+                                  log);
+  REQUIRE(up);
+  const std::string before = "--api http://";
+  std::string text;
+  CHECK(eventually([&] {
+    std::ifstream stream(log);
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+    return text.find('\n', std::min(text.find(before), text.size())) != std::string::npos;
+  }));
+  const std::size_t begin = text.find(before) + before.size();
+  const auto at = parse_endpoint(text.substr(begin, text.find('\n', begin) - begin));
+  REQUIRE(at);
+  const auto reply = daemon::http_request(*at, "GET", "/v1/config", "", 10s);
+  REQUIRE(reply);
+  CHECK(json::parse(reply->body)["cluster.expect-patience"]["value"] == "10");
+  up->signal(SIGTERM);
+  CHECK(up->wait(60s));
+}
+
 TEST_CASE("Expected members that do not come are counted") {
-  Daemon first("first", small({"--cluster.expect=3"}));
-  Daemon second("second", small({"--cluster.expect=3", join(first.control())}));
+  const std::string patience = "--cluster.expect-patience=4";
+  Daemon first("first", small({"--cluster.expect=3", patience}));
+  Daemon second("second", small({"--cluster.expect=3", patience, join(first.control())}));
   for (Daemon* node : {&first, &second}) {
     CHECK(says(*node, "2 of 3 expected members are here (cluster.expect); waiting for the rest"));
   }

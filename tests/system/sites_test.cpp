@@ -40,7 +40,8 @@ const std::string kUp = "up --listen.http=127.0.0.1:0 --data.target=y --stop.rou
 bool gives_reason(const testing::Daemon& node, const std::string& text) {
   return testing::eventually([&] {
     const json status = node.get("/v1/status");
-    return status.is_object() && status["node"]["reasons"].dump().find(text) != std::string::npos;
+    return status.is_object() && status.contains("node") &&
+           status["node"]["reasons"].dump().find(text) != std::string::npos;
   });
 }
 
@@ -55,11 +56,11 @@ TEST_CASE("Sites with files of their own agree on classes that one of them lacks
   CAPTURE(outcome.out);
   CAPTURE(outcome.err);
   CHECK(outcome.exit_code == 0);
-  for (const char* line : {"- node-1: no row of class y, which others have",
-                           "- node-2: no row of class x, which others have",
-                           "- every site weighs the same, whatever its rows",
-                           "- a linear model (model.kind = softmax); model.kind = mlp finds bends",
-                           "Algorithm "})
+  for (const char* line :
+       {"- node-1: no row of class y, which others have",
+        "- node-2: no row of class x, which others have",
+        "- every site weighs the same, whatever its rows",
+        "- a linear model (model.kind = softmax); model.kind = mlp finds bends", "Algorithm "})
     CHECK(outcome.out.find(line) != std::string::npos);
   const std::string test = temporary_file("test.csv", table(60, 3, {"x", "y", "z"}, 4));
   const json scores = json::parse(run(fmt::format("evaluate --json {} {}", model, test)).out);
@@ -99,6 +100,35 @@ TEST_CASE("A table with many words does not split the cluster") {
     // One input a word and one for the number, two classes, four bytes each, a round.
     CHECK(node["sent_bytes"] > 40 * 2 * 1300 * 4);
   }
+}
+
+TEST_CASE("Running nodes that deal out files of their own say what to set and do not train") {
+  const auto arguments = [](const std::string& path, const std::string& join) {
+    std::vector<std::string> all{"--data.target=y", "--data.path=" + path};
+    if (!join.empty()) all.push_back("--cluster.join=" + join);
+    return all;
+  };
+  const auto site = [](std::size_t k) {
+    return temporary_file(fmt::format("own-{}.csv", k), table(50 + 30 * k, 3, {"x", "z"}, k));
+  };
+  const std::string remedy = "set data.shard = all at all nodes if each has a file of its own";
+  auto expecting = arguments(site(0), "");
+  expecting.push_back("--cluster.expect=2");
+  testing::Daemon a("a", expecting);
+  expecting = arguments(site(1), to_string(a.control()));
+  expecting.push_back("--cluster.expect=2");
+  testing::Daemon b("b", expecting);
+  for (const testing::Daemon* founder : {&a, &b}) {
+    CHECK(gives_reason(*founder, "cannot train with these nodes: the file at one node has"));
+    CHECK(gives_reason(*founder, remedy));
+    CHECK(founder->round() == 0);
+  }
+  testing::Daemon first("first", arguments(site(0), ""));
+  REQUIRE(testing::eventually([&] { return first.round() > 0; }));
+  testing::Daemon late("late", arguments(site(1), to_string(first.control())));
+  CHECK(gives_reason(late, "the model of first does not fit this node: the file of this node has"));
+  CHECK(gives_reason(late, remedy));
+  CHECK(late.round() == 0);
 }
 
 TEST_CASE("Running nodes whose tables do not go together say why and do not train apart") {

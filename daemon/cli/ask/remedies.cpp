@@ -21,6 +21,8 @@ std::optional<std::string> first_of(std::span<const Remedy> rows, const std::str
 constexpr std::string_view kTrainerSays = "the trainer says";
 
 constexpr Remedy kRemedies[] = {
+    {"deals out one file",
+     "set data.shard = all at all nodes if each has its own file, or give all the same file"},
     {"cannot train with these nodes",
      "give the data of all nodes the same columns and kinds; starling data FILE shows them"},
     {"draw the same batches",

@@ -51,6 +51,7 @@ Result<Look> look(const CommandLine& line) {
   std::vector<std::uint32_t> rows(data->train.rows);
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
   look.survey = models::make_survey(data->train, rows, look.options.hash_bits);
+  look.survey->dealt = models::dealt_file(data->train, look.options);
   look.decision.notes = data->notes;
   if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {
     const std::string trial = models::trial_fits(std::move(learner), data);
@@ -97,6 +98,8 @@ std::vector<std::string> travels(const Look& look) {
       words.push_back(fmt::format("{} ({})", column.name, with_commas(column.words.size())));
   }
   lines.push_back("the names of all columns that are used");
+  if (look.survey->dealt)
+    lines.push_back("the number of rows and a hash of all of them, the same at all nodes");
   if (!numbers.empty())
     lines.push_back(fmt::format("count, mean and sum of squares of {}", fmt::join(numbers, ", ")));
   if (!look.survey->missing.empty())
