@@ -101,14 +101,10 @@ std::string describe(const Data& data, const DataOptions& options) {
 }  // namespace
 
 Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
-                                           TableBuilder& builder, Dataset& set,
-                                           const std::function<void(const Cells&)>& hear) {
+                                           TableBuilder& builder, Dataset& set) {
   TRY(const std::string text, read_text(path));
-  TRY(const Count count,
-      for_each_row(options, path, text, builder.layout(), [&](const Cells& cells) {
-        if (hear) hear(cells);
-        return builder.add(cells, set);
-      }));
+  TRY(const Count count, for_each_row(options, path, text, builder.layout(),
+                                      [&](const Cells& cells) { return builder.add(cells, set); }));
   return notes_of(count, path, path);
 }
 
@@ -123,24 +119,20 @@ Result<Data> read_csv(const DataOptions& options) {
   data.notes = std::move(decision.notes);
   TableBuilder builder(std::move(decision.layout));
   std::uint64_t row = 0;
-  RepeatedRows repeated;
   const bool has_test = !options.test_path.empty();
   TRY(const Count count,
       for_each_row(options, options.path, text, builder.layout(), [&](const Cells& cells) {
-        const bool is_test = is_held_out(options, row++);
-        repeated.add(cells, is_test);
-        return builder.add(cells, is_test ? data.test : data.train);
+        return builder.add(cells, is_held_out(options, row++) ? data.test : data.train);
       }));
   std::ranges::move(notes_of(count, options.path, ""), std::back_inserter(data.notes));
   if (has_test) {
-    const auto hear = [&](const Cells& cells) { repeated.add(cells, true); };
-    TRY(auto notes, read_rows(options, options.test_path, builder, data.test, hear));
+    TRY(auto notes, read_rows(options, options.test_path, builder, data.test));
     std::ranges::move(notes, std::back_inserter(data.notes));
   }
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
   builder.finish(data.train);
   builder.finish(data.test);
-  for (std::optional<std::string> note : {repeated.note(), rare_class_note(data)})
+  for (std::optional<std::string> note : {repeated_rows_note(data), rare_class_note(data)})
     if (note) data.notes.push_back(*std::move(note));
   data.description = describe(data, options);
   return data;

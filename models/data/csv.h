@@ -1,10 +1,6 @@
 // csv: a table whose target column is predicted from the others.
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "base/result.h"
 #include "models/data/data_options.h"
 #include "models/data/dataset.h"
@@ -23,9 +19,8 @@ Result<Data> read_csv(const DataOptions& options);
 
 // Adds the rows of any file that has the columns of the builder's layout, in any order, to `set`;
 // returns notes about the file. Rows without a target are left out; options.missing says how to
-// treat a missing cell. `hear` gets the cells of each row that is added; null: nothing does.
-Result<std::vector<std::string>> read_rows(
-    const DataOptions& options, const std::string& path, TableBuilder& builder, Dataset& set,
-    const std::function<void(const std::vector<std::string>&)>& hear = nullptr);
+// treat a missing cell.
+Result<std::vector<std::string>> read_rows(const DataOptions& options, const std::string& path,
+                                           TableBuilder& builder, Dataset& set);
 
 }  // namespace starling::models

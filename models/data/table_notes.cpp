@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
-#include "base/ids.h"
 #include "base/text.h"
+#include "models/data/row_hashes.h"
 
 namespace starling::models {
 namespace {
+
+// The least share of repeated rows that is told of. Smaller: rows that are equal by chance are told
+// of too.
+constexpr double kTold = 0.01;
 
 // A class with fewer rows than this share of what each would have is rare.
 constexpr double kRare = 0.2;
@@ -31,21 +37,17 @@ std::size_t count_repeated(std::vector<std::uint64_t> rows) {
 
 }  // namespace
 
-void RepeatedRows::add(std::span<const std::string> cells, bool is_held_out) {
-  std::string row;
-  for (const std::string& cell : cells) row.append(cell) += '\x1f';
-  (is_held_out ? held_out_ : trained_).push_back(stable_hash(row));
-}
-
-std::optional<std::string> RepeatedRows::note() {
-  std::vector<std::uint64_t> all = trained_;
-  all.insert(all.end(), held_out_.begin(), held_out_.end());
+std::optional<std::string> repeated_rows_note(const Data& data) {
+  std::vector<std::uint64_t> trained = row_hashes(data.train);
+  const std::vector<std::uint64_t> held_out = row_hashes(data.test);
+  std::vector<std::uint64_t> all = trained;
+  all.insert(all.end(), held_out.begin(), held_out.end());
   const std::size_t repeated = count_repeated(all);
-  std::ranges::sort(trained_);
-  const auto is_trained = [this](std::uint64_t row) {
-    return std::ranges::binary_search(trained_, row);
+  std::ranges::sort(trained);
+  const auto is_trained = [&](std::uint64_t row) {
+    return std::ranges::binary_search(trained, row);
   };
-  const auto leaked = static_cast<std::size_t>(std::ranges::count_if(held_out_, is_trained));
+  const auto leaked = static_cast<std::size_t>(std::ranges::count_if(held_out, is_trained));
   if (repeated == 0 || share_of(repeated, all.size()) < kTold) return std::nullopt;
   std::string text = fmt::format("{} of {} rows repeat an earlier row", with_commas(repeated),
                                  with_commas(all.size()));
@@ -53,7 +55,7 @@ std::optional<std::string> RepeatedRows::note() {
     text += fmt::format(
         "; {} of {} held-out rows are trained on too, and their errors look smaller than those of "
         "new rows",
-        with_commas(leaked), with_commas(held_out_.size()));
+        with_commas(leaked), with_commas(held_out.size()));
   return text + "; leave them out of the file, unless they are samples of their own";
 }
 

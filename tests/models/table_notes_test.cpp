@@ -13,8 +13,6 @@ using namespace starling::models;
 
 namespace {
 
-using Cells = std::vector<std::string>;
-
 // What is said of a table with target y.
 std::vector<std::string> notes_of(const std::string& text, double holdout = 0) {
   const Folder folder("notes");
@@ -40,16 +38,22 @@ std::string two_classes(int positives) {
 }  // namespace
 
 TEST_CASE("Rows that repeat are counted and those that are held out and trained on too") {
-  RepeatedRows rows;
-  CHECK_FALSE(rows.note());
-  for (int row = 0; row < 98; ++row) rows.add(Cells{std::to_string(row), "a"}, row % 2 == 0);
-  CHECK_FALSE(rows.note());
-  rows.add(Cells{"0", "a"}, false);
-  rows.add(Cells{"1", "a"}, false);
-  CHECK(rows.note() ==
-        "2 of 100 rows repeat an earlier row; 1 of 49 held-out rows are trained on too, and their "
-        "errors look smaller than those of new rows; leave them out of the file, unless they are "
-        "samples of their own");
+  const Folder folder("repeats");
+  std::string held_out = "a,b,y\n", trained = held_out;
+  const auto row = [](int k) { return fmt::format("{},w{},{}.5\n", k * k, k % 3, 7 * k); };
+  for (int k = 0; k < 98; ++k) (k % 2 == 0 ? held_out : trained) += row(k);
+  const auto said = [&] {
+    DataOptions options{.source = Source::csv, .path = folder.write("a.csv", trained)};
+    options.test_path = folder.write("b.csv", held_out);
+    options.target = "y";
+    return value_of(load(options)).notes;
+  };
+  CHECK_FALSE(has(said(), "repeat"));
+  trained += row(0) + row(1);
+  CHECK(has(said(),
+            "2 of 100 rows repeat an earlier row; 1 of 49 held-out rows are trained on too, and "
+            "their errors look smaller than those of new rows; leave them out of the file, unless "
+            "they are samples of their own"));
 }
 
 TEST_CASE("A repeated row is told of a table and cells that join to one text are not equal") {
@@ -57,10 +61,9 @@ TEST_CASE("A repeated row is told of a table and cells that join to one text are
   CHECK_FALSE(has(notes_of(text, 0.2), "repeat"));
   text += text.substr(text.find('\n') + 1);
   CHECK(has(notes_of(text, 0.2), "200 of 400 rows repeat an earlier row"));
-  RepeatedRows rows;
-  rows.add(Cells{"ab", "c"}, false);
-  rows.add(Cells{"a", "bc"}, false);
-  CHECK_FALSE(rows.note());
+  std::string pairs = "a,b,y\n";
+  for (int row = 0; row < 20; ++row) pairs += row % 2 == 0 ? "ab,c,1.5\n" : "a,bc,1.5\n";
+  CHECK(has(notes_of(pairs), "18 of 20 rows repeat"));
 }
 
 TEST_CASE("A rare class is told with what the most frequent one alone gives") {
