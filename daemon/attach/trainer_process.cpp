@@ -36,8 +36,8 @@ constexpr char kScript[] = R"(export PYTHONUNBUFFERED="${PYTHONUNBUFFERED-1}"
 trap 'trap "" TERM; kill -TERM 0' TERM; eval "$1" & wait $!)";
 
 std::string end_of(int code) {
-  if (code == 128 + SIGKILL) return "signal 9 (by kill, or for want of memory)";
-  return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+  const bool is_killed = code == 128 + SIGKILL;
+  return describe_exit(code) + (is_killed ? " (by kill, or for want of memory)" : "");
 }
 
 std::string ordinal(int number) {

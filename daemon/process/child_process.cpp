@@ -1,6 +1,7 @@
 #include "daemon/process/child_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -43,6 +44,10 @@ struct ChildFiles {
 }
 
 }  // namespace
+
+std::string describe_exit(int code) {
+  return code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code);
+}
 
 Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& arguments,
                                          const std::string& log_path, int errors) {

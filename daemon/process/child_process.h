@@ -14,6 +14,9 @@
 
 namespace starling::daemon {
 
+// "exit code 1" or "signal 9", of what exit_code() gives.
+std::string describe_exit(int code);
+
 class ChildProcess {
  public:
   // Starts `arguments` (the program first), with its output to the file `log_path`; empty: to the

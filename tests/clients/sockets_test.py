@@ -6,26 +6,12 @@
 Exit code 77, and a word, where there is no python3-numpy.
 """
 import os
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "clients" / "python"))
-from fake_daemon import SKIPPED, FakeDaemon  # noqa: E402
-
-try:
-    import numpy
-except ImportError:
-    print("skipped: python3-numpy is not installed")
-    sys.exit(SKIPPED)
-
-import starling  # noqa: E402
-
-
-def vector(*values):
-    return {"w": numpy.array(values, dtype="float64")}
+from session_test import FakeDaemon, starling, vector
 
 
 class Sockets(unittest.TestCase):

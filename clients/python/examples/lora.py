@@ -11,7 +11,6 @@ on all nodes, the mean of the products B·A is the product with the mean of B. W
 not so, and attach warns of it. The lines with `swarm` are what Starling adds to the loop.
 """
 import argparse
-import gzip
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from torch.nn import functional
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import starling  # noqa: E402
+from mnist_files import DEFAULT_FOLDER, images_and_labels  # noqa: E402
 
 
 class Adapted(nn.Module):
@@ -36,15 +36,6 @@ class Adapted(nn.Module):
 
     def forward(self, inputs):
         return self.layer(inputs) + inputs @ self.lora_A.t() @ self.lora_B.t()
-
-
-def images_and_labels(folder, prefix):
-    def numbers(name, header):
-        data = gzip.decompress((folder / name).read_bytes())
-        return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=header)
-    images = numbers(f"{prefix}-images-idx3-ubyte.gz", 16).view(-1, 28, 28)
-    labels = numbers(f"{prefix}-labels-idx1-ubyte.gz", 8).long()
-    return (images.float() / 255 - 0.1307) / 0.3081, labels
 
 
 def accuracy_of(model, images, labels):
@@ -71,7 +62,7 @@ def bytes_of(parameters):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "mnist",
+    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER,
                         help="folder of train-images-idx3-ubyte.gz and its three neighbours")
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon, all digits")
     parser.add_argument("--before", type=int, default=500, help="steps of the network itself")
@@ -83,8 +74,8 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    images, labels = images_and_labels(options.data, "train")
-    tests, answers = images_and_labels(options.data, "t10k")
+    images, labels = images_and_labels(options.data, "train", 28, 28)
+    tests, answers = images_and_labels(options.data, "t10k", 28, 28)
     model = trained_network(images, labels, options.before)
     images, tests = (some.rot90(1, (1, 2)).contiguous() for some in (images, tests))
     whole = bytes_of(model.parameters())

@@ -8,7 +8,6 @@ With --two-digits each node holds images of two digits only. The lines with `swa
 Starling adds to the loop.
 """
 import argparse
-import gzip
 import sys
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from torch.nn import functional
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import starling  # noqa: E402
+from mnist_files import DEFAULT_FOLDER, images_and_labels  # noqa: E402
 
 TESTED = 2000  # images, of an evaluation
 
@@ -43,15 +43,6 @@ class Network(nn.Module):
         return functional.log_softmax(self.linear2(x), dim=1)
 
 
-def images_and_labels(folder, prefix):
-    def numbers(name, header):
-        data = gzip.decompress((folder / name).read_bytes())
-        return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=header)
-    images = numbers(f"{prefix}-images-idx3-ubyte.gz", 16).view(-1, 1, 28, 28)
-    labels = numbers(f"{prefix}-labels-idx1-ubyte.gz", 8).long()
-    return (images.float() / 255 - 0.1307) / 0.3081, labels
-
-
 def accuracy_of(model, images, labels):
     model.eval()
     with torch.no_grad():
@@ -68,7 +59,7 @@ def loader_of(images, labels, digits, batch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "mnist",
+    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER,
                         help="folder of train-images-idx3-ubyte.gz and its three neighbours")
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon")
     parser.add_argument("--batch-norm", action="store_true")
@@ -85,8 +76,8 @@ def main():
     torch.manual_seed(options.seed)
     model = Network(options.batch_norm)
     optimizer = torch.optim.Adam(model.parameters(), lr=options.rate)
-    images, labels = images_and_labels(options.data, "train")
-    tests = images_and_labels(options.data, "t10k")
+    images, labels = images_and_labels(options.data, "train", 1, 28, 28)
+    tests = images_and_labels(options.data, "t10k", 1, 28, 28)
 
     swarm = (starling.alone(options.alone) if options.alone
              else starling.attach(model, optimizer, samples=len(images), wait=True, timeout=600))

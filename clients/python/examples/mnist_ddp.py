@@ -10,7 +10,6 @@ Every process calls attach, step and close. The processes of a node average thei
 step; the nodes average their parameters at every exchange.
 """
 import argparse
-import gzip
 import os
 import socket
 import sys
@@ -23,15 +22,7 @@ from torch.nn import functional
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import starling  # noqa: E402
-
-
-def images_and_labels(folder, prefix):
-    def numbers(name, header):
-        data = gzip.decompress((folder / name).read_bytes())
-        return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=header)
-    images = numbers(f"{prefix}-images-idx3-ubyte.gz", 16).view(-1, 784)
-    labels = numbers(f"{prefix}-labels-idx1-ubyte.gz", 8).long()
-    return (images.float() / 255 - 0.1307) / 0.3081, labels
+from mnist_files import DEFAULT_FOLDER, images_and_labels  # noqa: E402
 
 
 def accuracy_of(model, images, labels):
@@ -47,7 +38,7 @@ def train(options):
         torch.distributed.init_process_group("gloo")
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=options.rate, momentum=0.9)
-    data = torch.utils.data.TensorDataset(*images_and_labels(options.data, "train"))
+    data = torch.utils.data.TensorDataset(*images_and_labels(options.data, "train", 784))
     loader = torch.utils.data.DataLoader(data, batch_size=options.batch, shuffle=True)
 
     swarm = (starling.alone(options.alone) if options.alone
@@ -59,7 +50,7 @@ def train(options):
         optimizer.step()
         swarm.step(loss=loss)
     if int(os.environ.get("RANK", 0)) == 0:
-        accuracy = accuracy_of(model, *images_and_labels(options.data, "t10k"))
+        accuracy = accuracy_of(model, *images_and_labels(options.data, "t10k", 784))
         print(f"{swarm.end_reason}: accuracy {100 * accuracy:.2f} %", flush=True)
     swarm.close()
 
@@ -72,7 +63,7 @@ def train_as(rank, options, port):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "mnist",
+    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER,
                         help="folder of train-images-idx3-ubyte.gz and its three neighbours")
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon")
     parser.add_argument("--processes", type=int, default=1, help="of this node")

@@ -12,7 +12,6 @@ the loss over all images; with optim.pace=auto the fast sites take more steps wh
 for the slow one. The lines with `swarm` are what Starling adds to the loop.
 """
 import argparse
-import gzip
 import os
 import sys
 import time
@@ -25,17 +24,9 @@ from torch.nn import functional
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 import starling  # noqa: E402
+from mnist_files import DEFAULT_FOLDER, images_and_labels  # noqa: E402
 
 OWN_NAME = os.environ.get("STARLING_NODE", "node-0")  # of the node, as `starling up` gives it
-
-
-def images_and_labels(folder, prefix):
-    def numbers(name, header):
-        data = gzip.decompress((folder / name).read_bytes())
-        return torch.frombuffer(bytearray(data), dtype=torch.uint8, offset=header)
-    images = numbers(f"{prefix}-images-idx3-ubyte.gz", 16).view(-1, 784)
-    labels = numbers(f"{prefix}-labels-idx1-ubyte.gz", 8).long()
-    return (images.float() / 255 - 0.1307) / 0.3081, labels
 
 
 def share_of(labels, site, sites):
@@ -53,7 +44,7 @@ def judged(model, images, labels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "mnist",
+    parser.add_argument("--data", type=Path, default=DEFAULT_FOLDER,
                         help="folder of train-images-idx3-ubyte.gz and its three neighbours")
     parser.add_argument("--alone", type=int, metavar="STEPS", help="without a daemon, all images")
     parser.add_argument("--site", type=int, default=OWN_NAME.rpartition("-")[2],
@@ -74,8 +65,8 @@ def main():
                            nn.Linear(options.hidden, 10)) if options.hidden
              else nn.Linear(784, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=options.rate)
-    images, labels = images_and_labels(options.data, "train")
-    tests = images_and_labels(options.data, "t10k")
+    images, labels = images_and_labels(options.data, "train", 784)
+    tests = images_and_labels(options.data, "t10k", 784)
     site, sites = (0, 1) if options.alone else (options.site, options.sites)
     mine = share_of(labels, site, sites)
     computed = options.slow if site == sites - 1 else 1

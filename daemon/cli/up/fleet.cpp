@@ -346,11 +346,6 @@ bool is_finished(const Fleet::Node& node) {
   return part(node.status, "node").value("state", "") == "finished";
 }
 
-std::string how_ended(int code) {
-  return code > 128 ? fmt::format("ended with signal {}", code - 128)
-                    : fmt::format("ended with exit code {}", code);
-}
-
 std::string last_line(const std::string& path) {
   std::ifstream stream(path);
   std::string line, last;
@@ -394,7 +389,7 @@ std::string Fleet::keep_logs_of_failed() {
     node.has_failed = code != 0;
     if (code == 0) continue;
     const std::string last = last_line(log);
-    std::string text = fmt::format("{}: {}", how_ended(code), printable(last));
+    std::string text = fmt::format("ended with {}: {}", describe_exit(code), printable(last));
     if (const auto words = trainer_words(log);
         has_trainers_ && !words.empty() && last.find(words.back()) == std::string::npos)
       text += fmt::format("; its trainer wrote last: {}", printable(words.back()));

@@ -34,8 +34,6 @@ struct FleetOptions {
   std::function<bool()> is_interrupted = [] { return false; };
 };
 
-// "ended with signal 9", of a node's exit code or 128 + the signal.
-std::string how_ended(int code);
 // Of a log, ignoring empty lines; empty if there is none.
 std::string last_line(const std::string& path);
 

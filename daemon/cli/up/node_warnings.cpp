@@ -1,5 +1,7 @@
 #include "daemon/cli/up/node_warnings.h"
 
+#include <fmt/format.h>
+
 #include "daemon/attach/external_run.h"
 #include "daemon/cli/up/trainer_words.h"
 #include "daemon/rest/document.h"
@@ -22,7 +24,7 @@ void add_trainer_words(const Fleet::Node& node, std::vector<std::string>& warnin
 std::string end_text(const Fleet::Node& node) {
   const std::string words = node_words(node.process.log_path());
   if (const int code = node.process.exit_code().value_or(0); code != 0)
-    return how_ended(code) + (words.empty() ? "" : ": " + words);
+    return fmt::format("ended with {}{}{}", describe_exit(code), words.empty() ? "" : ": ", words);
   return words.starts_with(kTrainerFinished) ? words : "has left";
 }
 
