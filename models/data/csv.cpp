@@ -7,6 +7,7 @@
 #include "models/data/cell.h"
 #include "models/data/csv_layout.h"
 #include "models/data/gz_file.h"
+#include "models/data/row_hashes.h"
 #include "models/data/table_notes.h"
 
 namespace starling::models {
@@ -132,7 +133,10 @@ Result<Data> read_csv(const DataOptions& options) {
   if (data.train.rows == 0) return fail("{}: no complete row to train on", options.path);
   builder.finish(data.train);
   builder.finish(data.test);
-  for (std::optional<std::string> note : {repeated_rows_note(data), rare_class_note(data)})
+  std::vector<std::uint64_t> rows = row_hashes(data.train);
+  data.train_hash = hash_in_order(rows);
+  for (std::optional<std::string> note :
+       {repeated_rows_note(std::move(rows), row_hashes(data.test)), rare_class_note(data)})
     if (note) data.notes.push_back(*std::move(note));
   data.description = describe(data, options);
   return data;

@@ -68,6 +68,8 @@ struct Data {
   Dataset test;             // may have no rows: then a node evaluates on its own samples
   std::string description;  // "digits: 10,000 images of 28x28, 10 classes", for logs and status
   std::vector<std::string> notes;  // "dropped 207 of 20,640 rows with an empty cell", …
+  // Of a table: of its rows to train on, in their order; see dealt_file.h.
+  std::uint64_t train_hash = 0;
 };
 
 inline constexpr std::size_t kRowsLimit = 100'000'000;  // of one data set; indices are 32 bits

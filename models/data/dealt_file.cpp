@@ -1,16 +1,13 @@
 #include "models/data/dealt_file.h"
 
-#include "base/prng.h"
 #include "base/text.h"
-#include "models/data/row_hashes.h"
 
 namespace starling::models {
 
-std::optional<DealtFile> dealt_file(const Dataset& train, const DataOptions& options) {
-  if (!train.is_table() || options.shard.kind != ShardChoice::Kind::automatic) return std::nullopt;
-  DealtFile file{.rows = train.rows};
-  for (const std::uint64_t row : row_hashes(train)) file.hash = mix64(file.hash ^ row);
-  return file;
+std::optional<DealtFile> dealt_file(const Data& data, const DataOptions& options) {
+  const bool is_dealt = options.shard.kind == ShardChoice::Kind::automatic;
+  if (!data.train.is_table() || !is_dealt) return std::nullopt;
+  return DealtFile{.rows = data.train.rows, .hash = data.train_hash};
 }
 
 std::string difference(const PlacedFile& one, const PlacedFile& two) {

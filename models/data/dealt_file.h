@@ -21,7 +21,7 @@ struct DealtFile {
 };
 
 // Nothing if the node itself says what it holds, or the data set is no table.
-std::optional<DealtFile> dealt_file(const Dataset& train, const DataOptions& options);
+std::optional<DealtFile> dealt_file(const Data& data, const DataOptions& options);
 
 // A file, and where it is: "at one node".
 struct PlacedFile {

@@ -53,4 +53,10 @@ std::vector<std::uint64_t> row_hashes(const Dataset& set) {
   return hashes;
 }
 
+std::uint64_t hash_in_order(const std::vector<std::uint64_t>& rows) {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t row : rows) hash = mix64(hash ^ row);
+  return hash;
+}
+
 }  // namespace starling::models

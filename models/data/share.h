@@ -30,6 +30,7 @@ class Share {
   // Leaves out the rows whose class is marked, from now on, in training and in evaluation.
   void leave_out(std::vector<bool> classes);
 
+  const Data& data() const { return *data_; }
   const Dataset& train() const { return data_->train; }
   const DataOptions& options() const { return options_; }
   const Rows& rows() const { return rows_; }

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include "base/text.h"
-#include "models/data/row_hashes.h"
 
 namespace starling::models {
 namespace {
@@ -37,9 +34,8 @@ std::size_t count_repeated(std::vector<std::uint64_t> rows) {
 
 }  // namespace
 
-std::optional<std::string> repeated_rows_note(const Data& data) {
-  std::vector<std::uint64_t> trained = row_hashes(data.train);
-  const std::vector<std::uint64_t> held_out = row_hashes(data.test);
+std::optional<std::string> repeated_rows_note(std::vector<std::uint64_t> trained,
+                                              const std::vector<std::uint64_t>& held_out) {
   std::vector<std::uint64_t> all = trained;
   all.insert(all.end(), held_out.begin(), held_out.end());
   const std::size_t repeated = count_repeated(all);

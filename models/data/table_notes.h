@@ -1,16 +1,19 @@
 // table_notes: what the rows of a table hold that makes errors look smaller than they are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/data/dataset.h"
 
 namespace starling::models {
 
 // How many rows repeat an earlier one in every cell that is used, and how many held-out rows are
-// trained on too. Nothing where few do. REQUIRES tables.
-std::optional<std::string> repeated_rows_note(const Data& data);
+// trained on too, by the hashes of all rows (row_hashes.h). Nothing where few do.
+std::optional<std::string> repeated_rows_note(std::vector<std::uint64_t> trained,
+                                              const std::vector<std::uint64_t>& held_out);
 
 // The class that most rows have, and the share of the rows, held-out ones among them.
 struct FrequentClass {

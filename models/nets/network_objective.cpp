@@ -68,7 +68,7 @@ template <class S>
 NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
     : model_(std::move(model)),
       share_(std::move(share)),
-      dealt_(dealt_file(share_.train(), share_.options())),
+      dealt_(dealt_file(share_.data(), share_.options())),
       map_(share_.train()) {
   if (!share_.train().is_table()) make_network();
 }

@@ -51,7 +51,7 @@ Result<Look> look(const CommandLine& line) {
   std::vector<std::uint32_t> rows(data->train.rows);
   for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<std::uint32_t>(r);
   look.survey = models::make_survey(data->train, rows, look.options.hash_bits);
-  look.survey->dealt = models::dealt_file(data->train, look.options);
+  look.survey->dealt = models::dealt_file(*data, look.options);
   look.decision.notes = data->notes;
   if (std::string kind = models::explain_kind(learner, data->train); !kind.empty()) {
     const std::string trial = models::trial_fits(std::move(learner), data);
