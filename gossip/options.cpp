@@ -91,6 +91,10 @@ const Bindings<Options>& bindings() {
               "finish when the evaluation loss is at most this")
         .bind("stop.accuracy", at(&Options::goal, &Goal::accuracy), Real{0, 1}, own,
               "finish when the evaluation accuracy, 0 to 1, is at least this")
+        .bind(
+            "stop.train-on", at(&Options::goal, &Goal::trains_on), kFlag, own,
+            "train on after stop.loss or stop.accuracy is reached, until the node is told to stop: "
+            "for nodes that somebody stops together, as starling up does")
         .bind("eval.every", &Options::evaluate_every, Whole{1, 1'000'000'000}, own,
               "rounds between two evaluations; fewer sees more and takes time from training");
     return all;

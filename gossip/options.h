@@ -52,6 +52,9 @@ struct Goal {
   double seconds = 0;        // 0: no limit
   std::optional<double> loss = {}, accuracy = {};
 
+  bool trains_on = false;  // after the loss or the accuracy is reached
+
+  optim::Target target() const { return {loss, accuracy}; }
   bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy; }
 };
 

@@ -33,7 +33,7 @@ std::optional<optim::Evaluation> fit(const LearnerOptions& options,
   optim::Job step;
   for (step.local = true; step.round < kSteps; ++step.round) (*trainer)->run(step);
   optim::Job evaluate;
-  evaluate.evaluate = true;
+  evaluate.evaluate = evaluate.whole = true;
   return (*trainer)->run(evaluate).evaluation;
 }
 

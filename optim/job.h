@@ -127,6 +127,28 @@ struct StepCount {
   std::optional<double> pace = 1;
 };
 
+struct Evaluation {
+  std::uint64_t round = 0;
+  double loss = 0;
+  std::optional<double> accuracy = {};  // fraction, for classification
+  std::optional<double> rmse = {};  // root mean square error in units of the target, for regression
+  std::size_t samples = 0;          // that it is of; 0: not known
+  std::size_t available = 0;        // that it could have been of; 0: not known
+
+  bool is_whole() const { return available > 0 && samples == available; }
+};
+
+// A goal of evaluations: the largest loss or the least accuracy; without either it is never
+// reached.
+struct Target {
+  std::optional<double> loss = {}, accuracy = {};
+
+  bool is_reached_by(const Evaluation& evaluation) const {
+    return (accuracy && evaluation.accuracy && *evaluation.accuracy >= *accuracy) ||
+           (loss && evaluation.loss <= *loss);
+  }
+};
+
 struct Job {
   std::uint64_t round = 0;  // the round whose local step this is
   // Earlier rounds that no node did: the learning rate's schedule does not count them.
@@ -146,6 +168,8 @@ struct Job {
   bool snapshot = false;
   bool save = false;
   bool evaluate = false;
+  bool whole = false;  // with `evaluate`: on all samples, not on at most eval.samples
+  Target target;       // an evaluation of some samples that reaches it is taken again, of all
   bool local = false;
   std::size_t local_steps = 1;  // with `local`
   double pace = 1;              // how many times the steps of a node of pace 1 these are
@@ -153,13 +177,6 @@ struct Job {
   std::shared_ptr<const Shard> shard;  // the data assignment to use from now on; null: as before
   // The surveys of all founders, own included, in order of member id; once, before any training.
   std::shared_ptr<const std::vector<std::string>> foundation;
-};
-
-struct Evaluation {
-  std::uint64_t round = 0;
-  double loss = 0;
-  std::optional<double> accuracy;  // fraction, for classification
-  std::optional<double> rmse;      // root mean square error in units of the target, for regression
 };
 
 // A peer's vector that was not mixed, and why: wrong size, not finite. Its weight went to self.

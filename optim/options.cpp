@@ -147,7 +147,8 @@ const Bindings<Options>& bindings() {
               "with exchange.parts: a part travels while the trainer takes its next steps, and is "
               "averaged after them; hides the exchange, and asks for few rounds more")
         .bind("eval.samples", &Options::evaluation_samples, Whole{0, 1'000'000'000}, own,
-              "held-out samples an evaluation uses; 0 takes all");
+              "held-out samples of an evaluation while the node trains, spread evenly over all; 0 "
+              "takes all. The end, a pause, and a goal that the samples reach are judged on all");
     return all;
   }();
   return kBindings;

@@ -49,7 +49,7 @@ struct Options {
   // A node weighs by its steps in a round, over those of a node of pace 1. The caller fills it in.
   bool weighs_steps = false;
   std::uint64_t seed = 1;              // of the initial parameters: the same on every node
-  std::size_t evaluation_samples = 0;  // 0: all
+  std::size_t evaluation_samples = 2'000;  // 0: all
 };
 
 void describe(Schema& schema);

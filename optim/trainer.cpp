@@ -283,7 +283,12 @@ class TypedTrainer final : public Trainer {
   }
 
   void evaluate(const Job& job, Done& done) {
-    done.evaluation = learner_->evaluate(algorithm_->model(), options_.evaluation_samples);
+    const std::span<const S> x = algorithm_->model();
+    const std::size_t limit = job.whole ? 0 : options_.evaluation_samples;
+    Evaluation evaluation = learner_->evaluate(x, limit);
+    const bool is_some = limit > 0 && !evaluation.is_whole();
+    if (is_some && job.target.is_reached_by(evaluation)) evaluation = learner_->evaluate(x, 0);
+    done.evaluation = evaluation;
     done.evaluation->round = job.round > 0 ? job.round - 1 : 0;
   }
 

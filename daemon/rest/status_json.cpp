@@ -33,6 +33,10 @@ json evaluation_json(const optim::Evaluation& evaluation) {
   put(object, "loss", evaluation.loss);
   put(object, "accuracy", evaluation.accuracy);
   put(object, "rmse", evaluation.rmse);
+  if (evaluation.available > 0) {
+    object["samples"] = evaluation.samples;
+    object["available"] = evaluation.available;
+  }
   return object;
 }
 

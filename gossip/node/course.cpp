@@ -95,9 +95,7 @@ bool Course::is_over(Time now, std::uint64_t round) const {
 
 bool Course::is_goal_reached() const {
   if (!run_.evaluation || run_.evaluation->round != run_.round) return false;
-  const optim::Evaluation& evaluation = *run_.evaluation;
-  if (goal_.accuracy && evaluation.accuracy && *evaluation.accuracy >= *goal_.accuracy) return true;
-  return goal_.loss && evaluation.loss <= *goal_.loss;
+  return goal_.target().is_reached_by(*run_.evaluation);
 }
 
 // Rounds whose steps were refused are counted, but do not reach the goal.

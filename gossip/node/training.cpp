@@ -38,6 +38,8 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   const bool is_due = round.then == Computing::Then::finishes || !evaluated_round_;
   job.evaluate = !is_relay(options_) && (is_due || completed >= due);
   if (job.evaluate) evaluated_round_ = completed;
+  job.whole = !goes_on;
+  job.target = options_.goal.target();
   job.offer = goes_on;
   exchange.write_edges(job, around_.links, around_.budget.shortening());
   job.local = goes_on && !options_.needs.overlaps;
@@ -116,7 +118,8 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
 
 void Training::end_round(Time now, Computing::Then then, Outbox& out) {
   const RunStatus& run = course_.run();
-  if (then == Computing::Then::finishes || course_.is_goal_reached()) {
+  const bool ends = course_.is_goal_reached() && !options_.goal.trains_on;
+  if (then == Computing::Then::finishes || ends) {
     course_.finish();
     rest(now, Finished());
     const std::string but = run.goal_reached ? "" : ", short of the goal: " + run.shortfall;

@@ -54,7 +54,8 @@ Selection Share::evaluation(std::size_t limit) {
   const std::size_t all = some ? count : set.rows;
   return {.set = &set,
           .rows = selected_,
-          .usable = all > 0 ? static_cast<double>(count) / static_cast<double>(all) : 1};
+          .usable = all > 0 ? static_cast<double>(count) / static_cast<double>(all) : 1,
+          .available = count};
 }
 
 }  // namespace starling::models

@@ -16,6 +16,7 @@ struct Selection {
   const Dataset* set = nullptr;
   std::span<const std::uint32_t> rows;
   double usable = 1;  // the share of the candidate rows that were not left out
+  std::size_t available = 0;  // rows that the selection could have had
 };
 
 class Share {

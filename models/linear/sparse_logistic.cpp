@@ -106,7 +106,7 @@ optim::Evaluation SparseLogistic<S>::evaluate(std::span<const S> x, std::size_t 
   const double count = static_cast<double>(selection.rows.size());
   predict(x, selection);
   const Score score = take_score(selection.rows.size(), S{1});
-  optim::Evaluation evaluation;
+  optim::Evaluation evaluation{.samples = selection.rows.size(), .available = selection.available};
   evaluation.loss = score.loss / count;
   evaluation.accuracy = static_cast<double>(score.correct) / count;
   return evaluation;

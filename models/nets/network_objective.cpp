@@ -230,7 +230,7 @@ optim::Evaluation NetworkObjective<S>::evaluate(std::span<const S> x, std::size_
   Score score;
   for_each_block(selection,
                  [&](const Block<S>& block, bool) { score += network_->score(x, block); });
-  optim::Evaluation evaluation;
+  optim::Evaluation evaluation{.samples = selection.rows.size(), .available = selection.available};
   evaluation.loss = score.loss / count;
   if (selection.set->classes > 0)
     // Rows of a class that the model does not know count as wrong.

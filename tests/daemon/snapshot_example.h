@@ -45,7 +45,8 @@ inline Snapshot example_snapshot() {
   status.run.local_steps = 1;
   status.run.learning_rate = 0.1;
   status.run.loss = 0.25;
-  status.run.evaluation = {.round = 40, .loss = 0.3, .accuracy = 0.9, .rmse = 0.7};
+  status.run.evaluation = {
+      .round = 40, .loss = 0.3, .accuracy = 0.9, .rmse = 0.7, .samples = 20, .available = 100};
   status.run.distance_to_optimum = 0.01;
   status.run.codec = {
       .vector_bytes = 516, .f32_bytes = 4000, .quality = 0.97, .memory_bytes = 16'516};

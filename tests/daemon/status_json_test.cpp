@@ -53,7 +53,8 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["run"]) == Names{"algorithm", "codec", "distance_to_optimum", "eval",
                                          "learning_rate", "local_steps", "loss", "round", "samples",
                                          "schedule", "shard", "steps", "uncounted_rounds"});
-  CHECK(names_of(status["run"]["eval"]) == Names{"accuracy", "loss", "rmse", "round"});
+  CHECK(names_of(status["run"]["eval"]) ==
+        Names{"accuracy", "available", "loss", "rmse", "round", "samples"});
   CHECK(names_of(status["run"]["codec"]) ==
         Names{"f32_bytes", "memory_bytes", "name", "quality", "vector_bytes"});
   CHECK(names_of(status["run"]["shard"]) == Names{"description", "samples"});

@@ -269,6 +269,23 @@ TEST_CASE("A goal that an evaluation reaches ends the training and a miss is nam
   }
 }
 
+TEST_CASE("A node that trains on after its goal judges the goal and goes on") {
+  Trainee node(options_with({.rounds = 2, .loss = 0.2, .trains_on = true}));
+  node.start();
+  optim::Job job = node.job();
+  for (bool is_last = false; !is_last; job = is_last ? job : node.job()) {
+    CHECK(job.target.loss == 0.2);
+    is_last = job.round == 3;
+    CHECK(job.whole == is_last);
+    optim::Done done = Trainee::answer(job);
+    if (done.evaluation) done.evaluation->loss = 0.1;
+    node.trained(std::move(done));
+    CHECK(node.life.is_in<phases::Finished>() == is_last);
+    if (!is_last) node.advance();
+  }
+  CHECK(node.training.course().run().goal_reached);
+}
+
 TEST_CASE("A refused step is reported once and stays a problem until a step is taken") {
   Trainee node;
   node.start();

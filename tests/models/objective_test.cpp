@@ -71,7 +71,11 @@ void check_float_agrees(optim::Objective<double>& exact, optim::Objective<float>
     norm += gradient[i] * gradient[i];
   }
   CHECK(std::sqrt(error / norm) < 1e-3);
-  CHECK(rough.evaluate(y, 0).loss == doctest::Approx(exact.evaluate(x, 0).loss).epsilon(1e-3));
+  const optim::Evaluation whole = exact.evaluate(x, 0), some = exact.evaluate(x, 3);
+  CHECK(rough.evaluate(y, 0).loss == doctest::Approx(whole.loss).epsilon(1e-3));
+  CHECK(whole.is_whole());
+  CHECK(some.samples == 3);
+  CHECK(some.available == whole.samples);
 }
 
 struct Case {

@@ -65,6 +65,28 @@ class Flat final : public Objective<double> {
   std::vector<ParameterBlock> blocks_;
 };
 
+// Of its ten samples the first few have a smaller loss than all.
+class Flattering final : public Objective<double> {
+ public:
+  void assign(const Shard&) override {}
+  DataSummary describe() const override { return {10, "ten", "flattering"}; }
+  std::span<const ParameterBlock> blocks() const override { return blocks_; }
+  std::size_t samples() const override { return 10; }
+  void initialize(std::span<double> x, std::uint64_t) const override { x[0] = 0; }
+  double loss_and_gradient(std::span<const double>, std::span<const std::uint32_t>,
+                           std::span<double> gradient) override {
+    gradient[0] = 0;
+    return 1;
+  }
+  Evaluation evaluate(std::span<const double>, std::size_t limit) override {
+    const std::size_t samples = limit == 0 ? 10 : limit;
+    return {.loss = static_cast<double>(samples) / 10, .samples = samples, .available = 10};
+  }
+
+ private:
+  std::vector<ParameterBlock> blocks_ = one_block(1);
+};
+
 Options options_for(const AlgorithmRow* algorithm) {
   Options options;
   options.algorithm = algorithm;
@@ -237,6 +259,26 @@ TEST_CASE("No distance is told to an optimum where adamw does not go") {
       CHECK(one->optimum().empty() == !is_known);
       CHECK(run(*one, false, true, true).stats.distance_to_optimum.has_value() == is_known);
     }
+}
+
+TEST_CASE("A goal that some samples reach is judged on all samples") {
+  Options options = options_for(algorithm_named("dpsgd"));
+  options.evaluation_samples = 4;
+  const auto node =
+      make_trainer<double>(options, std::make_unique<Flattering>(), 1, [] { return Time{}; });
+  Job job;
+  job.shard = std::make_shared<Shard>();
+  node->run(job);
+  job.evaluate = true;
+  const auto judged = [&](std::optional<double> loss, bool whole) {
+    job.target = {.loss = loss};
+    job.whole = whole;
+    return node->run(job).evaluation->samples;
+  };
+  CHECK(judged({}, false) == 4);
+  CHECK(judged(0.3, false) == 4);
+  CHECK(judged(0.5, false) == 10);
+  CHECK(judged({}, true) == 10);
 }
 
 TEST_CASE("Large models are described in the same rounds wherever they are evaluated") {

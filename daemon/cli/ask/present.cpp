@@ -107,8 +107,12 @@ std::string run_lines(const json& run, std::string_view evaluated) {
   progress.add("learning rate ", number(run, "learning_rate"), human_number);
   loss.add("", number(run, "loss"), human_number);
   const json& evaluation = part(run, "eval");
+  const std::optional<double> samples = number(evaluation, "samples");
+  const std::optional<double> available = number(evaluation, "available");
   loss.add(evaluated, number(evaluation, "loss"), human_number);
   loss.add("root mean square error ", number(evaluation, "rmse"), human_number);
+  if (samples < available)
+    loss.add("by ", samples, count, fmt::format(" of {} samples", count(*available)));
   loss.add("to the optimum ", number(run, "distance_to_optimum"), human_number);
   const json& shard = part(run, "shard");
   Phrase data;

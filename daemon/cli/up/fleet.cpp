@@ -60,8 +60,7 @@ std::vector<std::string> node_arguments(const FleetOptions& options, std::size_t
   set("cluster.expect", std::to_string(options.nodes));
   set("stop.stay", "true");
   // Goals are judged over all nodes together.
-  set("stop.accuracy", "");
-  set("stop.loss", "");
+  set("stop.train-on", "true");
   set("stop.seconds", "0");
   if (!options.data_dir.empty()) set("node.data-dir", fmt::format("{}/{}", options.data_dir, name));
   if (options.parts) set("data.shard", fmt::format("{}/{}", index, options.nodes));
