@@ -95,8 +95,13 @@ const Bindings<Options>& bindings() {
             "stop.train-on", at(&Options::goal, &Goal::trains_on), kFlag, own,
             "train on after stop.loss or stop.accuracy is reached, until the node is told to stop: "
             "for nodes that somebody stops together, as starling up does")
-        .bind("eval.every", &Options::evaluate_every, Whole{1, 1'000'000'000}, own,
-              "rounds between two evaluations; fewer sees more and takes time from training");
+        .bind("eval.every", at(&Options::evaluation, &EvaluationPace::every),
+              Whole{1, 1'000'000'000}, own,
+              "rounds between two evaluations, at least; fewer sees more and takes time from "
+              "training")
+        .bind("eval.share", at(&Options::evaluation, &EvaluationPace::share), Real{0.001, 1}, own,
+              "part of a node's time that evaluations take at most: between two more rounds than "
+              "eval.every may pass; 1: only eval.every counts");
     return all;
   }();
   return kBindings;

@@ -58,6 +58,13 @@ struct Goal {
   bool is_set() const { return rounds > 0 || seconds > 0 || loss || accuracy; }
 };
 
+struct EvaluationPace {
+  std::uint64_t every = 10;  // rounds between two evaluations, at least
+  // The most of a node's time that evaluations take, above 0, up to 1. Larger: the series has more
+  // points, and a goal is seen earlier; smaller: more of the time trains.
+  double share = 0.1;
+};
+
 // Seeds that are names in the DNS. Larger: a node asks name servers more often.
 inline constexpr std::size_t kSeedNamesLimit = 16;
 
@@ -90,7 +97,7 @@ struct Options {
   Missing missing = Missing::late;
   std::vector<Term> terms;  // the agreed keys of other layers
   Goal goal;
-  std::uint64_t evaluate_every = 10;
+  EvaluationPace evaluation = {};
   CheckpointPlan checkpoint = {};
   optim::StepCount local_steps = {};
   // From which the nodes choose that of vectors; none: a setting fixes it.

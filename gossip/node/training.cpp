@@ -12,7 +12,7 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
   course_.begin(now, round, before);
   around_.exchange.rounds().start(now, round + 1, before ? before->uncounted : 0);
   // The donor has evaluated an adopted model, and the neighbours wait for an offer.
-  if (round > 0) evaluated_round_ = round;
+  if (round > 0) evaluations_.set_judged(round);
   begin_round(now, {}, false, out);
 }
 
@@ -34,10 +34,8 @@ void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absor
   if (is_pause_wanted_) round.then = Computing::Then::pauses;
   if (is_over(now, completed)) round.then = Computing::Then::finishes;
   const bool goes_on = round.then == Computing::Then::waits;
-  const std::uint64_t due = evaluated_round_.value_or(0) + (goes_on ? options_.evaluate_every : 1);
-  const bool is_due = round.then == Computing::Then::finishes || !evaluated_round_;
-  job.evaluate = !is_relay(options_) && (is_due || completed >= due);
-  if (job.evaluate) evaluated_round_ = completed;
+  job.evaluate = !is_relay(options_) && evaluations_.is_due(now, completed, round.then);
+  if (job.evaluate) evaluations_.set_judged(completed);
   job.whole = !goes_on;
   job.target = options_.goal.target();
   job.offer = goes_on;
@@ -107,6 +105,7 @@ void Training::trained(Time now, optim::Done done, Outbox& out) {
   exchange.note(now, done);
   under_way_.mix += done.stats.mix;
   under_way_.compute += done.stats.compute;
+  if (done.evaluation) evaluations_.add(now, done.stats.evaluation);
   if (done.stats.steps > 0) under_way_.steps = done.stats.steps;
   course_.record(now, done, exchange.means(), out);
   if (errand == Errand::answer) return exchange.answer(now, done, around_.links, out);

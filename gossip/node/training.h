@@ -17,6 +17,7 @@
 #include "gossip/node/company.h"
 #include "gossip/node/course.h"
 #include "gossip/node/donor.h"
+#include "gossip/node/evaluations.h"
 #include "gossip/node/life.h"
 #include "gossip/node/pace.h"
 #include "gossip/node/saver.h"
@@ -40,7 +41,8 @@ class Training {
       : options_(options),
         around_(around),
         course_(is_relay(options) ? Goal() : options.goal),
-        pace_(options.local_steps.pace) {}
+        pace_(options.local_steps.pace),
+        evaluations_(options.evaluation) {}
 
   // Starts with the round after `round`, the round of an adopted model, or 0. `before`: continues
   // its counts; null: no earlier life. REQUIRES phase ready.
@@ -102,7 +104,7 @@ class Training {
   bool is_pause_wanted_ = false;
   Company company_ = Company::trains;
   bool is_led_ = true;
-  std::optional<std::uint64_t> evaluated_round_;
+  Evaluations evaluations_;
   std::shared_ptr<const optim::Shard> shard_;
   UnderWay under_way_;
 };

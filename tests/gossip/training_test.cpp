@@ -221,6 +221,24 @@ TEST_CASE("Every tenth round is evaluated and so are the first and the last") {
   CHECK(judged == std::vector<std::uint64_t>{0, 10, 14});
 }
 
+TEST_CASE("Evaluations take at most their share of the time of a node that trains") {
+  Options options = options_with({.rounds = 60});
+  options.evaluation = {.every = 4, .share = 0.2};
+  Trainee node(options);
+  node.start();
+  std::vector<std::uint64_t> judged;
+  for (std::uint64_t round = 1; round <= 61; ++round) {
+    const optim::Job job = node.job();
+    optim::Done done = Trainee::answer(job);
+    done.stats.evaluation = job.evaluate ? 3s : 0s;  // then 12 s pass without
+    node.now += 1s + done.stats.evaluation;
+    if (job.evaluate) judged.push_back(round - 1);
+    node.trained(std::move(done));
+    node.advance();
+  }
+  CHECK(judged == std::vector<std::uint64_t>{0, 13, 26, 39, 52, 60});
+}
+
 TEST_CASE("The last round absorbs and neither steps nor offers") {
   Trainee node(options_with({.rounds = 3}));
   node.start();

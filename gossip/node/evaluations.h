@@ -1,0 +1,40 @@
+// Evaluations: when a node judges its model on held-out samples. While it trains: at the beginning,
+// and then when `every` rounds are over and evaluations have taken at most `share` of the time
+// since the last one began. At a pause: if a round is over since the last. At the end always.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+#include "gossip/node/life.h"
+#include "gossip/options.h"
+
+namespace starling::gossip {
+
+class Evaluations {
+ public:
+  explicit Evaluations(EvaluationPace pace) : pace_(pace) {}
+
+  // The model after that round is judged: by this node, or by the donor of an adopted model.
+  void set_judged(std::uint64_t round) { judged_ = round; }
+  // The last evaluation ended now.
+  void add(Time now, Duration took) {
+    next_ = now + from_seconds(seconds(took) * (1 / pace_.share - 1));
+  }
+
+  // `then`: what follows the job that could evaluate the model of that round.
+  bool is_due(Time now, std::uint64_t round, phases::Computing::Then then) const {
+    using Then = phases::Computing::Then;
+    if (!judged_ || then == Then::finishes) return true;
+    return then == Then::pauses ? round > *judged_
+                                : round >= *judged_ + pace_.every && now >= next_;
+  }
+
+ private:
+  EvaluationPace pace_;
+  std::optional<std::uint64_t> judged_;
+  Time next_{};  // not before
+};
+
+}  // namespace starling::gossip
