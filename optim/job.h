@@ -194,7 +194,7 @@ struct NeighborDistance {
 // the one before it.
 struct Laps {
   Time begun{};
-  Time mixed{};      // adopt, resume, absorb, copy, snapshot, save
+  Time mixed{};      // adopt, resume, absorb, copy, snapshot, save, and describe the model
   Time evaluated{};  // evaluate
   Time stepped{};    // local
   Time encoded{};    // offer

@@ -120,8 +120,8 @@ class TypedTrainer final : public Trainer {
     if (!is_initialized_ && !uses_model(job)) return;
     initialize();
     take_in(job, done);
-    laps.mixed = clock_();
     describe_model(job, done);
+    laps.mixed = clock_();
     if (job.evaluate) evaluate(job, done);
     laps.evaluated = clock_();
     if (job.local) local(job, done);
