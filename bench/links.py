@@ -255,7 +255,7 @@ def read_options():
     parser.add_argument("-n", "--nodes", type=int, action="append", help="2 and 4 by default")
     parser.add_argument("--loss", type=float, action="append", help="0, .01 and .05 by default")
     parser.add_argument("--only", action="append", metavar="WHAT",
-                        help=", ".join([*STARLING, *PEERS]))
+                        help=", ".join([*STARLING, *PEERS]).replace("%", "%%"))
     parser.add_argument("--hidden", type=hidden_units, metavar="UNITS",
                         help="of the model on every link: 256,128; none is softmax regression")
     parser.add_argument("--batch", type=int, default=BATCH, help="samples a local step")

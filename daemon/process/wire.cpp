@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "daemon/process/congestion.h"
 #include "daemon/process/own_addresses.h"
 #include "daemon/process/zap_handler.h"
 
@@ -285,6 +286,7 @@ std::optional<Wire::Event> Wire::next_event(Socket socket) {
     std::int32_t value = 0;
     std::memcpy(&kind, event.data(), sizeof(kind));
     std::memcpy(&value, event.data<char>() + sizeof(kind), sizeof(value));
+    if ((kind & kOpened) != 0) choose_congestion_control(value);
     return Event{.kind = kind_of(kind, value), .descriptor = value, .address = address.to_string()};
   }
   return std::nullopt;
