@@ -282,6 +282,8 @@ Result<void> open(Daemon& daemon, Config& config, const GivenKeys& keys,
   return {};
 }
 
+constexpr TrainingThread::Options kBuiltIn{.may_block = false}, kAttached{.may_block = true};
+
 void stop_loop() {
   if (Loop* loop = running_loop.load()) loop->stop();
 }
@@ -293,7 +295,7 @@ Result<void> await_external(Daemon& daemon, const Config& config) {
   });
   TRY(auto trainer, daemon.external->await(config, config.node.name, stop_loop));
   daemon.external->rest_without_trainer(daemon.board);
-  daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
+  daemon.training = std::make_unique<TrainingThread>(std::move(trainer), kAttached);
   return {};
 }
 
@@ -316,7 +318,7 @@ Result<void> load_trainer(Daemon& daemon, const Config& config) {
     log::info("{}", kind);
   if (!config.algorithm_reason.empty())
     log::info("algorithm {}: {}", config.node.algorithm, config.algorithm_reason);
-  daemon.training = std::make_unique<TrainingThread>(std::move(trainer));
+  daemon.training = std::make_unique<TrainingThread>(std::move(trainer), kBuiltIn);
   return {};
 }
 
@@ -326,7 +328,8 @@ void make_relay(Daemon& daemon, const Config& config) {
     return fail(
         "node.role = relay: a relay does not know what the parameters mean; ask a node with data");
   });
-  daemon.training = std::make_unique<TrainingThread>(models::make_relay(config.learner, now));
+  daemon.training =
+      std::make_unique<TrainingThread>(models::make_relay(config.learner, now), kBuiltIn);
   log::info("a relay: it has no data, and averages with its neighbours");
 }
 

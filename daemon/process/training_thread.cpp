@@ -13,12 +13,17 @@ namespace {
 
 constexpr int kNiceness = 5;
 
+// Whether the job does what most rounds do, and takes about as long.
+bool is_usual(const optim::Job& job) {
+  return !job.adopt && !job.resume && !job.copy && !job.snapshot && !job.save && !job.evaluate &&
+         !job.shard && !job.foundation;
+}
+
 }  // namespace
 
-TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer,
-                               std::chrono::milliseconds model_patience)
+TrainingThread::TrainingThread(std::unique_ptr<optim::Trainer> trainer, Options options)
     : trainer_(std::move(trainer)),
-      model_patience_(model_patience),
+      options_(options),
       thread_(quiet_thread([this](const std::stop_token& stop) { run(stop); })) {}
 
 std::vector<double> TrainingThread::finish() {
@@ -28,11 +33,17 @@ std::vector<double> TrainingThread::finish() {
 }
 
 void TrainingThread::submit(optim::Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-  }
+  std::unique_lock lock(mutex_);
+  const bool here = runs_here(job);
+  jobs_.push_back(std::move(job));
+  if (here) return run_next(lock);
+  lock.unlock();
   job_came_.notify_one();
+}
+
+bool TrainingThread::runs_here(const optim::Job& job) const {
+  const bool is_free = !is_busy_ && !model_wanted_ && jobs_.empty();
+  return is_free && !options_.may_block && is_usual(job) && last_took_ && *last_took_ <= kShort;
 }
 
 std::vector<optim::Done> TrainingThread::take_done() {
@@ -55,8 +66,8 @@ std::optional<std::vector<double>> TrainingThread::take_model() {
 }
 
 bool TrainingThread::serves_model() const {
-  return model_wanted_ &&
-         (is_averaged_ || std::chrono::steady_clock::now() >= *model_wanted_ + model_patience_);
+  return model_wanted_ && (is_averaged_ || std::chrono::steady_clock::now() >=
+                                               *model_wanted_ + options_.model_patience);
 }
 
 void TrainingThread::run(const std::stop_token& stop) {
@@ -70,7 +81,7 @@ void TrainingThread::run(const std::stop_token& stop) {
     } else if (!jobs_.empty()) {
       run_next(lock);
     } else if (model_wanted_) {
-      job_came_.wait_until(lock, stop, *model_wanted_ + model_patience_,
+      job_came_.wait_until(lock, stop, *model_wanted_ + options_.model_patience,
                            [this] { return !jobs_.empty() || serves_model(); });
     } else {
       job_came_.wait(lock, stop, [this] { return !jobs_.empty() || model_wanted_; });
@@ -81,9 +92,11 @@ void TrainingThread::run(const std::stop_token& stop) {
 // For a large model it takes a while, in which the mutex is not held.
 void TrainingThread::copy_model(std::unique_lock<std::mutex>& lock) {
   model_wanted_.reset();
+  is_busy_ = true;
   lock.unlock();
   std::vector<double> model = trainer_->parameters();
   lock.lock();
+  is_busy_ = false;
   model_ = std::move(model);
   wake_.signal();
 }
@@ -92,12 +105,18 @@ void TrainingThread::run_next(std::unique_lock<std::mutex>& lock) {
   optim::Job job = std::move(jobs_.front());
   jobs_.pop_front();
   job.copy = model_wanted_ && job.absorb;
+  is_busy_ = true;
   lock.unlock();
+  const auto begun = std::chrono::steady_clock::now();
   optim::Done done = trainer_->run(job);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  const bool was_usual = is_usual(job);
   const bool averaged = (is_averaged_ || job.absorb || job.adopt) && !job.local;
   const bool copied = job.copy;
   job = {};  // releases the neighbours' vectors early
   lock.lock();
+  is_busy_ = false;
+  if (was_usual) last_took_ = took;
   is_averaged_ = averaged;
   if (copied && !done.copy.empty()) {
     model_wanted_.reset();

@@ -1,5 +1,7 @@
-// TrainingThread: runs jobs one after another on a thread of its own, which alone touches the
-// trainer. It has the lowest priority, so that it never starves the I/O thread.
+// TrainingThread: runs jobs one after another on a thread of its own. It has the lowest priority,
+// so that it never starves the I/O thread. Two wake-ups take longer than a small job: once jobs are
+// shorter than kShort, the thread that submits one runs it. The trainer is used by one thread at a
+// time.
 #pragma once
 
 #include <chrono>
@@ -19,11 +21,19 @@ namespace starling::daemon {
 class TrainingThread {
  public:
   static constexpr std::chrono::milliseconds kModelPatience{700};
+  // Longer: messages wait longer while a job runs on the I/O thread; shorter: more jobs take two
+  // wake-ups.
+  static constexpr std::chrono::microseconds kShort{200};
 
+  struct Options {
+    // A job may wait for something outside, such as the user's trainer: none runs in submit().
+    bool may_block = true;
+    std::chrono::milliseconds model_patience = kModelPatience;
+  };
   // At its end it waits for the job under way and drops those not begun.
-  explicit TrainingThread(std::unique_ptr<optim::Trainer> trainer,
-                          std::chrono::milliseconds model_patience = kModelPatience);
+  TrainingThread(std::unique_ptr<optim::Trainer> trainer, Options options);
 
+  // By one thread.
   void submit(optim::Job job);
   std::vector<optim::Done> take_done();
   // Asks for the parameters as the last averaging left them, which evaluations see; a local step
@@ -41,13 +51,16 @@ class TrainingThread {
   void run(const std::stop_token& stop);
   bool serves_model() const;
   void copy_model(std::unique_lock<std::mutex>& lock);
+  bool runs_here(const optim::Job& job) const;  // in submit()
   void run_next(std::unique_lock<std::mutex>& lock);
 
   std::unique_ptr<optim::Trainer> trainer_;
-  std::chrono::milliseconds model_patience_;
+  Options options_;
   Wake wake_;
   std::mutex mutex_;
   std::condition_variable_any job_came_;
+  bool is_busy_ = false;                                          // the thread uses the trainer
+  std::optional<std::chrono::steady_clock::duration> last_took_;  // of a usual job
   std::deque<optim::Job> jobs_;
   std::vector<optim::Done> done_;
   std::optional<std::chrono::steady_clock::time_point> model_wanted_;  // since when

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <thread>
 
 using namespace starling;
 using namespace std::chrono_literals;
@@ -62,7 +63,7 @@ void await_round(daemon::TrainingThread& thread, std::uint64_t round) {
 }  // namespace
 
 TEST_CASE("A model that is asked for after a local step is that of the next averaging") {
-  daemon::TrainingThread thread(std::make_unique<Counter>(), 1h);
+  daemon::TrainingThread thread(std::make_unique<Counter>(), {.model_patience = 1h});
   thread.submit(round_of(1));
   await_round(thread, 1);
   thread.want_model();
@@ -71,7 +72,7 @@ TEST_CASE("A model that is asked for after a local step is that of the next aver
 }
 
 TEST_CASE("A model that no local step has moved is there at once") {
-  daemon::TrainingThread thread(std::make_unique<Counter>(), 1h);
+  daemon::TrainingThread thread(std::make_unique<Counter>(), {.model_patience = 1h});
   thread.want_model();
   CHECK(await_model(thread) == std::vector<double>{0});
   optim::Job last = round_of(3);
@@ -83,9 +84,47 @@ TEST_CASE("A model that no local step has moved is there at once") {
 }
 
 TEST_CASE("Who averages with nobody any more gives its model all the same") {
-  daemon::TrainingThread thread(std::make_unique<Counter>(), 1ms);
+  daemon::TrainingThread thread(std::make_unique<Counter>(), {.model_patience = 1ms});
   thread.submit(round_of(1));
   await_round(thread, 1);
   thread.want_model();
   CHECK(await_model(thread) == std::vector<double>{1.5});
+}
+
+// Says on which thread it runs.
+class Located final : public optim::Trainer {
+ public:
+  explicit Located(std::thread::id& at) : at_(&at) {}
+  optim::Workload workload() const override { return {}; }
+  optim::Done run(const optim::Job& job) override {
+    *at_ = std::this_thread::get_id();
+    optim::Done done;
+    done.round = job.round;
+    return done;
+  }
+  std::vector<double> parameters() const override { return {}; }
+  std::vector<double> optimum() const override { return {}; }
+
+ private:
+  std::thread::id* at_;
+};
+
+TEST_CASE("Short usual jobs run where they are submitted and others on the thread") {
+  for (const bool may_block : {false, true}) {
+    CAPTURE(may_block);
+    std::thread::id at;
+    daemon::TrainingThread thread(std::make_unique<Located>(at), {.may_block = may_block});
+    std::size_t here = 0, elsewhere = 0;
+    for (std::uint64_t round = 1; round <= 100; ++round) {
+      optim::Job job = round_of(round);
+      job.evaluate = round % 10 == 0;
+      thread.submit(job);
+      await_round(thread, round);
+      const bool is_here = at == std::this_thread::get_id();
+      here += is_here;
+      if (job.evaluate) elsewhere += !is_here;
+    }
+    CHECK(elsewhere == 10);
+    CHECK((here > 0) == !may_block);
+  }
 }
