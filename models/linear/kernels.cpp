@@ -1,5 +1,7 @@
 #include "models/linear/kernels.h"
 
+#include <algorithm>
+
 #include "base/every_cpu.h"
 
 namespace starling::models {
@@ -23,6 +25,39 @@ namespace starling::models {
   EVERY_CPU void add_column_sums(Extent extent, const S* __restrict delta, S* __restrict sums) { \
     for (std::size_t r = 0; r < extent.rows; ++r, delta += extent.columns)                       \
       for (std::size_t c = 0; c < extent.columns; ++c) sums[c] += delta[c];                      \
+  }                                                                                              \
+  EVERY_CPU void take_largest(std::size_t rows, const Squares& squares,                          \
+                              const S* __restrict images, S* __restrict largest) {               \
+    const auto [height, width, channels, side] = squares;                                        \
+    for (std::size_t n = 0; n < rows; ++n, images += squares.inputs())                           \
+      for (std::size_t y = 0; y < height / side; ++y)                                            \
+        for (std::size_t x = 0; x < width / side; ++x, largest += channels) {                    \
+          const S* const corner = images + (y * side * width + x * side) * channels;             \
+          std::copy(corner, corner + channels, largest);                                         \
+          for (std::size_t i = 1; i < side * side; ++i) {                                        \
+            const S* const pixel = corner + (i / side * width + i % side) * channels;            \
+            for (std::size_t c = 0; c < channels; ++c)                                           \
+              largest[c] = pixel[c] > largest[c] ? pixel[c] : largest[c];                        \
+          }                                                                                      \
+        }                                                                                        \
+  }                                                                                              \
+  EVERY_CPU void give_largest(std::size_t rows, const Squares& squares,                          \
+                              const S* __restrict images, const S* __restrict largest,           \
+                              S* __restrict delta, S* __restrict below) {                        \
+    const auto [height, width, channels, side] = squares;                                        \
+    std::fill_n(below, rows* squares.inputs(), S{0});                                            \
+    for (std::size_t n = 0; n < rows; ++n)                                                       \
+      for (std::size_t y = 0; y < height / side; ++y)                                            \
+        for (std::size_t x = 0; x < width / side; ++x, largest += channels, delta += channels)   \
+          for (std::size_t i = 0; i < side * side; ++i) {                                        \
+            const std::size_t row = (n * height + y * side + i / side) * width;                  \
+            const std::size_t pixel = (row + x * side + i % side) * channels;                    \
+            for (std::size_t c = 0; c < channels; ++c) {                                         \
+              const bool is_first = images[pixel + c] == largest[c];                             \
+              below[pixel + c] = is_first ? delta[c] : S{0};                                     \
+              delta[c] = is_first ? S{0} : delta[c];                                             \
+            }                                                                                    \
+          }                                                                                      \
   }
 
 MODEL_KERNELS_FOR(float)

@@ -40,7 +40,7 @@ std::string file(const std::string& name, const std::string& text) {
 
 std::string model_file(const std::string& name, double parameter) {
   models::ModelCard card{.kind = models::ModelKind::linear, .shape = {}, .table = {}};
-  card.shape = {.sizes = {1, 1}, .loss = models::Loss::squared};
+  card.shape = models::dense_network({1, 1});
   card.source = models::Source::houses;
   const double parameters[] = {parameter, 0};
   return file(name, daemon::write_model(card, parameters, models::Precision::f64, {}));

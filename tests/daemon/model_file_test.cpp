@@ -30,7 +30,7 @@ models::TrainedModel classifier() {
   table.rows = 4;
   table.is_fixed = true;
   model.card = {.kind = models::ModelKind::softmax,
-                .shape = {.sizes = {4, 2}, .loss = models::Loss::cross_entropy},
+                .shape = models::dense_network({4, 2}, models::Loss::cross_entropy),
                 .source = models::Source::csv,
                 .classes = 2,
                 .table = table};
@@ -41,7 +41,7 @@ models::TrainedModel classifier() {
 models::TrainedModel regressor() {
   models::TrainedModel model = classifier();
   model.card.kind = models::ModelKind::linear;
-  model.card.shape = {.sizes = {4, 1}, .loss = models::Loss::squared};
+  model.card.shape = models::dense_network({4, 1});
   model.card.classes = 0;
   model.card.table->classifies = false;
   model.card.table->classes = {};
@@ -81,8 +81,7 @@ TEST_CASE("A model's file gives back the model to the last bit") {
     const models::TrainedModel again = value_of(parse_model(bytes_of(model)));
     CHECK(again.parameters == model.parameters);
     CHECK(again.card.kind == model.card.kind);
-    CHECK(again.card.shape.sizes == model.card.shape.sizes);
-    CHECK(again.card.shape.loss == model.card.shape.loss);
+    CHECK(again.card.shape == model.card.shape);
     CHECK(encode(*again.card.table) == encode(*model.card.table));
     CHECK(bytes_of(again) == bytes_of(model));
   }
@@ -103,7 +102,7 @@ TEST_CASE("A model of a table with decimal commas reads them and its words for m
 TEST_CASE("A model's file has a tensor for each layer") {
   models::TrainedModel model = classifier();
   model.card.kind = models::ModelKind::mlp;
-  model.card.shape.sizes = {4, 3, 2};
+  model.card.shape = models::dense_network({4, 3, 2}, models::Loss::cross_entropy);
   model.parameters.assign(4 * 3 + 3 + 3 * 2 + 2, 0.5);
   const Safetensors file = value_of(read_safetensors(bytes_of(model)));
   REQUIRE(file.tensors.size() == 4);
