@@ -8,3 +8,11 @@
 #else
 #define EVERY_CPU
 #endif
+
+// The same for loops of any length over arrays, which GCC 12 leaves scalar at -O2.
+#if defined(__GNUC__) && !defined(__clang__)
+#define EVERY_CPU_LOOPS \
+  EVERY_CPU __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
+#else
+#define EVERY_CPU_LOOPS EVERY_CPU
+#endif
