@@ -5,16 +5,34 @@
 
 #include "base/ids.h"
 #include "models/factory.h"
+#include "models/nets/layer_registry.h"
 #include "optim/relay.h"
 
 namespace starling::models {
 namespace {
+
+// The steps of adam are as long as the learning rate, however far running statistics are from what
+// was measured.
+Result<void> check_statistics(const LearnerOptions& options) {
+  const ModelOptions& model = options.model;
+  const auto& layers = model.start ? model.start->card.shape.layers : model.layers;
+  const auto keeps = std::ranges::find_if(
+      layers, [](const LayerSpec& layer) { return layer.row->keeps_statistics; });
+  if (expected_kind(model, options.data) != ModelKind::net || keeps == layers.end() ||
+      is_linear(options.optim.local_optimizer))
+    return {};
+  return fail(
+      "model.layers: the running statistics of {} (layer {}) need steps in proportion to their "
+      "derivative; expected optim.local-optimizer = sgd, momentum or nesterov",
+      to_string(*keeps), keeps - layers.begin() + 1);
+}
 
 template <class S>
 Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
                                                    std::shared_ptr<const Data> data,
                                                    std::string_view name,
                                                    std::function<Time()> clock) {
+  TRY_DO(check_statistics(options));
   ModelOptions model = options.model;
   model.weight_decay = options.optim.weight_decay;
   TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));

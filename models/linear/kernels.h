@@ -24,6 +24,20 @@ void add_bias(Extent extent, bool relu, const double* bias, double* z);
 void mask_relu(Extent extent, const float* activation, float* delta);
 void mask_relu(Extent extent, const double* activation, double* delta);
 
+// sums[c] += sum over r of a[r, c] b[r, c]
+void add_column_products(Extent extent, const float* a, const float* b, float* sums);
+void add_column_products(Extent extent, const double* a, const double* b, double* sums);
+
+// out[r, c] = factor[c] z[r, c] + shift[c]
+void scale_columns(Extent extent, const float* z, const float* factor, const float* shift,
+                   float* out);
+void scale_columns(Extent extent, const double* z, const double* factor, const double* shift,
+                   double* out);
+
+// out[r, c] += factor[c] z[r, c]
+void add_scaled_columns(Extent extent, const float* z, const float* factor, float* out);
+void add_scaled_columns(Extent extent, const double* z, const double* factor, double* out);
+
 // The squares of side x side pixels that images are cut into. Rows and columns of pixels that fill
 // no square are in none.
 struct Squares {

@@ -41,7 +41,7 @@ Result<LayerSpec> parse_layer(const std::string& text) {
 }  // namespace
 
 std::span<const LayerRow> layer_rows() {
-  static const std::array kRows{convolution_row(), pooling_row(), dense_row()};
+  static const std::array kRows{convolution_row(), pooling_row(), dense_row(), normalization_row()};
   return kRows;
 }
 

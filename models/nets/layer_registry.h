@@ -39,6 +39,9 @@ struct LayerRow {
   std::string_view help;
   std::vector<LayerNumber> numbers;  // as many as LayerSpec has, or fewer
   Relu relu = Relu::none;
+  // Some of its parameters are measured, not learnt: their derivative is their distance to what was
+  // measured, and plain steps make them a running mean.
+  bool keeps_statistics = false;
   // The shape of its outputs. The error says what inputs it got and what it expects:
   // "gets images of 4 x 4; expected at least 5 x 5".
   Result<SampleShape> (*fit)(const LayerSpec& spec, const SampleShape& in) = nullptr;

@@ -122,7 +122,8 @@ Score Network<S>::add_gradient(std::span<const S> x, const Block<S>& block, S sc
                                {.outputs = by_outputs,
                                 .inputs = by_inputs,
                                 .parameters = gradient.data() + levels_[l].offset,
-                                .first = first});
+                                .first = first,
+                                .share = scale * static_cast<S>(block.rows)});
     by_outputs = by_inputs;
   }
   return score;

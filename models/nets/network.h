@@ -44,6 +44,7 @@ class Network {
   std::span<const S> outputs(std::span<const S> x, const Block<S>& block);
   Score score(std::span<const S> x, const Block<S>& block);
   // Adds `scale` times the gradient of the block's summed loss; overwrites instead if `first`.
+  // `scale` is one over the rows of the batch that the block is of.
   Score add_gradient(std::span<const S> x, const Block<S>& block, S scale, bool first,
                      std::span<S> gradient);
   // l2 / 2 times the squares of the weights, whose gradient is added.

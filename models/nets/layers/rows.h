@@ -8,6 +8,7 @@ namespace starling::models {
 LayerRow convolution_row();
 LayerRow pooling_row();
 LayerRow dense_row();
+LayerRow normalization_row();
 
 template <template <class> class Made>
 constexpr LayerMaker maker_of() {

@@ -1,5 +1,5 @@
-// Convolution of floats by oneDNN, which generates the code for a shape and a number of rows, and
-// chooses how weights lie.
+#include "models/linear/float_convolution.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "models/linear/convolution.h"
 #include "models/linear/one_thread.h"
 
 namespace starling::models {
@@ -61,7 +60,7 @@ void without_error(auto act) {
   }
 }
 
-// For a number of rows. Each primitive has its own memory for weights.
+// For a shape and a number of rows. oneDNN chooses how weights lie, apart for each primitive.
 struct Primitives {
   Primitives(const ConvolutionShape& shape, std::size_t rows);
 
@@ -112,8 +111,7 @@ Primitives::Primitives(const ConvolutionShape& shape, std::size_t rows) {
 
 }  // namespace
 
-template <>
-struct Convolution<float>::State {
+struct FloatConvolution::State {
   Primitives& at(std::size_t rows) {
     stay_on_this_thread();
     const auto found = primitives.find(rows);
@@ -127,16 +125,13 @@ struct Convolution<float>::State {
   std::vector<float> added = {};                      // a gradient that is added to another
 };
 
-template <>
-Convolution<float>::Convolution(const ConvolutionShape& shape)
+FloatConvolution::FloatConvolution(const ConvolutionShape& shape)
     : state_(std::make_unique<State>(State{.shape = shape})) {}
 
-template <>
-Convolution<float>::~Convolution() = default;
+FloatConvolution::~FloatConvolution() = default;
 
-template <>
-void Convolution<float>::forward(std::size_t rows, const float* images, const float* parameters,
-                                 float* outputs) {
+void FloatConvolution::forward(std::size_t rows, const float* images, const float* parameters,
+                               float* outputs) {
   without_error([&] {
     Primitives& p = state_->at(rows);
     place(p.images, images);
@@ -151,9 +146,8 @@ void Convolution<float>::forward(std::size_t rows, const float* images, const fl
   });
 }
 
-template <>
-void Convolution<float>::backward(std::size_t rows, const float* delta, const float* parameters,
-                                  float* below) {
+void FloatConvolution::backward(std::size_t rows, const float* delta, const float* parameters,
+                                float* below) {
   without_error([&] {
     Primitives& p = state_->at(rows);
     place(p.outputs, delta);
@@ -167,9 +161,8 @@ void Convolution<float>::backward(std::size_t rows, const float* delta, const fl
 }
 
 // oneDNN overwrites, so what is added goes through a buffer.
-template <>
-void Convolution<float>::add_gradient(std::size_t rows, const float* images, const float* delta,
-                                      bool first, float* gradient) {
+void FloatConvolution::add_gradient(std::size_t rows, const float* images, const float* delta,
+                                    bool first, float* gradient) {
   const ConvolutionShape& shape = state_->shape;
   const std::size_t count = shape.weights() + shape.channels;
   if (!first) state_->added.resize(count);
