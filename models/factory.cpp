@@ -146,6 +146,7 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
     card.classes = card.table->classes.size();
   }
   card.shape = shape_of(resolved, options.source, input, card.classes);
+  TRY_DO(check_shape(card.kind, card.shape));
   return card;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "base/ids.h"
+#include "models/data/survey.h"
 #include "models/factory.h"
 #include "models/nets/layer_registry.h"
 #include "optim/relay.h"
@@ -74,6 +76,20 @@ std::string explain_kind(const LearnerOptions& options, const Dataset& train) {
   return kind ? fmt::format("a linear model (model.kind = {}); model.kind = mlp finds bends too",
                             to_string(*kind))
               : "";
+}
+
+Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& train) {
+  DataOptions data = options.data;
+  data.weight = Weight::nodes;  // a survey without the number of samples
+  std::vector<std::string> surveys;
+  if (train.is_table()) {
+    std::vector<std::uint32_t> rows(train.rows);
+    std::iota(rows.begin(), rows.end(), std::uint32_t{0});
+    surveys.push_back(encode(make_survey(train, rows, data.hash_bits)));
+  }
+  TRY(const ModelCard card, make_card(options.model, data, train, surveys));
+  const bool is_double = options.model.precision == Precision::f64;
+  return dimension(card.shape) * (is_double ? sizeof(double) : sizeof(float));
 }
 
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,

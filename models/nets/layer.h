@@ -18,7 +18,8 @@ struct SampleShape {
   std::size_t size = 0;
   std::optional<ImageShape> image = {};
 
-  explicit SampleShape(std::size_t numbers = 0) : size(numbers) {}
+  SampleShape() = default;
+  explicit SampleShape(std::size_t numbers) : size(numbers) {}
   explicit SampleShape(ImageShape of) : size(of.size()), image(of) {}
   bool operator==(const SampleShape&) const = default;
 };
