@@ -272,3 +272,27 @@ TEST_CASE("Optimizers that would not keep running statistics are refused") {
     options.model.layers = layers_of("conv:2:5,norm");
   }
 }
+
+TEST_CASE("The size of a model is known from its options and data") {
+  const DataOptions digits{.source = Source::digits, .samples = 20};
+  LearnerOptions options;
+  options.data = digits;
+  options.model = {.kind = ModelKind::net, .layers = layers_of("conv:3:5,norm,pool:4")};
+  const auto data = load_shared(digits);
+  CHECK(value_of(model_bytes(options, data->train)) ==
+        4 * (3 * 25 + 3 + 4 * 3 + 6 * 6 * 3 * 10 + 10));
+  options.model.layers = layers_of("pool:29");
+  const auto misfit = model_bytes(options, data->train);
+  REQUIRE(!misfit);
+  CHECK(misfit.error().text ==
+        "model.layers: pool:29 (layer 1) gets images of 28 x 28; expected at least 29 x 29");
+  const Folder folder("model-bytes");
+  options.model = {.kind = ModelKind::linear, .precision = Precision::f64};
+  options.data = {.source = Source::csv,
+                  .path = folder.write("a.csv", "size,kind,price\n1,a,1.5\n2,b,7.5\n3,a,8\n"),
+                  .target = "price",
+                  .task = Task::regression,
+                  .weight = Weight::samples};
+  // The number, two words and the bias.
+  CHECK(value_of(model_bytes(options, load_shared(options.data)->train)) == 8 * 4);
+}
