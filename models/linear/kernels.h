@@ -49,8 +49,11 @@ struct Squares {
 };
 
 // largest[n, square, channel] = max of images[n, pixel, channel] over the pixels of the square.
-void take_largest(std::size_t rows, const Squares& squares, const float* images, float* largest);
-void take_largest(std::size_t rows, const Squares& squares, const double* images, double* largest);
+// `row` has room for a row of pixels.
+void take_largest(std::size_t rows, const Squares& squares, const float* images, float* row,
+                  float* largest);
+void take_largest(std::size_t rows, const Squares& squares, const double* images, double* row,
+                  double* largest);
 
 // below[n, pixel, channel] = delta[n, square, channel] where the pixel is the first of its square
 // with the largest value, else 0. `delta` is overwritten.

@@ -15,10 +15,11 @@ class Pooling final : public Layer<S> {
       : squares_{.height = plan.in.image->height,
                  .width = plan.in.image->width,
                  .channels = plan.in.image->channels,
-                 .side = plan.spec.numbers[0]} {}
+                 .side = plan.spec.numbers[0]},
+        row_(squares_.width * squares_.channels) {}
 
   void forward(const Pass<S>& pass, Mode) override {
-    take_largest(pass.rows, squares_, pass.inputs, pass.outputs);
+    take_largest(pass.rows, squares_, pass.inputs, row_.data(), pass.outputs);
   }
 
   void backward(const Pass<S>& pass, const Derivatives<S>& by) override {
@@ -28,6 +29,7 @@ class Pooling final : public Layer<S> {
 
  private:
   Squares squares_;
+  std::vector<S> row_;  // a buffer
 };
 
 Result<SampleShape> fit_pooling(const LayerSpec& spec, const SampleShape& in) {
