@@ -41,14 +41,13 @@ void place(memory& where, const float* numbers) {
   where.set_data_handle(const_cast<float*>(numbers));
 }
 
-void run(dnnl::primitive& primitive, const std::unordered_map<int, memory>& arguments) {
+dnnl::stream& stream() {
   static thread_local dnnl::stream stream(processor());
-  primitive.execute(stream, arguments);
+  return stream;
 }
 
 void reorder(memory& from, memory& to) {
-  static thread_local dnnl::stream stream(processor());
-  dnnl::reorder(from, to).execute(stream, from, to);
+  dnnl::reorder(from, to).execute(stream(), from, to);
 }
 
 // It refuses only impossible shapes.
@@ -139,10 +138,10 @@ void FloatConvolution::forward(std::size_t rows, const float* images, const floa
     place(p.weights, parameters);
     place(p.biases, parameters + state_->shape.weights());
     reorder(p.weights, p.forward_weights);
-    run(p.forward, {{DNNL_ARG_SRC, p.images},
-                    {DNNL_ARG_WEIGHTS, p.forward_weights},
-                    {DNNL_ARG_BIAS, p.biases},
-                    {DNNL_ARG_DST, p.outputs}});
+    p.forward.execute(stream(), {{DNNL_ARG_SRC, p.images},
+                                 {DNNL_ARG_WEIGHTS, p.forward_weights},
+                                 {DNNL_ARG_BIAS, p.biases},
+                                 {DNNL_ARG_DST, p.outputs}});
   });
 }
 
@@ -154,9 +153,9 @@ void FloatConvolution::backward(std::size_t rows, const float* delta, const floa
     place(p.images, below);
     place(p.weights, parameters);
     reorder(p.weights, p.backward_weights);
-    run(p.backward, {{DNNL_ARG_DIFF_DST, p.outputs},
-                     {DNNL_ARG_WEIGHTS, p.backward_weights},
-                     {DNNL_ARG_DIFF_SRC, p.images}});
+    p.backward.execute(stream(), {{DNNL_ARG_DIFF_DST, p.outputs},
+                                  {DNNL_ARG_WEIGHTS, p.backward_weights},
+                                  {DNNL_ARG_DIFF_SRC, p.images}});
   });
 }
 
@@ -173,10 +172,10 @@ void FloatConvolution::add_gradient(std::size_t rows, const float* images, const
     place(p.outputs, delta);
     place(p.weights, written);
     place(p.biases, written + shape.weights());
-    run(p.gradient, {{DNNL_ARG_SRC, p.images},
-                     {DNNL_ARG_DIFF_DST, p.outputs},
-                     {DNNL_ARG_DIFF_WEIGHTS, p.gradient_weights},
-                     {DNNL_ARG_DIFF_BIAS, p.biases}});
+    p.gradient.execute(stream(), {{DNNL_ARG_SRC, p.images},
+                                  {DNNL_ARG_DIFF_DST, p.outputs},
+                                  {DNNL_ARG_DIFF_WEIGHTS, p.gradient_weights},
+                                  {DNNL_ARG_DIFF_BIAS, p.biases}});
     reorder(p.gradient_weights, p.weights);
   });
   if (!first) std::transform(gradient, gradient + count, written, gradient, std::plus<>());

@@ -76,4 +76,8 @@ LayerSpec dense_layer(std::size_t units) {
   return {.row = &kDense, .numbers = {units}};
 }
 
+bool is_dense(const LayerSpec& spec) {
+  return spec.row == dense_layer(0).row;
+}
+
 }  // namespace starling::models

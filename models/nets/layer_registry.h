@@ -61,5 +61,6 @@ inline constexpr std::size_t kLayersLimit = 32;  // without the output layer
 // One layer a text. The error says which is wrong, and what is allowed.
 Result<std::vector<LayerSpec>> parse_layers(std::span<const std::string> texts);
 LayerSpec dense_layer(std::size_t units);
+bool is_dense(const LayerSpec& spec);
 
 }  // namespace starling::models

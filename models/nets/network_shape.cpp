@@ -20,9 +20,7 @@ Result<SampleShape> fit_layer(const LayerSpec& spec, const SampleShape& in) {
 }  // namespace
 
 bool NetworkShape::is_dense() const {
-  return !input.image && std::ranges::all_of(layers, [](const LayerSpec& layer) {
-    return layer.row == dense_layer(0).row;
-  });
+  return !input.image && std::ranges::all_of(layers, models::is_dense);
 }
 
 NetworkShape dense_network(const std::vector<std::size_t>& sizes, Loss loss, bool bias) {
@@ -39,7 +37,7 @@ std::vector<std::size_t> dense_sizes(const NetworkShape& shape) {
 }
 
 Result<std::vector<LayerPlan>> plan_layers(const NetworkShape& shape) {
-  if (shape.layers.empty() || shape.layers.back().row != dense_layer(0).row)
+  if (shape.layers.empty() || !is_dense(shape.layers.back()))
     return fail("expected a dense layer as the last");
   if (!shape.bias && shape.layers.size() > 1) return fail("only a linear model may lack a bias");
   std::vector<LayerPlan> plans;

@@ -3,6 +3,8 @@
 // Parameters: W (output channels x input channels x kernel x kernel, as PyTorch has them), b.
 #include "models/linear/convolution.h"
 
+#include <algorithm>
+
 #include "models/linear/kernels.h"
 #include "models/nets/layers/rows.h"
 

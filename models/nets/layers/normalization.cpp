@@ -15,6 +15,7 @@
 // Parameters: weight, bias, running_mean, running_square.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "models/linear/kernels.h"
 #include "models/nets/layers/rows.h"

@@ -1,5 +1,8 @@
 // pool: the largest value of each square of pixels, channel by channel. Rows and columns of pixels
 // that fill no square are left out. Of equal values the first gets the derivative.
+#include <algorithm>
+#include <vector>
+
 #include "models/linear/kernels.h"
 #include "models/nets/layers/rows.h"
 
