@@ -1,6 +1,6 @@
 // Step: training steps on one thread, through the algorithm as a node takes them, and the products
 // they are made of. An argument names a directory with MNIST; without it images are drawn.
-//   mlp BATCH | softmax BATCH | sparse BATCH    samples/s
+//   mlp BATCH | cnn BATCH | softmax BATCH | sparse BATCH    samples/s
 //   flops BATCH                                 GFLOP/s of the mlp's products
 //   gemm SIZE                                   GFLOP/s of one square product
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "models/data/load.h"
 #include "models/factory.h"
 #include "models/linear/gemm.h"
+#include "models/nets/layer_registry.h"
 #include "optim/algorithms/algorithm.h"
 #include "optim/local/local_learner.h"
 
@@ -31,6 +32,7 @@ Shared draw_images() {
   models::Dataset& train = data->train;
   train.rows = kImages;
   train.columns = kPixels;
+  train.image = models::ImageShape{.height = 28, .width = 28};
   train.classes = 10;
   models::ByteFeatures bytes;
   Prng prng(1);
@@ -79,11 +81,19 @@ Shared draw_sparse() {
   return data;
 }
 
+// LeNet-5 (LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document recognition,
+// 1998) with relu and the largest value of a square, on 28 x 28 pixels without padding.
+std::vector<models::LayerSpec> lenet() {
+  const std::vector<std::string> texts{"conv:6:5", "pool:2",    "conv:16:5",
+                                       "pool:2",   "dense:120", "dense:84"};
+  return *models::parse_layers(texts);
+}
+
 // A node's local half of a round: draw a batch, gradient, step.
 class Task {
  public:
   Task(models::ModelKind kind, Shared data, std::size_t batch) {
-    const models::ModelOptions model{.kind = kind, .hidden = {256, 128}};
+    const models::ModelOptions model{.kind = kind, .hidden = {256, 128}, .layers = lenet()};
     models::DataOptions source;
     source.shard.kind = models::ShardChoice::Kind::all;
     auto objective = models::make_objective<float>(model, source, std::move(data));
@@ -150,6 +160,7 @@ int main(int count, char** arguments) {
     const std::size_t size = words.number();
     if (kind == "gemm") return report(request, gemm_gflops(size), "GFLOP/s");
     Task task = kind == "sparse"    ? Task(ModelKind::logistic, sparse, size)
+                : kind == "cnn"     ? Task(ModelKind::net, images, size)
                 : kind == "softmax" ? Task(ModelKind::softmax, images, size)
                                     : Task(ModelKind::mlp, images, size);
     const double rate = task.samples_per_second();

@@ -1,7 +1,7 @@
 # The peers of step.cpp: the same training steps in PyTorch on one thread. Float tensors lie in
 # memory; a batch is the rows that a slice of a random permutation names.
 #   gemm SIZE    GFLOP/s of one square product, which tells whether the BLAS is an optimised one
-#   mlp BATCH | softmax BATCH | sparse-bag BATCH | sparse-dense BATCH | sparse-coo BATCH    samples/s
+#   mlp BATCH | cnn BATCH | cnn-last BATCH | softmax BATCH | sparse-bag BATCH | sparse-dense BATCH | sparse-coo BATCH    samples/s
 import statistics
 import sys
 import time
@@ -10,7 +10,7 @@ import torch
 import torch.nn as nn
 
 WINDOW = 0.5  # seconds
-IMAGES, PIXELS = 60000, 784
+IMAGES, SIDE, PIXELS = 60000, 28, 784
 ROWS, COLUMNS, ENTRIES = 32561, 123, 14
 
 
@@ -58,6 +58,21 @@ def mlp():
     return nn.Sequential(nn.Linear(PIXELS, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
+class Cnn(nn.Module):
+    """LeNet-5 with relu and max pooling; `last`: the channels of images lie last in memory."""
+
+    def __init__(self, last=False):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+        self.format = torch.channels_last if last else torch.contiguous_format
+        self.to(memory_format=self.format)
+
+    def forward(self, images):
+        return self.layers(images.view(-1, 1, SIDE, SIDE).contiguous(memory_format=self.format))
+
+
 def rate(model, loss, inputs, labels, batch):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
     order, position = torch.randperm(len(inputs)), 0
@@ -101,6 +116,8 @@ def main():
     cross_entropy, logistic = nn.CrossEntropyLoss(), nn.BCEWithLogitsLoss()
     tasks = {
         "mlp": (mlp, cross_entropy, images, digits),
+        "cnn": (Cnn, cross_entropy, images, digits),
+        "cnn-last": (lambda: Cnn(last=True), cross_entropy, images, digits),
         "softmax": (lambda: nn.Linear(PIXELS, 10), cross_entropy, images, digits),
         "sparse-bag": (Bag, logistic, columns, classes),
         "sparse-dense": (Dense, logistic, columns, classes),

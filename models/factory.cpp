@@ -24,6 +24,7 @@ std::vector<ModelKind> fitting_kinds(const Dataset& train) {
   // The number of classes of all nodes together is known only after the founding of a table.
   if (train.classes == 2 || train.is_table())
     kinds.insert(is_sparse(train) ? kinds.begin() : kinds.end(), ModelKind::logistic);
+  if (train.image) kinds.push_back(ModelKind::net);
   return kinds;
 }
 
@@ -34,11 +35,12 @@ Result<void> check_start(const ModelOptions& model, ModelKind kind, const Datase
     return fail("model.kind = {}: model.from = \"{}\" is of kind {}; expected that, or auto",
                 to_string(kind), model.from, to_string(card.kind));
   if (train.is_table() != card.table.has_value() ||
-      (!card.table && (card.shape.sizes.front() != train.columns || card.classes != train.classes)))
+      (!card.table && (card.shape.input != input_of(kind, train) || card.classes != train.classes)))
     return fail(
         "model.from = \"{}\": was trained on other data ({} inputs, {} classes), these have "
         "{} and {}",
-        model.from, card.shape.sizes.front(), card.classes, train.columns, train.classes);
+        model.from, to_string(card.shape.input), card.classes, to_string(input_of(kind, train)),
+        train.classes);
   if (card.table && card.table->classifies != (train.classes > 0))
     return fail("model.from = \"{}\": predicts {} of {}; set data.task to that", model.from,
                 card.table->classifies ? "classes" : "amounts", card.table->target);
@@ -52,7 +54,8 @@ Result<std::unique_ptr<optim::Objective<S>>> make_unweighted(const ModelOptions&
   const Dataset& train = data->train;
   TRY(ModelOptions resolved, resolve(model, options, train));
   const ModelKind kind = resolved.kind;
-  TRY_DO(check_size(resolved, train.columns, train.classes));
+  TRY_DO(
+      check_shape(kind, shape_of(resolved, options.source, input_of(kind, train), train.classes)));
   if (is_sparse(train) && kind == ModelKind::logistic)
     return std::make_unique<SparseLogistic<S>>(model.l2, Share(std::move(data), options));
   if (is_sparse(train) && train.columns > kDenseColumnsLimit)
@@ -77,6 +80,9 @@ Result<ModelKind> resolve_kind(const ModelOptions& model, const DataOptions& opt
   if (std::ranges::find(kinds, kind) != kinds.end()) return kind;
   std::vector<std::string_view> names{to_string(ModelKind::automatic)};
   for (const ModelKind fitting : kinds) names.push_back(to_string(fitting));
+  if (kind == ModelKind::net)
+    return fail("model.kind = net learns images, and data.source = {} has none; expected {}",
+                to_string(options.source), fmt::join(names, ", "));
   const std::string task =
       train.classes == 0 ? "is regression" : fmt::format("has {} classes", train.classes);
   return fail("model.kind = {} does not fit data.source = {}, which {}; expected {}",
@@ -99,8 +105,11 @@ Result<ModelOptions> resolve(const ModelOptions& model, const DataOptions& optio
   TRY(resolved.kind, resolve_kind(model, options, train));
   if (!model.start) return resolved;
   TRY_DO(check_start(model, resolved.kind, train));
-  const std::vector<std::size_t>& sizes = model.start->card.shape.sizes;
-  resolved.hidden.assign(sizes.begin() + 1, sizes.end() - 1);
+  resolved.layers = model.start->card.shape.layers;
+  resolved.layers.pop_back();
+  if (resolved.kind == ModelKind::net) return resolved;
+  resolved.hidden.clear();
+  for (const LayerSpec& layer : resolved.layers) resolved.hidden.push_back(layer.numbers[0]);
   return resolved;
 }
 
@@ -125,7 +134,7 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
   card.classes = train.classes;
   TRY(const ModelOptions resolved, resolve(model, options, train));
   card.kind = resolved.kind;
-  std::size_t width = train.columns;
+  SampleShape input = input_of(card.kind, train);
   if (train.is_table()) {
     std::vector<std::string> texts(surveys.begin(), surveys.end());
     if (options.weight == Weight::samples) {
@@ -133,10 +142,11 @@ Result<ModelCard> make_card(const ModelOptions& model, const DataOptions& option
     }
     TRY(card.table, merge_texts(texts));
     TRY(const FeatureMap map, FeatureMap::found(train, *card.table));
-    width = map.width();
+    input = SampleShape(map.width());
     card.classes = card.table->classes.size();
   }
-  card.shape = shape_of(resolved, options.source, width, card.classes);
+  card.shape = shape_of(resolved, options.source, input, card.classes);
+  TRY_DO(check_shape(card.kind, card.shape));
   return card;
 }
 

@@ -2,19 +2,39 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "base/ids.h"
+#include "models/data/survey.h"
 #include "models/factory.h"
+#include "models/nets/layer_registry.h"
 #include "optim/relay.h"
 
 namespace starling::models {
 namespace {
+
+// The steps of adam are as long as the learning rate, however far running statistics are from what
+// was measured.
+Result<void> check_statistics(const LearnerOptions& options) {
+  const ModelOptions& model = options.model;
+  const auto& layers = model.start ? model.start->card.shape.layers : model.layers;
+  const auto keeps = std::ranges::find_if(
+      layers, [](const LayerSpec& layer) { return layer.row->keeps_statistics; });
+  if (expected_kind(model, options.data) != ModelKind::net || keeps == layers.end() ||
+      is_linear(options.optim.local_optimizer))
+    return {};
+  return fail(
+      "model.layers: the running statistics of {} (layer {}) need steps in proportion to their "
+      "derivative; expected optim.local-optimizer = sgd, momentum or nesterov",
+      to_string(*keeps), keeps - layers.begin() + 1);
+}
 
 template <class S>
 Result<std::unique_ptr<optim::Trainer>> make_typed(const LearnerOptions& options,
                                                    std::shared_ptr<const Data> data,
                                                    std::string_view name,
                                                    std::function<Time()> clock) {
+  TRY_DO(check_statistics(options));
   ModelOptions model = options.model;
   model.weight_decay = options.optim.weight_decay;
   TRY(auto objective, make_objective<S>(model, options.data, std::move(data)));
@@ -56,6 +76,20 @@ std::string explain_kind(const LearnerOptions& options, const Dataset& train) {
   return kind ? fmt::format("a linear model (model.kind = {}); model.kind = mlp finds bends too",
                             to_string(*kind))
               : "";
+}
+
+Result<std::size_t> model_bytes(const LearnerOptions& options, const Dataset& train) {
+  DataOptions data = options.data;
+  data.weight = Weight::nodes;  // a survey without the number of samples
+  std::vector<std::string> surveys;
+  if (train.is_table()) {
+    std::vector<std::uint32_t> rows(train.rows);
+    std::iota(rows.begin(), rows.end(), std::uint32_t{0});
+    surveys.push_back(encode(make_survey(train, rows, data.hash_bits)));
+  }
+  TRY(const ModelCard card, make_card(options.model, data, train, surveys));
+  const bool is_double = options.model.precision == Precision::f64;
+  return dimension(card.shape) * (is_double ? sizeof(double) : sizeof(float));
 }
 
 Result<std::unique_ptr<optim::Trainer>> make_trainer(const LearnerOptions& options,

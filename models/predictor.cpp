@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "models/linear/feature_map.h"
+#include "models/nets/network.h"
 
 namespace starling::models {
 namespace {
@@ -62,9 +63,9 @@ TableLayout Predictor::layout(bool with_target) const {
 
 Result<Predictions> Predictor::predict(const Dataset& set) const {
   TRY(const FeatureMap map, FeatureMap::found(set, table()));
-  if (map.width() != model_.card.shape.sizes.front())
+  if (map.width() != model_.card.shape.input.size)
     return fail("the model takes {} features, and its columns make {}",
-                model_.card.shape.sizes.front(), map.width());
+                model_.card.shape.input.size, map.width());
   Predictions predictions;
   predictions.notes = unknown_words(set, map);
   Network<double> network(model_.card.shape);
@@ -86,7 +87,7 @@ Result<Predictions> Predictor::predict(const Dataset& set) const {
 
 // The predictions of one block; amounts in the model's scale.
 void Predictor::decide(const double* outputs, std::size_t rows, Predictions& predictions) const {
-  const std::size_t count = model_.card.shape.sizes.back();
+  const std::size_t count = model_.card.shape.outputs();
   if (!table().classifies) {
     predictions.amounts.insert(predictions.amounts.end(), outputs, outputs + rows);
     return;

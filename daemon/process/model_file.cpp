@@ -9,6 +9,7 @@
 #include "daemon/process/version.h"
 #include "models/data/csv.h"
 #include "models/data/gz_file.h"
+#include "models/nets/layer_registry.h"
 
 namespace starling::daemon {
 namespace {
@@ -27,7 +28,7 @@ std::array<std::string_view, N> names() {
   for (std::size_t i = 0; i < N; ++i) names[i] = models::to_string(static_cast<E>(i));
   return names;
 }
-constexpr std::size_t kKinds = static_cast<std::size_t>(models::ModelKind::mlp) + 1;
+constexpr std::size_t kKinds = static_cast<std::size_t>(models::ModelKind::net) + 1;
 constexpr std::size_t kSources = static_cast<std::size_t>(models::Source::libsvm) + 1;
 constexpr std::array<std::string_view, 3> kLosses{"squared", "logistic", "cross_entropy"};
 constexpr std::array<std::string_view, 3> kColumns{"empty", "number", "words"};
@@ -49,16 +50,27 @@ ordered column_json(const ColumnSurvey& column, unsigned hash_bits) {
   return entry;
 }
 
+// The sizes from inputs to outputs, or, of a network on images, the layers as model.layers has
+// them.
+ordered layers_json(const models::NetworkShape& shape) {
+  if (shape.is_dense()) return models::dense_sizes(shape);
+  ordered layers = json::array();
+  for (const models::LayerSpec& layer : shape.layers) layers.push_back(to_string(layer));
+  return layers;
+}
+
 ordered card_json(const models::ModelCard& card) {
   ordered document = {{"format", kModelFormat},
                       {"version", kVersion},
                       {"source", models::to_string(card.source)},
                       {"model",
                        {{"kind", models::to_string(card.kind)},
-                        {"layers", card.shape.sizes},
+                        {"layers", layers_json(card.shape)},
                         {"loss", kLosses[static_cast<std::size_t>(card.shape.loss)]},
                         {"bias", card.shape.bias}}},
                       {"classes", card.classes}};
+  if (const auto& image = card.shape.input.image)
+    document["model"]["image"] = {image->height, image->width, image->channels};
   if (!card.table) return document;
   const models::Survey& table = *card.table;
   document["rows"] = table.rows;
@@ -102,6 +114,12 @@ class Taker {
     if (value.is_string()) return value.get<std::string>();
     sound_ = false;
     return {};
+  }
+  const json& list(const json& value) {
+    static const json kNothing = json::array();
+    if (value.is_array()) return value;
+    sound_ = false;
+    return kNothing;
   }
   template <std::size_t N>
   std::size_t choice(const json& value, const std::array<std::string_view, N>& names) {
@@ -157,6 +175,30 @@ models::Survey take_table(Taker& taker, const json& document) {
   return table;
 }
 
+models::NetworkShape take_shape(Taker& taker, const json& model) {
+  models::NetworkShape shape;
+  const json& layers = taker.list(taker.at(model, "layers"));
+  if (!model.contains("image")) {
+    std::vector<std::size_t> sizes;
+    for (const json& size : layers) sizes.push_back(taker.whole(size, models::kColumnsLimit));
+    if (sizes.size() >= 2 && std::ranges::count(sizes, std::size_t{0}) == 0)
+      shape = models::dense_network(sizes);
+  } else {
+    std::vector<std::size_t> sides;
+    for (const json& side : taker.list(model["image"]))
+      sides.push_back(taker.whole(side, models::kImageSideLimit));
+    sides.resize(3);
+    shape.input = models::SampleShape(
+        models::ImageShape{.height = sides[0], .width = sides[1], .channels = sides[2]});
+    std::vector<std::string> texts;
+    for (const json& layer : layers) texts.push_back(taker.text(layer));
+    shape.layers = models::parse_layers(texts).value_or(shape.layers);
+  }
+  shape.loss = static_cast<models::Loss>(taker.choice(taker.at(model, "loss"), kLosses));
+  shape.bias = taker.at(model, "bias") == json(true);
+  return shape;
+}
+
 Result<models::ModelCard> read_card(const json& document) {
   Taker taker(document);
   const std::size_t format = taker.whole(taker.at("format"), 1'000'000);
@@ -169,15 +211,10 @@ Result<models::ModelCard> read_card(const json& document) {
       taker.choice(taker.at(model, "kind"), names<models::ModelKind, kKinds>()));
   card.source = static_cast<models::Source>(
       taker.choice(taker.at("source"), names<models::Source, kSources>()));
-  card.shape.loss = static_cast<models::Loss>(taker.choice(taker.at(model, "loss"), kLosses));
-  card.shape.bias = taker.at(model, "bias") == json(true);
-  const json& layers = taker.at(model, "layers");
-  for (const json& layer : layers.is_array() ? layers : json::array())
-    card.shape.sizes.push_back(taker.whole(layer, models::kColumnsLimit));
+  card.shape = take_shape(taker, model);
   card.classes = taker.whole(taker.at("classes"), models::kColumnsLimit);
   if (card.source == models::Source::csv) card.table = take_table(taker, document);
-  if (!taker.is_sound() || card.shape.sizes.size() < 2 ||
-      std::ranges::count(card.shape.sizes, std::size_t{0}) > 0)
+  if (!taker.is_sound() || !models::check_shape(card.kind, card.shape))
     return fail("its metadata \"{}\" is damaged", kKey);
   return card;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -49,6 +50,17 @@ struct TableFeatures {
   std::vector<std::string> missing = {};  // words that stand for a missing number; ascending
 };
 
+// Of rows that are images: channel c of the pixel at (y, x) is column (y * width + x) * channels +
+// c.
+struct ImageShape {
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::size_t channels = 1;
+
+  std::size_t size() const { return height * width * channels; }
+  bool operator==(const ImageShape&) const = default;
+};
+
 struct Dataset {
   bool is_table() const { return std::holds_alternative<TableFeatures>(features); }
 
@@ -60,6 +72,7 @@ struct Dataset {
   std::size_t classes = 0;           // 0 for regression
   // For a table, ascending, one a class: other nodes may know other classes.
   std::vector<std::string> class_names = {};
+  std::optional<ImageShape> image = {};  // empty: columns have no place in an image
 };
 
 // The whole data of a source: the same on every node for the same options.
@@ -72,6 +85,7 @@ struct Data {
   std::uint64_t train_hash = 0;
 };
 
+inline constexpr std::size_t kImageSideLimit = 1024;    // pixels, and channels
 inline constexpr std::size_t kRowsLimit = 100'000'000;  // of one data set; indices are 32 bits
 inline constexpr std::size_t kRowsMergedLimit = 1'000'000'000'000;  // of all nodes together
 inline constexpr std::size_t kColumnsLimit = 10'000'000;            // of one data set

@@ -152,6 +152,7 @@ Dataset draw(std::size_t rows, Prng prng) {
   set.features = std::move(features);
   set.rows = rows;
   set.columns = kPixels;
+  set.image = ImageShape{.height = kDigitSide, .width = kDigitSide};
   set.classes = kDigitClasses;
   return set;
 }

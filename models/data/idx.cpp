@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kIdxClasses = 10;              // labels are 0 to 9
 constexpr std::size_t kIdxImagesLimit = 10'000'000;  // of one file
-constexpr std::size_t kIdxSideLimit = 1024;          // pixels a side of an image
 
 struct Idx {
   std::vector<std::size_t> dimensions;
@@ -58,7 +57,7 @@ Result<std::vector<std::size_t>> read_header(GzFile& file, std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i) {
     TRY_DO(read_exactly(file, word, "header"));
     const std::size_t size = big_endian(word);
-    const std::size_t limit = i == 0 ? kIdxImagesLimit : kIdxSideLimit;
+    const std::size_t limit = i == 0 ? kIdxImagesLimit : kImageSideLimit;
     if (size < 1 || size > limit)
       return fail("{}: dimension {} is {}, expected 1 to {}", file.path(), i, size, limit);
     dimensions.push_back(size);
@@ -96,7 +95,8 @@ Result<Dataset> read_pair(const std::string& images_path, const std::string& lab
   Dataset set;
   set.features = ByteFeatures{.values = std::move(images.values)};
   set.rows = rows;
-  set.columns = images.dimensions[1] * images.dimensions[2];
+  set.image = ImageShape{.height = images.dimensions[1], .width = images.dimensions[2]};
+  set.columns = set.image->size();
   set.classes = kIdxClasses;
   set.labels.reserve(rows);
   for (const std::uint8_t label : labels.values) {
@@ -119,9 +119,10 @@ Result<Data> read_idx(const std::string& path, const std::string& test_path) {
   std::error_code error;
   if (!test_path.empty() || std::filesystem::exists(images, error)) {
     TRY(data.test, read_pair(images, labels));
-    if (data.test.columns != data.train.columns)
-      return fail("{}: images of {} pixels, expected {} as in {}", images, data.test.columns,
-                  data.train.columns, path);
+    if (data.test.image != data.train.image)
+      return fail("{}: images of {} x {} pixels, expected {} x {} as in {}", images,
+                  data.test.image->height, data.test.image->width, data.train.image->height,
+                  data.train.image->width, path);
   } else {
     data.notes.push_back(fmt::format("{}: not there, so nothing is held out", images));
   }

@@ -6,21 +6,10 @@
 #include <array>
 
 #include "base/check.h"
-
-// From libgomp, which oneDNN links. Declared here to avoid <omp.h>, which needs -fopenmp.
-extern "C" void omp_set_num_threads(int threads);
+#include "models/linear/one_thread.h"
 
 namespace starling::models {
 namespace {
-
-// The limit is per calling thread; with a limit of one OpenMP starts no pool.
-void stay_on_this_thread() {
-  thread_local const bool limited = [] {
-    omp_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(limited);
-}
 
 dnnl_dim_t dim(std::size_t size) {
   return static_cast<dnnl_dim_t>(size);

@@ -24,6 +24,44 @@ void add_bias(Extent extent, bool relu, const double* bias, double* z);
 void mask_relu(Extent extent, const float* activation, float* delta);
 void mask_relu(Extent extent, const double* activation, double* delta);
 
+// sums[c] += sum over r of a[r, c] b[r, c]
+void add_column_products(Extent extent, const float* a, const float* b, float* sums);
+void add_column_products(Extent extent, const double* a, const double* b, double* sums);
+
+// out[r, c] = factor[c] z[r, c] + shift[c]
+void scale_columns(Extent extent, const float* z, const float* factor, const float* shift,
+                   float* out);
+void scale_columns(Extent extent, const double* z, const double* factor, const double* shift,
+                   double* out);
+
+// out[r, c] += factor[c] z[r, c]
+void add_scaled_columns(Extent extent, const float* z, const float* factor, float* out);
+void add_scaled_columns(Extent extent, const double* z, const double* factor, double* out);
+
+// The squares of side x side pixels that images are cut into. Rows and columns of pixels that fill
+// no square are in none.
+struct Squares {
+  std::size_t height = 0, width = 0, channels = 0;  // of an image; channels last
+  std::size_t side = 0;
+
+  std::size_t inputs() const { return height * width * channels; }
+  std::size_t outputs() const { return (height / side) * (width / side) * channels; }
+};
+
+// largest[n, square, channel] = max of images[n, pixel, channel] over the pixels of the square.
+// `row` has room for a row of pixels.
+void take_largest(std::size_t rows, const Squares& squares, const float* images, float* row,
+                  float* largest);
+void take_largest(std::size_t rows, const Squares& squares, const double* images, double* row,
+                  double* largest);
+
+// below[n, pixel, channel] = delta[n, square, channel] where the pixel is the first of its square
+// with the largest value, else 0. `delta` is overwritten.
+void give_largest(std::size_t rows, const Squares& squares, const float* images,
+                  const float* largest, float* delta, float* below);
+void give_largest(std::size_t rows, const Squares& squares, const double* images,
+                  const double* largest, double* delta, double* below);
+
 // sums[c] += sum over r of delta[r, c]
 void add_column_sums(Extent extent, const float* delta, float* sums);
 void add_column_sums(Extent extent, const double* delta, double* sums);

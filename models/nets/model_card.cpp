@@ -1,40 +1,40 @@
 #include "models/nets/model_card.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "models/linear/feature_map.h"
+#include "models/nets/layer_registry.h"
 
 namespace starling::models {
 
-NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t width,
+NetworkShape shape_of(const ModelOptions& model, Source source, const SampleShape& input,
                       std::size_t classes) {
   const bool regresses = classes == 0;
   const bool single = regresses || model.kind == ModelKind::logistic;
   NetworkShape shape;
-  shape.sizes.push_back(width);
+  shape.input = input;
+  if (model.kind == ModelKind::net) shape.layers = model.layers;
   if (model.kind == ModelKind::mlp)
-    shape.sizes.insert(shape.sizes.end(), model.hidden.begin(), model.hidden.end());
-  shape.sizes.push_back(single ? 1 : classes);
+    std::ranges::transform(model.hidden, std::back_inserter(shape.layers), dense_layer);
+  shape.layers.push_back(dense_layer(single ? 1 : std::max<std::size_t>(classes, 1)));
   shape.loss = regresses ? Loss::squared : single ? Loss::logistic : Loss::cross_entropy;
   // F_i of the reference has no bias.
   shape.bias = model.kind != ModelKind::linear || source != Source::reference;
   return shape;
 }
 
-std::vector<optim::ParameterBlock> tensors(const NetworkShape& shape) {
-  std::vector<optim::ParameterBlock> blocks;
-  const auto add = [&](std::string name, std::vector<std::size_t> extents) {
-    blocks.push_back({std::move(name), std::move(extents), optim::dimension_of(blocks)});
-  };
-  for (std::size_t l = 0; l + 1 < shape.sizes.size(); ++l) {
-    add(fmt::format("layer{}.weight", l), {shape.sizes[l], shape.sizes[l + 1]});
-    if (shape.bias) add(fmt::format("layer{}.bias", l), {shape.sizes[l + 1]});
-  }
-  return blocks;
+SampleShape input_of(ModelKind kind, const Dataset& set) {
+  const bool is_image = kind == ModelKind::net && set.image;
+  return is_image ? SampleShape(*set.image) : SampleShape(set.columns);
 }
 
-std::size_t dimension(const NetworkShape& shape) {
-  return optim::dimension_of(tensors(shape));
+Result<void> check_shape(ModelKind kind, const NetworkShape& shape) {
+  if (const auto plans = plan_layers(shape); !plans)
+    return fail("model.layers: {}", plans.error().text);
+  if (const std::size_t parameters = dimension(shape); parameters > kParametersLimit)
+    return fail("model.kind = {} has {} parameters on this data, expected at most {}",
+                to_string(kind), parameters, kParametersLimit);
+  return {};
 }
 
 Result<Survey> merge_texts(std::span<const std::string> texts) {

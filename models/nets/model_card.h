@@ -11,8 +11,7 @@
 #include "models/data/data_options.h"
 #include "models/data/survey.h"
 #include "models/nets/model_options.h"
-#include "models/nets/network.h"
-#include "optim/local/blocks.h"
+#include "models/nets/network_shape.h"
 
 namespace starling::models {
 
@@ -30,15 +29,15 @@ struct TrainedModel {
   std::vector<double> parameters;
 };
 
-// The shape for a kind, not auto, and features of that width; 0 classes for regression.
-NetworkShape shape_of(const ModelOptions& model, Source source, std::size_t width,
+// The shape for a kind, not auto, and such inputs; 0 classes for regression.
+NetworkShape shape_of(const ModelOptions& model, Source source, const SampleShape& input,
                       std::size_t classes);
 
-// Numbers in x.
-std::size_t dimension(const NetworkShape& shape);
+// The inputs of a model of that kind on the columns of a data set that is no table.
+SampleShape input_of(ModelKind kind, const Dataset& set);
 
-// "layer0.weight", "layer0.bias", "layer1.weight", …
-std::vector<optim::ParameterBlock> tensors(const NetworkShape& shape);
+// Whether the layers fit and are of a size that a node may hold; the error names the key.
+Result<void> check_shape(ModelKind kind, const NetworkShape& shape);
 
 // Merges the surveys of all founders, in text form.
 Result<Survey> merge_texts(std::span<const std::string> surveys);

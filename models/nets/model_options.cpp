@@ -7,13 +7,14 @@
 #include "base/bindings.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "models/nets/layer_registry.h"
 #include "models/nets/model_card.h"
 
 namespace starling::models {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKinds{"auto",    "linear", "logistic",
-                                                 "softmax", "mlp",    "external"};
+constexpr std::array<std::string_view, 7> kKinds{"auto", "linear", "logistic", "softmax",
+                                                 "mlp",  "net",    "external"};
 constexpr std::array<std::string_view, 2> kPrecisions{"f32", "f64"};
 constexpr std::size_t kHiddenLayersLimit = 16;
 constexpr std::int64_t kHiddenUnitsLimit = 65'536;
@@ -33,6 +34,31 @@ void read_hidden(Reader& reader, ModelOptions& options) {
                                kHiddenLayersLimit, kHiddenUnitsLimit));
 }
 
+void read_layers(Reader& reader, ModelOptions& options) {
+  auto layers = parse_layers(reader.list("model.layers"));
+  if (layers)
+    options.layers = *std::move(layers);
+  else
+    reader.mistake("model.layers", layers.error().text);
+}
+
+std::string print_layers(const ModelOptions& options) {
+  std::vector<std::string> texts;
+  for (const LayerSpec& layer : options.layers) texts.push_back(to_string(layer));
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+std::string help_of_layers() {
+  std::string help =
+      "Layers of a net on images, first to last; the output layer comes by itself after them";
+  const char* before = ": ";
+  for (const LayerRow& row : layer_rows()) {
+    help += fmt::format("{}{} ({})", before, form_of(row), row.help);
+    before = ", ";
+  }
+  return help + ". More channels and units learn more and cost more time and traffic.";
+}
+
 // The file's contents; its path may differ by node.
 std::string print_start(const ModelOptions& options) {
   if (!options.start) return {};
@@ -47,16 +73,19 @@ const Bindings<ModelOptions>& bindings() {
     Bindings<ModelOptions> all;
     all.bind("model.kind", &ModelOptions::kind, OneOf{kKinds}, agreed,
              "What is learned: linear (regression, squared error), logistic (two classes), softmax "
-             "(any number of classes), mlp (relu layers, for classes or regression), or auto: mlp "
-             "for images, linear for regression, softmax for a csv of classes, logistic or softmax "
-             "for libsvm. external: what a trainer of your own beside the daemon trains; the keys "
-             "of section data do not matter then.")
+             "(any number of classes), mlp (relu layers, for classes or regression), net (images, "
+             "by the layers of model.layers), or auto: mlp for images, linear for regression, "
+             "softmax for a csv of classes, logistic or softmax for libsvm. external: what a "
+             "trainer of your own beside the daemon trains; the keys of section data do not matter "
+             "then.")
         .add({"model.hidden", "64",
               "Units of each hidden layer of an mlp, first to last. More learn more, but time and "
               "traffic grow with the product of neighbouring layers.",
               true, agreed},
              read_hidden,
              [](const ModelOptions& o) { return fmt::format("{}", fmt::join(o.hidden, ",")); })
+        .add({"model.layers", print_layers({}), help_of_layers(), true, agreed}, read_layers,
+             print_layers)
         .bind("model.l2", &ModelOptions::l2, Real{0, 1e6}, agreed,
               "Adds l2 / 2 |weights|^2, biases excluded, to the loss. Larger keeps weights small "
               "and makes the problem better conditioned; too large underfits.")
@@ -74,6 +103,12 @@ const Bindings<ModelOptions>& bindings() {
 
 }  // namespace
 
+std::vector<LayerSpec> usual_layers() {
+  static const std::vector<std::string> kTexts{"conv:16:5", "pool:2", "conv:32:5", "pool:2",
+                                               "dense:128"};
+  return *parse_layers(kTexts);
+}
+
 void describe_model(Schema& schema) {
   bindings().describe(schema);
 }
@@ -90,23 +125,6 @@ std::vector<Term> agreed(const ModelOptions& options) {
 
 std::string_view to_string(ModelKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
-}
-
-// As doubles, which cannot overflow.
-Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes) {
-  const auto outputs = static_cast<double>(std::max<std::size_t>(classes, 1));
-  auto inputs = static_cast<double>(width);
-  double parameters = 0;
-  if (model.kind == ModelKind::mlp)
-    for (const std::size_t units : model.hidden) {
-      parameters += (inputs + 1) * static_cast<double>(units);
-      inputs = static_cast<double>(units);
-    }
-  parameters += (inputs + 1) * outputs;
-  if (parameters > static_cast<double>(kParametersLimit))
-    return fail("model.kind = {} has {:.0f} parameters on this data, expected at most {}",
-                to_string(model.kind), parameters, kParametersLimit);
-  return {};
 }
 
 }  // namespace starling::models

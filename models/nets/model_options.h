@@ -8,20 +8,23 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "models/nets/layer.h"
 
 namespace starling::models {
 
-inline constexpr std::size_t kParametersLimit = std::size_t{1} << 30;
-
 // `external`: the user's own trainer beside the daemon, unknown to this layer.
-enum class ModelKind { automatic, linear, logistic, softmax, mlp, external };
+enum class ModelKind { automatic, linear, logistic, softmax, mlp, net, external };
 enum class Precision { f32, f64 };
 
 struct TrainedModel;
 
+// Two convolutions with pooling, for images of 16 x 16 and more.
+std::vector<LayerSpec> usual_layers();
+
 struct ModelOptions {
   ModelKind kind = ModelKind::automatic;
-  std::vector<std::size_t> hidden{64};
+  std::vector<std::size_t> hidden{64};             // of mlp
+  std::vector<LayerSpec> layers = usual_layers();  // of net, without the output layer
   double l2 = 0;
   // lambda of optim.weight-decay. Local steps add it, and the loss leaves it out, but it moves the
   // optimum.
@@ -38,9 +41,5 @@ std::vector<Term> agreed(const ModelOptions& options);
 
 // As a user writes it: "auto", "mlp".
 std::string_view to_string(ModelKind kind);
-
-// Whether a model of that kind on features of that width is of a size that a node may hold; 0
-// classes for regression.
-Result<void> check_size(const ModelOptions& model, std::size_t width, std::size_t classes);
 
 }  // namespace starling::models

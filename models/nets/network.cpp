@@ -2,120 +2,145 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/prng.h"
-#include "models/linear/gemm.h"
+#include "models/nets/layer_registry.h"
 
 namespace starling::models {
+namespace {
 
 template <class S>
-Network<S>::Network(NetworkShape shape) : shape_(std::move(shape)) {
-  ENSURE(shape_.sizes.size() >= 2, "a network has inputs and outputs");
-  for (std::size_t l = 0; l + 1 < shape_.sizes.size(); ++l) {
-    Layer& layer = layers_.emplace_back();
-    layer.inputs = shape_.sizes[l];
-    layer.outputs = shape_.sizes[l + 1];
-    layer.weights = dimension_;
-    dimension_ = layer.biases() + (shape_.bias ? layer.outputs : 0);
+std::unique_ptr<Layer<S>> make_layer(const LayerPlan& plan) {
+  if constexpr (std::is_same_v<S, float>)
+    return plan.spec.row->make.in_single(plan);
+  else
+    return plan.spec.row->make.in_double(plan);
+}
+
+}  // namespace
+
+template <class S>
+Network<S>::Network(NetworkShape shape) : shape_(std::move(shape)), widest_(shape_.input.size) {
+  const auto plans = plan_layers(shape_);
+  ENSURE(plans, "a network's layers fit");
+  for (const LayerPlan& plan : *plans) {
+    levels_.push_back({.layer = make_layer<S>(plan),
+                       .plan = plan,
+                       .offset = dimension_,
+                       .values = {},
+                       .derivative = {}});
+    for_each_tensor(levels_.back(), [&](const LayerTensor&, std::size_t offset, std::size_t size) {
+      dimension_ = offset + size;
+    });
+    widest_ = std::max(widest_, plan.out.size);
+  }
+}
+
+template <class S>
+void Network<S>::for_each_tensor(const Level& level, auto see) const {
+  std::size_t offset = level.offset;
+  for (const LayerTensor& tensor : level.plan.spec.row->tensors(level.plan)) {
+    const std::size_t size = std::accumulate(tensor.extents.begin(), tensor.extents.end(),
+                                             std::size_t{1}, std::multiplies<>());
+    see(tensor, offset, size);
+    offset += size;
   }
 }
 
 template <class S>
 void Network<S>::initialize(std::span<S> x, std::uint64_t seed) const {
-  std::ranges::fill(x, S{0});
-  if (layers_.size() == 1) return;
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    const Layer& layer = layers_[l];
-    const double variance =
-        (l + 1 < layers_.size() ? 2.0 : 1.0) / static_cast<double>(layer.inputs);
-    const double deviation = std::sqrt(variance);
+  const bool is_convex = levels_.size() == 1;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
     Prng prng = Prng::derive(seed, l);
-    for (S& weight : x.subspan(layer.weights, layer.inputs * layer.outputs))
-      weight = static_cast<S>(deviation * prng.normal());
+    for_each_tensor(levels_[l],
+                    [&](const LayerTensor& tensor, std::size_t offset, std::size_t size) {
+                      const std::span<S> numbers = x.subspan(offset, size);
+                      std::ranges::fill(numbers, static_cast<S>(tensor.initial));
+                      if (tensor.fan_in == 0 || is_convex) return;
+                      const double variance =
+                          (l + 1 < levels_.size() ? 2.0 : 1.0) / static_cast<double>(tensor.fan_in);
+                      const double deviation = std::sqrt(variance);
+                      for (S& weight : numbers) weight = static_cast<S>(deviation * prng.normal());
+                    });
   }
 }
 
 template <class S>
-void Network<S>::forward(std::span<const S> x, const Block<S>& block) {
-  const S* inputs = block.inputs;
-  for (Layer& layer : layers_) {
-    if (layer.values.size() < block.rows * layer.outputs)
-      layer.values.resize(block.rows * layer.outputs);
-    gemm({.rows = block.rows, .columns = layer.outputs, .inner = layer.inputs}, inputs,
-         x.data() + layer.weights, layer.values.data());
-    const bool last = &layer == &layers_.back();
-    ENSURE(last || shape_.bias, "only a linear model may lack a bias");
-    if (shape_.bias)
-      add_bias({.rows = block.rows, .columns = layer.outputs}, !last, x.data() + layer.biases(),
-               layer.values.data());
-    inputs = layer.values.data();
+Pass<S> Network<S>::pass(std::size_t l, std::span<const S> x, const Block<S>& block) {
+  return {.parameters = x.data() + levels_[l].offset,
+          .rows = block.rows,
+          .inputs = l == 0 ? block.inputs : levels_[l - 1].values.data(),
+          .outputs = levels_[l].values.data()};
+}
+
+template <class S>
+void Network<S>::forward(std::span<const S> x, const Block<S>& block, Mode mode) {
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    Level& level = levels_[l];
+    if (level.values.size() < block.rows * level.plan.out.size)
+      level.values.resize(block.rows * level.plan.out.size);
+    level.layer->forward(pass(l, x, block), mode);
   }
+}
+
+template <class S>
+Score Network<S>::take_outputs(const Block<S>& block, S scale) {
+  return take_loss<S>(shape_.loss, {.rows = block.rows, .columns = shape_.outputs()}, block.truth,
+                      scale, levels_.back().values.data());
 }
 
 template <class S>
 std::span<const S> Network<S>::outputs(std::span<const S> x, const Block<S>& block) {
-  forward(x, block);
-  return std::span(layers_.back().values).first(block.rows * layers_.back().outputs);
+  forward(x, block, Mode::evaluation);
+  return std::span(levels_.back().values).first(block.rows * shape_.outputs());
 }
 
 template <class S>
 Score Network<S>::score(std::span<const S> x, const Block<S>& block) {
-  forward(x, block);
-  Layer& last = layers_.back();
-  return take_loss<S>(shape_.loss, {.rows = block.rows, .columns = last.outputs}, block.truth, S{1},
-                      last.values.data());
+  forward(x, block, Mode::evaluation);
+  return take_outputs(block, S{1});
 }
 
 template <class S>
 Score Network<S>::add_gradient(std::span<const S> x, const Block<S>& block, S scale, bool first,
                                std::span<S> gradient) {
-  forward(x, block);
-  Layer& last = layers_.back();
-  const Score score = take_loss<S>(shape_.loss, {.rows = block.rows, .columns = last.outputs},
-                                   block.truth, scale, last.values.data());
-  const S* delta = last.values.data();
-  for (std::size_t l = layers_.size() - 1; l > 0; --l) {
-    const Layer& layer = layers_[l];
-    Layer& below = layers_[l - 1];
-    add_layer_gradient(layer, block.rows, below.values.data(), delta, first, gradient);
-    if (below.delta.size() < block.rows * below.outputs)
-      below.delta.resize(block.rows * below.outputs);
-    gemm(
-        {.rows = block.rows, .columns = layer.inputs, .inner = layer.outputs, .b_transposed = true},
-        delta, x.data() + layer.weights, below.delta.data());
-    mask_relu({.rows = block.rows, .columns = below.outputs}, below.values.data(),
-              below.delta.data());
-    delta = below.delta.data();
+  forward(x, block, Mode::training);
+  const Score score = take_outputs(block, scale);
+  S* by_outputs = levels_.back().values.data();
+  for (std::size_t l = levels_.size(); l-- > 0;) {
+    S* by_inputs = nullptr;
+    if (l > 0) {
+      Level& below = levels_[l - 1];
+      if (below.derivative.size() < below.values.size())
+        below.derivative.resize(below.values.size());
+      by_inputs = below.derivative.data();
+    }
+    levels_[l].layer->backward(pass(l, x, block),
+                               {.outputs = by_outputs,
+                                .inputs = by_inputs,
+                                .parameters = gradient.data() + levels_[l].offset,
+                                .first = first,
+                                .share = scale * static_cast<S>(block.rows)});
+    by_outputs = by_inputs;
   }
-  add_layer_gradient(layers_.front(), block.rows, block.inputs, delta, first, gradient);
   return score;
-}
-
-template <class S>
-void Network<S>::add_layer_gradient(const Layer& layer, std::size_t rows, const S* inputs,
-                                    const S* delta, bool first, std::span<S> gradient) const {
-  gemm({.rows = layer.inputs,
-        .columns = layer.outputs,
-        .inner = rows,
-        .a_transposed = true,
-        .accumulate = !first},
-       inputs, delta, gradient.data() + layer.weights);
-  if (!shape_.bias) return;
-  if (first) std::fill_n(gradient.data() + layer.biases(), layer.outputs, S{0});
-  add_column_sums({.rows = rows, .columns = layer.outputs}, delta,
-                  gradient.data() + layer.biases());
 }
 
 template <class S>
 double Network<S>::add_penalty(std::span<const S> x, double l2, std::span<S> gradient) const {
   if (l2 == 0) return 0;
   double squares = 0;
-  for (const Layer& layer : layers_)
-    for (std::size_t i = layer.weights; i < layer.biases(); ++i) {
-      squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-      gradient[i] += static_cast<S>(l2) * x[i];
-    }
+  for (const Level& level : levels_)
+    for_each_tensor(level, [&](const LayerTensor& tensor, std::size_t offset, std::size_t size) {
+      if (tensor.fan_in == 0) return;
+      for (std::size_t i = offset; i < offset + size; ++i) {
+        squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+        gradient[i] += static_cast<S>(l2) * x[i];
+      }
+    });
   return l2 / 2 * squares;
 }
 

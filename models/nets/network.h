@@ -1,28 +1,20 @@
-// Network: fully connected layers with relu between them, and a loss on the last. Without a hidden
-// layer it is linear regression, logistic regression or softmax regression, after its loss.
+// Network: layers one after the other, and a loss on the outputs of the last. Of one fully
+// connected layer it is linear regression, logistic regression or softmax regression, after its
+// loss.
 //
-// For layer l = 1 .. L and a block of rows X = A_0:
-//   Z_l = A_{l-1} W_l + b_l,  A_l = relu(Z_l),  loss of Z_L
-// and backwards, with D_L the derivative of the loss by Z_L:
-//   dW_l = A_{l-1}^T D_l,  db_l = column sums of D_l,  D_{l-1} = (D_l W_l^T) where A_{l-1} > 0
-//
-// Parameters in memory: W_1 (inputs x outputs, row-major), b_1, W_2, b_2, …; no b without bias.
+// Parameters in memory: those of the first layer, of the second, …; see tensors().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "models/linear/loss.h"
+#include "models/nets/network_shape.h"
 
 namespace starling::models {
-
-struct NetworkShape {
-  std::vector<std::size_t> sizes;  // inputs, hidden layers, outputs; at least two
-  Loss loss = Loss::squared;
-  bool bias = true;
-};
 
 // Rows of inputs, row-major, with their labels or targets.
 template <class S>
@@ -35,13 +27,16 @@ struct Block {
 template <class S>
 class Network {
  public:
+  // REQUIRES layers that fit.
   explicit Network(NetworkShape shape);
 
   const NetworkShape& shape() const { return shape_; }
   std::size_t dimension() const { return dimension_; }
-  // Zero without a hidden layer, where every start has the same limit. Otherwise weights are normal
-  // of variance 2 / inputs (He, Zhang, Ren, Sun: Delving deep into rectifiers, 2015), 1 / inputs
-  // for the last layer, and biases zero.
+  // Numbers of the largest layer for one row, or of the inputs.
+  std::size_t widest() const { return widest_; }
+  // Zero for a single layer, where every start has the same limit. Otherwise weights are normal of
+  // variance 2 / fan-in (He, Zhang, Ren, Sun: Delving deep into rectifiers, 2015), 1 / fan-in for
+  // the last layer, and the other parameters what their tensors say.
   void initialize(std::span<S> x, std::uint64_t seed) const;
 
   // The outputs for the block's inputs, rows x outputs, row-major, before any loss; valid until the
@@ -49,29 +44,32 @@ class Network {
   std::span<const S> outputs(std::span<const S> x, const Block<S>& block);
   Score score(std::span<const S> x, const Block<S>& block);
   // Adds `scale` times the gradient of the block's summed loss; overwrites instead if `first`.
+  // `scale` is one over the rows of the batch that the block is of.
   Score add_gradient(std::span<const S> x, const Block<S>& block, S scale, bool first,
                      std::span<S> gradient);
-  // l2 / 2 times the squares of the weights, biases excluded, whose gradient is added.
+  // l2 / 2 times the squares of the weights, whose gradient is added.
   double add_penalty(std::span<const S> x, double l2, std::span<S> gradient) const;
 
  private:
-  struct Layer {
-    std::size_t inputs = 0;
-    std::size_t outputs = 0;
-    std::size_t weights = 0;  // offset in the parameters; biases follow
-    std::vector<S> values;    // A_l, or Z_L and then D_L; block rows x outputs
-    std::vector<S> delta;     // D_l; empty for the last layer
-
-    std::size_t biases() const { return weights + inputs * outputs; }
+  struct Level {
+    std::unique_ptr<Layer<S>> layer;
+    LayerPlan plan;
+    std::size_t offset = 0;     // of its parameters
+    std::vector<S> values;      // of its outputs; block rows x outputs
+    std::vector<S> derivative;  // of the loss by these; empty for the last level
   };
 
-  void forward(std::span<const S> x, const Block<S>& block);
-  void add_layer_gradient(const Layer& layer, std::size_t rows, const S* inputs, const S* delta,
-                          bool first, std::span<S> gradient) const;
+  // Calls see(tensor, offset) for each of a level's tensors.
+  void for_each_tensor(const Level& level, auto see) const;
+  Pass<S> pass(std::size_t level, std::span<const S> x, const Block<S>& block);
+  void forward(std::span<const S> x, const Block<S>& block, Mode mode);
+  // The loss of what forward() gave, whose derivative takes its place.
+  Score take_outputs(const Block<S>& block, S scale);
 
   NetworkShape shape_;
-  std::vector<Layer> layers_;
+  std::vector<Level> levels_;
   std::size_t dimension_ = 0;
+  std::size_t widest_ = 0;
 };
 
 extern template class Network<float>;

@@ -34,7 +34,7 @@ Result<void> check_founded(const ModelOptions& model, const Survey& survey, std:
         "model.kind = logistic tells two classes apart, and target {} has {} ({}); expected "
         "softmax or mlp",
         survey.target, classes, fmt::join(survey.classes, ", "));
-  return check_size(model, width, classes);
+  return check_shape(model.kind, shape_of(model, Source::csv, SampleShape(width), classes));
 }
 
 // The differences between one node's rows and the model.
@@ -76,7 +76,9 @@ NetworkObjective<S>::NetworkObjective(ModelOptions model, Share share)
 template <class S>
 void NetworkObjective<S>::make_network() {
   const std::size_t classes = survey_ ? survey_->classes.size() : share_.train().classes;
-  network_.emplace(shape_of(model_, share_.options().source, map_.width(), classes));
+  const SampleShape input =
+      survey_ ? SampleShape(map_.width()) : input_of(model_.kind, share_.train());
+  network_.emplace(shape_of(model_, share_.options().source, input, classes));
   blocks_ = tensors(network_->shape());
 }
 
@@ -139,10 +141,10 @@ optim::DataSummary NetworkObjective<S>::describe() const {
       .strangeness = strangeness()};
   if (!summary.strangeness.empty()) summary.notes.push_back(summary.strangeness);
   if (network_)
-    summary.schema = fmt::format(
-        "{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
-        fmt::join(network_->shape().sizes, "-"), network_->shape().bias ? "" : " without bias",
-        sizeof(S) == sizeof(float) ? "f32" : "f64", source, map_.fingerprint());
+    summary.schema =
+        fmt::format("{} {}{} {} of {}, features {:016x}", to_string(model_.kind),
+                    to_string(network_->shape()), network_->shape().bias ? "" : " without bias",
+                    sizeof(S) == sizeof(float) ? "f32" : "f64", source, map_.fingerprint());
   return summary;
 }
 
@@ -157,7 +159,8 @@ void NetworkObjective<S>::initialize(std::span<S> x, std::uint64_t seed) const {
 template <class S>
 void NetworkObjective<S>::for_each_block(const Selection& selection, auto visit) {
   const Dataset& set = *selection.set;
-  const std::size_t most = std::clamp(kBlockNumbers / map_.width(), kLeastBlockRows, kBlockRows);
+  const std::size_t most =
+      std::clamp(kBlockNumbers / network_->widest(), kLeastBlockRows, kBlockRows);
   for (std::size_t start = 0; start < selection.rows.size(); start += most) {
     const auto rows = selection.rows.subspan(start, std::min(most, selection.rows.size() - start));
     Block<S> block{

@@ -1,5 +1,6 @@
 // NetworkObjective: a Network on a node's share of any data set: linear, logistic and softmax
-// regression and the mlp. A batch is gathered into a dense block, and large ones go block by block.
+// regression, the mlp and the net. A batch is gathered into a dense block, and large ones go block
+// by block.
 #pragma once
 
 #include <optional>

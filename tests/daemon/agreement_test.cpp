@@ -40,7 +40,7 @@ std::string file(const std::string& name, const std::string& text) {
 
 std::string model_file(const std::string& name, double parameter) {
   models::ModelCard card{.kind = models::ModelKind::linear, .shape = {}, .table = {}};
-  card.shape = {.sizes = {1, 1}, .loss = models::Loss::squared};
+  card.shape = models::dense_network({1, 1});
   card.source = models::Source::houses;
   const double parameters[] = {parameter, 0};
   return file(name, daemon::write_model(card, parameters, models::Precision::f64, {}));
@@ -66,6 +66,7 @@ std::map<std::string, Other> others() {
       {"topology.seed", {"2"}},
       {"model.kind", {"softmax"}},
       {"model.hidden", {"32,16"}},
+      {"model.layers", {"conv:8:5,pool:2,dense:32"}},
       {"model.l2", {"0.01"}},
       {"model.precision", {"f64", {{"exchange.codec", "f32"}}}},
       {"model.from", {model_file("b", 2), {{"model.from", model_file("a", 1)}}}},

@@ -52,7 +52,7 @@ Handler settled_api(Board& board, ConfigProvider config, ApiOptions options = {}
 
 Result<models::ModelCard> describe_line(const std::string&) {
   return models::ModelCard{.kind = models::ModelKind::linear,
-                           .shape = {.sizes = {1, 1}},
+                           .shape = models::dense_network({1, 1}),
                            .source = models::Source::houses,
                            .classes = 0,
                            .table = {}};

@@ -104,6 +104,11 @@ TEST_CASE("A plan is one JSON document with what a topology costs") {
   CHECK(plan["codec"] == json{{"name", "f32"}, {"vector_bytes", 1000.0}, {"memory_bytes", 0.0}});
 }
 
+TEST_CASE("A plan computes the size of the model of a configuration") {
+  const Words words = {"-n", "4", "--model-bytes", "auto", "--json", "--model.hidden=2"};
+  CHECK(json::parse(*plan(words))["model_bytes"] == 4 * (784 * 2 + 2 + 2 * 10 + 10));
+}
+
 // 940584 bytes: 235146 numbers, 918 blocks of 256 with four bits a number and a scale of four
 // bytes, and one of 138.
 TEST_CASE("A plan says what the codec sends and remembers") {

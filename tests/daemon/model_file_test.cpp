@@ -8,6 +8,10 @@
 #include "daemon/cli/offline/scores_text.h"
 #include "daemon/process/safetensors.h"
 #include "daemon/rest/predict_json.h"
+#include "models/data/load.h"
+#include "models/linear/feature_map.h"
+#include "models/nets/layer_registry.h"
+#include "models/nets/network.h"
 
 using namespace starling;
 using namespace starling::daemon;
@@ -30,7 +34,7 @@ models::TrainedModel classifier() {
   table.rows = 4;
   table.is_fixed = true;
   model.card = {.kind = models::ModelKind::softmax,
-                .shape = {.sizes = {4, 2}, .loss = models::Loss::cross_entropy},
+                .shape = models::dense_network({4, 2}, models::Loss::cross_entropy),
                 .source = models::Source::csv,
                 .classes = 2,
                 .table = table};
@@ -41,7 +45,7 @@ models::TrainedModel classifier() {
 models::TrainedModel regressor() {
   models::TrainedModel model = classifier();
   model.card.kind = models::ModelKind::linear;
-  model.card.shape = {.sizes = {4, 1}, .loss = models::Loss::squared};
+  model.card.shape = models::dense_network({4, 1});
   model.card.classes = 0;
   model.card.table->classifies = false;
   model.card.table->classes = {};
@@ -81,8 +85,7 @@ TEST_CASE("A model's file gives back the model to the last bit") {
     const models::TrainedModel again = value_of(parse_model(bytes_of(model)));
     CHECK(again.parameters == model.parameters);
     CHECK(again.card.kind == model.card.kind);
-    CHECK(again.card.shape.sizes == model.card.shape.sizes);
-    CHECK(again.card.shape.loss == model.card.shape.loss);
+    CHECK(again.card.shape == model.card.shape);
     CHECK(encode(*again.card.table) == encode(*model.card.table));
     CHECK(bytes_of(again) == bytes_of(model));
   }
@@ -103,7 +106,7 @@ TEST_CASE("A model of a table with decimal commas reads them and its words for m
 TEST_CASE("A model's file has a tensor for each layer") {
   models::TrainedModel model = classifier();
   model.card.kind = models::ModelKind::mlp;
-  model.card.shape.sizes = {4, 3, 2};
+  model.card.shape = models::dense_network({4, 3, 2}, models::Loss::cross_entropy);
   model.parameters.assign(4 * 3 + 3 + 3 * 2 + 2, 0.5);
   const Safetensors file = value_of(read_safetensors(bytes_of(model)));
   REQUIRE(file.tensors.size() == 4);
@@ -112,6 +115,47 @@ TEST_CASE("A model's file has a tensor for each layer") {
   CHECK(file.tensors.at("layer1.weight").extents == std::vector<std::size_t>{3, 2});
   CHECK(file.tensors.at("layer1.bias").extents == std::vector<std::size_t>{2});
   CHECK(file.metadata.at("node") == "a");
+}
+
+TEST_CASE("The file of a net gives back its layers and what it says of images") {
+  models::TrainedModel model;
+  model.card.kind = models::ModelKind::net;
+  model.card.source = models::Source::digits;
+  model.card.classes = 10;
+  model.card.shape.input = models::SampleShape({.height = 28, .width = 28, .channels = 1});
+  const std::vector<std::string> layers{"conv:4:5", "norm", "pool:3", "dense:10"};
+  model.card.shape.layers = value_of(models::parse_layers(layers));
+  model.card.shape.loss = models::Loss::cross_entropy;
+  models::Network<double> network(model.card.shape);
+  model.parameters.resize(network.dimension());
+  network.initialize(model.parameters, 1);
+  const std::string bytes = bytes_of(model);
+  const models::TrainedModel again = value_of(parse_model(bytes));
+  CHECK(again.card.shape == model.card.shape);
+  CHECK(again.card.kind == models::ModelKind::net);
+  CHECK(bytes_of(again) == bytes);
+  const Safetensors file = value_of(read_safetensors(bytes));
+  REQUIRE(file.tensors.size() == 8);
+  CHECK(file.tensors.at("layer0.weight").extents == std::vector<std::size_t>{4, 1, 5, 5});
+  CHECK(file.tensors.at("layer1.running_square").extents == std::vector<std::size_t>{4});
+  CHECK(file.tensors.at("layer3.weight").extents == std::vector<std::size_t>{8 * 8 * 4, 10});
+  // The model that was read says of an image what the written one says.
+  const models::Data data = models::draw_digits(10, 1);
+  std::vector<double> image(28 * 28);
+  const std::vector<std::uint32_t> rows{3};
+  models::FeatureMap(data.train).gather(data.train, rows, image.data());
+  const models::Block<double> block{.rows = 1, .inputs = image.data(), .truth = {}};
+  models::Network<double> other(again.card.shape);
+  CHECK(std::ranges::equal(other.outputs(again.parameters, block),
+                           network.outputs(model.parameters, block)));
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Prng prng(seed);
+    std::string damaged = bytes;
+    for (int i = 0; i < 2; ++i)
+      damaged[prng.below(600)] = static_cast<char>('0' + static_cast<char>(prng.below(10)));
+    if (const auto read = parse_model(damaged))
+      CHECK(read->parameters.size() == dimension(read->card.shape));
+  }
 }
 
 TEST_CASE("What is no model is refused and damage never gets further than an error") {

@@ -39,6 +39,7 @@ TEST_CASE("An idx pair without a test pair holds nothing out and says so") {
   const Data data = value_of(read(images(3, 4), labels(kThree)));
   CHECK(data.train.rows == 3);
   CHECK(data.train.columns == 16);
+  CHECK(data.train.image == ImageShape{.height = 4, .width = 4, .channels = 1});
   CHECK(data.train.labels == std::vector<std::int32_t>{0, 1, 9});
   CHECK(data.test.rows == 0);
   CHECK(data.notes.size() == 1);

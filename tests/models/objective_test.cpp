@@ -104,6 +104,8 @@ std::vector<Case> every_model(const Folder& folder) {
   const std::vector<std::size_t> hidden{7, 5};
   return {{{.kind = ModelKind::softmax, .l2 = 0.1}, digits},
           {{.kind = ModelKind::mlp, .hidden = hidden, .l2 = 0.01}, digits},
+          {{.kind = ModelKind::net, .layers = layers_of("conv:3:5,pool:4,dense:6"), .l2 = 0.01},
+           digits},
           {{.kind = ModelKind::linear, .l2 = 0.1}, houses},
           {{.kind = ModelKind::mlp, .hidden = hidden}, houses},
           {{.kind = ModelKind::linear}, reference},
@@ -331,7 +333,7 @@ TEST_CASE("Models that do not fit the data are refused with what is allowed") {
   REQUIRE(!logistic);
   CHECK(logistic.error().text ==
         "model.kind = logistic does not fit data.source = digits, which has 10 classes; expected "
-        "auto, mlp, softmax");
+        "auto, mlp, softmax, net");
   CHECK_FALSE(make_objective<float>({.kind = ModelKind::linear}, digits, images));
   const DataOptions houses{.source = Source::houses, .samples = 20};
   CHECK_FALSE(make_objective<float>({.kind = ModelKind::softmax}, houses, load_shared(houses)));

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "base/text.h"
 #include "models/data/load.h"
 #include "models/factory.h"
+#include "models/nets/layer_registry.h"
 
 namespace starling::models {
 
@@ -33,6 +35,11 @@ T value_of(Result<T> result) {
 
 inline std::shared_ptr<const Data> load_shared(const DataOptions& options) {
   return std::make_shared<const Data>(value_of(load(options)));
+}
+
+// Of a net, as in model.layers.
+inline std::vector<LayerSpec> layers_of(const std::string& text) {
+  return value_of(parse_layers(split(text, ',')));
 }
 
 // A directory of its own for one test, removed with the object.

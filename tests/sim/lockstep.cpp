@@ -56,7 +56,9 @@ Lockstep::Lockstep(topology::Kind kind, std::size_t nodes, const optim::Options&
 void Lockstep::start(std::size_t node) {
   trainers_[node] = make_trainer_(node);
   optim::Job job;
-  job.shard = std::make_shared<optim::Shard>();
+  optim::Shard shard{.members = {}, .place = node};
+  for (std::size_t k = 1; k <= trainers_.size(); ++k) shard.members.push_back(NodeId{k});
+  job.shard = std::make_shared<optim::Shard>(std::move(shard));
   trainers_[node]->run(job);
 }
 

@@ -133,7 +133,7 @@ const Mistake kMistakes[] = {
      "1000000"},
     {"run --model.kind=cnn",
      "starling run: command line: model.kind = \"cnn\": expected one of auto, linear, logistic, "
-     "softmax, mlp, external"},
+     "softmax, mlp, net, external"},
     {"run --model.hidden=0",
      "starling run: command line: model.hidden = \"0\": expected 1 to 16 sizes from 1 to 65536, "
      "separated by commas"},
@@ -146,7 +146,17 @@ const Mistake kMistakes[] = {
      "starling run: command line: model.precision = \"f16\": expected one of f32, f64"},
     {"run --model.kind=linear",
      "starling run: model.kind = linear does not fit data.source = digits, which has 10 classes; "
-     "expected auto, mlp, softmax"},
+     "expected auto, mlp, softmax, net"},
+    {"run --model.layers=conv:16:5,pol:2",
+     "starling run: command line: model.layers = \"conv:16:5,pol:2\": \"pol:2\" (layer 2): "
+     "expected "
+     "one of conv:CHANNELS:KERNEL, pool:SIZE, dense:UNITS, norm"},
+    {"run --model.kind=net --model.layers=conv:16:5,pool:2,conv:32:5,pool:2,conv:32:5",
+     "starling run: model.layers: conv:32:5 (layer 5) gets images of 4 x 4; expected at least 5 x "
+     "5"},
+    {"run --model.kind=net --data.source=houses",
+     "starling run: model.kind = net learns images, and data.source = houses has none; expected "
+     "auto, linear, mlp"},
     {"run --data.source=moon",
      "starling run: command line: data.source = \"moon\": expected one of digits, houses, "
      "reference, idx, csv, libsvm"},

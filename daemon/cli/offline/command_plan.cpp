@@ -18,6 +18,8 @@
 #include "daemon/setup/config.h"
 #include "daemon/setup/edge_list.h"
 #include "daemon/setup/setting_sources.h"
+#include "models/data/load.h"
+#include "models/learner.h"
 #include "topology/build.h"
 #include "topology/plan.h"
 
@@ -60,6 +62,19 @@ Result<std::int64_t> whole_number(std::string_view option, std::string_view text
   if (!value || *value < 1 || *value > limit)
     return fail("{} {}: expected a whole number from 1 to {}", option, text, limit);
   return *value;
+}
+
+// Of the model of the configuration, on its data.
+Result<std::int64_t> configured_bytes(const CommandLine& line) {
+  TRY(const Settings settings, load_settings(schema(), line.value("config"), line.keys));
+  Reader reader(settings);
+  models::LearnerOptions learner;
+  learner.model = models::read_model_options(reader);
+  learner.data = models::read_data_options(reader);
+  TRY_DO(reader.verdict());
+  TRY(const models::Data data, models::load(learner.data));
+  TRY(const std::size_t bytes, models::model_bytes(learner, data.train));
+  return static_cast<std::int64_t>(bytes);
 }
 
 Result<double> step_seconds(std::string_view text) {
@@ -117,7 +132,9 @@ Result<Question> read_question(const CommandLine& line) {
   }
   if (const auto text = line.value("hidden")) TRY_DO(hide(*text, question.sites));
   if (const auto text = line.value("model-bytes")) {
-    TRY(question.model_bytes, whole_number("--model-bytes", *text, kModelBytesLimit));
+    TRY(question.model_bytes, *text == "auto"
+                                  ? configured_bytes(line)
+                                  : whole_number("--model-bytes", *text, kModelBytesLimit));
   }
   TRY(question.link, read_link(line, question.model_bytes));
   TRY_DO(read_settings(line, question));
@@ -329,8 +346,9 @@ constexpr auto kPlanOptions = join(
      {"hidden", "N|NAMES",
       "nodes that nobody can dial, as behind a NAT: the last N, or node-3,node-5"},
      {"exchange.codec", "CODEC", "numbers on the wire, such as f32, bf16, i4 and top:5%"},
-     {"model-bytes", "B",
-      "size of the model as it is computed: 4 bytes a parameter, or 8 with model.precision = f64"},
+     {"model-bytes", "B|auto",
+      "size of the model as it is computed: 4 bytes a parameter, or 8 with model.precision = f64; "
+      "auto: of that of the configuration, whose data are read"},
      {"bandwidth", "RATE",
       "of a node's own link, each way: 10mbit, 1gbit, 12.5MB; the units are bit, kbit, mbit, gbit, "
       "B, kB, MB and GB, a second"},
@@ -358,7 +376,7 @@ constinit const ProgramCommand kPlan = {
     .name = "plan",
     .summary = "what a topology costs and how fast it agrees",
     .usage = R"(starling plan -n N [-c FILE] [--topology.KEY=VALUE ...] [--hidden N|NAMES]
-                     [--model-bytes B] [--json | --dot]
+                     [--model-bytes B|auto] [--json | --dot]
        starling plan -n N --model-bytes B --bandwidth RATE --step-time S ...)",
     .description = R"(Computes, before anything is deployed: degree, diameter, spectral gap, the
 rounds until the nodes agree up to a millionth of their initial disagreement, the bytes a round
@@ -378,6 +396,10 @@ And if 48 of them are behind NATs?
 What does a link of 100 Mbit/s cost?
 
   starling plan -n 16 --topology.kind=ring --model-bytes 940584 --bandwidth 100mbit --step-time 0.01
+
+What does a round of a convolutional network cost?
+
+  starling plan -n 8 -c configs/mnist-cnn.ini --data.path=FOLDER --model-bytes auto
 
 What do four bits a number send, and take of the memory?
 
