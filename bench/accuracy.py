@@ -35,7 +35,7 @@ def starling(options, nodes):
         seconds = time.monotonic() - begun
         statuses = fleet.all("/v1/status")
     times = [status["time"] for status in statuses]
-    whole = sum(t[key] for t in times for key in ("compute_s", "mix_s", "wait_s", "network_wait_s"))
+    whole = sum(t[key] for t in times for key in ("compute_s", "mix_s", "wait_s", "other_s"))
     share = sum(t["evaluate_s"] for t in times) / whole
     return seconds, statistics.median(s["run"]["round"] for s in statuses), share
 

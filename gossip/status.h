@@ -138,6 +138,8 @@ struct Status {
   double sent_per_s = 0, sent_most_per_s = 0;  // bytes; see SendMeter
   Duration compute{}, wait{}, mix{};
   Duration evaluation{};    // the part of `compute` that is no local step
+  // The rest of the time of training: messages, and threads that wait for a processor.
+  Duration other{};
   Duration network_wait{};  // the part of `wait` in which the last vector to come was under way
   std::map<std::string, std::uint64_t> rejected;  // messages refused, by reason
   // Messages refused, by reason and kind of message.

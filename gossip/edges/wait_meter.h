@@ -37,10 +37,10 @@ class WaitMeter {
     const Duration network = std::min(wait, last.transit);
     last_exchange_ = std::min(wait, last.under_way);
     last_transfer_ = network;
-    waited_ += wait;
-    network_ += network;
+    const Duration idle = now - std::max(since_, worked_);
+    waited_ += idle;
+    network_ += std::min(idle, network);
     if (ended_ > Time{}) {
-      const Duration idle = now - std::max(since_, worked_);
       share_.add(now - ended_, network);
       hold_ups_.add(now - ended_, given_up.value_or(last.from),
                     given_up ? idle : idle - std::min(idle, last.under_way));
@@ -60,6 +60,7 @@ class WaitMeter {
   NodeId slowest() const { return slowest_; }
   // The recent times from one offer to the next.
   const Recent& rounds() const { return rounds_; }
+  // Without what the node computed after its offer.
   Duration waited() const { return waited_; }
   Duration waited_for_network() const { return network_; }
   // The part of the last wait in which that vector was under way, latency included.

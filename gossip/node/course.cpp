@@ -83,7 +83,9 @@ void Course::report(Outbox& out) {
   progress_.evaluation_loss.reset();
 }
 
-void Course::finish() {
+void Course::finish(Time now) {
+  pause(now);
+  end_rounds(now);
   run_.shortfall = shortfall();
   run_.goal_reached = run_.shortfall.empty();
 }

@@ -34,7 +34,9 @@ class Course {
   // Outputs a point of the convergence series.
   void report(Outbox& out);
   // Ends the training.
-  void finish();
+  void finish(Time now);
+  // All that was measured so far belongs to rounds that have ended.
+  void end_rounds(Time now) { lived_ = lived(now); }
 
   // Whether the goal's last round or time is reached, after `round`.
   bool is_over(Time now, std::uint64_t round) const;
@@ -52,10 +54,13 @@ class Course {
   Duration compute() const { return compute_; }
   Duration evaluation() const { return evaluation_; }  // of that
   Duration mix() const { return mix_; }
+  // From the beginning to the end of the last round, without pauses.
+  Duration lived() const { return lived_; }
 
  private:
   // Seconds of training, without pauses: in this life, and in all.
-  double lived_s(Time now) const { return seconds(paused_at_.value_or(now) - begun_at_ - paused_); }
+  Duration lived(Time now) const { return paused_at_.value_or(now) - begun_at_ - paused_; }
+  double lived_s(Time now) const { return seconds(lived(now)); }
   void set_codec(const optim::CodecReport& report);
   double elapsed_s(Time now) const { return before_s_ + lived_s(now); }
   // REQUIRES a goal of rounds.
@@ -65,7 +70,7 @@ class Course {
   Goal goal_;
   RunStatus run_;
   Progress progress_;
-  Duration compute_{}, evaluation_{}, mix_{};
+  Duration compute_{}, evaluation_{}, mix_{}, lived_{};
   double before_s_ = 0;  // of training, in earlier lives
   Time begun_at_{};      // in this one
   std::uint64_t begun_round_ = 0;

@@ -319,6 +319,8 @@ Status Node::status(Time now) const {
   status.compute = course.compute();
   status.evaluation = course.evaluation();
   status.mix = course.mix();
+  const Duration measured = status.compute + status.mix + status.wait;
+  status.other = std::max(Duration::zero(), course.lived() - measured);
   status.rejected = parts.gate.rejected();
   for (const auto& [reason, kinds] : parts.gate.rejected_kinds())
     status.rejected_kinds[reason].insert(kinds.begin(), kinds.end());

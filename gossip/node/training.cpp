@@ -21,6 +21,7 @@ void Training::start(Time now, std::uint64_t round, Outbox& out, const Checkpoin
 void Training::begin_round(Time now, std::vector<optim::MixTerm> mix, bool absorb, Outbox& out) {
   Exchange& exchange = around_.exchange;
   measure(now, absorb, out);
+  if (absorb) course_.end_rounds(now);
   optim::Job job;
   job.round = exchange.rounds().round();
   job.uncounted = exchange.rounds().uncounted();
@@ -119,7 +120,7 @@ void Training::end_round(Time now, Computing::Then then, Outbox& out) {
   const RunStatus& run = course_.run();
   const bool ends = course_.is_goal_reached() && !options_.goal.trains_on;
   if (then == Computing::Then::finishes || ends) {
-    course_.finish();
+    course_.finish(now);
     rest(now, Finished());
     const std::string but = run.goal_reached ? "" : ", short of the goal: " + run.shortfall;
     out.event(Event::Kind::finished, fmt::format("finished after round {}{}", run.round, but));

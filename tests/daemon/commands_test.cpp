@@ -354,8 +354,8 @@ TEST_CASE("A status for people says what matters") {
   const auto text = present("status", status_json(example_snapshot(), 1.0 / 3));
   REQUIRE(text.has_value());
   for (const char* part : {"node-0", "training", "one member is dead", "round 42", "90.0 %",
-                           "distance 0.02", "degree 2", "1 dead", "4.00 kB", "computing 60.0 %",
-                           "of that evaluating 20.0 %", "wrong cluster 1"})
+                           "distance 0.02", "degree 2", "1 dead", "4.00 kB", "computing 54.5 %",
+                           "of that evaluating 18.2 %", "wrong cluster 1"})
     CHECK_MESSAGE(holds(*text, part), part);
   CHECK(holds(*text, "held-out "));
   Snapshot beside_trainer = example_snapshot();

@@ -86,6 +86,7 @@ inline Snapshot example_snapshot() {
   status.evaluation = std::chrono::seconds(2);
   status.wait = std::chrono::seconds(3);
   status.mix = std::chrono::seconds(1);
+  status.other = std::chrono::seconds(1);
   status.rejected = {{"wrong cluster", 1}};
   return snapshot;
 }

@@ -66,7 +66,7 @@ TEST_CASE("The status has the names of the interface") {
   CHECK(names_of(status["traffic"]) ==
         Names{"received_bytes", "sent_bytes", "sent_bytes_per_s", "sent_peak_bytes_per_s"});
   CHECK(names_of(status["time"]) ==
-        Names{"compute_s", "evaluate_s", "mix_s", "network_wait_s", "wait_s"});
+        Names{"compute_s", "evaluate_s", "mix_s", "network_wait_s", "other_s", "wait_s"});
 }
 
 TEST_CASE("The status has the values of the snapshot") {

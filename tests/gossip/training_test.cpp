@@ -239,6 +239,32 @@ TEST_CASE("Evaluations take at most their share of the time of a node that train
   CHECK(judged == std::vector<std::uint64_t>{0, 13, 26, 39, 52, 60});
 }
 
+TEST_CASE("The time of training is that of its rounds without pauses") {
+  Trainee node(options_with({.rounds = 4}));
+  node.start();
+  const auto take_round = [&] {
+    node.now += 2s;
+    node.trained(Trainee::answer(node.job()));
+    node.advance();
+  };
+  take_round();
+  take_round();
+  CHECK(node.training.course().lived() == 4s);
+  node.training.pause();
+  take_round();
+  take_round();
+  REQUIRE(node.life.is_in<phases::Paused>());
+  node.now += 60s;
+  node.training.resume();
+  node.advance();
+  while (!node.life.is_in<phases::Finished>()) take_round();
+  const Duration whole = node.training.course().lived();
+  node.now += 60s;
+  CHECK(node.training.course().lived() == whole);
+  CHECK(whole >= 10s);
+  CHECK(whole < 20s);
+}
+
 TEST_CASE("The last round absorbs and neither steps nor offers") {
   Trainee node(options_with({.rounds = 3}));
   node.start();

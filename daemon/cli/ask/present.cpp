@@ -155,11 +155,13 @@ std::string traffic_lines(const json& status) {
               "/s");
   const json& times = part(status, "time");
   const auto share_of = [&](const char* name) { return number(times, name).value_or(0); };
-  const double whole = share_of("compute_s") + share_of("wait_s") + share_of("mix_s");
+  const double whole =
+      share_of("compute_s") + share_of("wait_s") + share_of("mix_s") + share_of("other_s");
   for (const auto& [name, title] : {std::pair{"compute_s", "computing "},
                                     {"evaluate_s", "of that evaluating "},
                                     {"wait_s", "waiting "},
-                                    {"mix_s", "mixing "}})
+                                    {"mix_s", "mixing "},
+                                    {"other_s", "other "}})
     if (whole > 0) time.add(title, share_of(name) / whole, human_fraction);
   const json& files = part(status, "descriptors");
   descriptors.add("", number(files, "used"), count, " of " + cell(files, "allowed", count));

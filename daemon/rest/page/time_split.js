@@ -14,6 +14,8 @@ const kParts = [
     help: 'Waiting for neighbours that had not sent yet: they are slower than this node.' },
   { key: 'mix', label: 'mixing', of: (time) => time.mix_s,
     help: 'Averaging the vectors that came with its own.' },
+  { key: 'other', label: 'other', of: (time) => time.other_s,
+    help: 'Messages, and threads that wait for a processor: fewer programs on this machine would save it.' },
 ];
 
 const amounts = (time) => kParts.map(({ of }) => Math.max(0, of(time)));
