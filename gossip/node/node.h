@@ -13,6 +13,7 @@
 
 namespace starling::gossip {
 
+class Roster;
 struct NodeParts;
 
 class Node {
@@ -28,6 +29,7 @@ class Node {
   Time deadline() const;
   // The status at `now`. Built anew by every call.
   Status status(Time now) const;
+  const Roster& members() const;
   // Only the warnings of the status, without building the rest.
   std::vector<std::string> warnings(Time now) const;
 
