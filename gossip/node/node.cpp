@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "base/prng.h"
@@ -60,6 +61,7 @@ void Node::step(Time now, Input input, Outputs& out) {
   NodeParts& parts = *parts_;
   const auto is_gone = [&parts] { return parts.exit.stage == Exit::Stage::gone; };
   if (is_gone()) return;
+  const std::size_t before = out.size();
   parts.outbox.begin(out);
   parts.membership.awake(now);
   handle(parts, now, input);
@@ -70,6 +72,8 @@ void Node::step(Time now, Input input, Outputs& out) {
     parts.leave(now);
   else
     parts.settle(now);
+  if (!is_gone() && !is_hidden(parts.members.own()))
+    connections_.follow(now, std::span(out).subspan(before), parts.outbox);
 }
 
 Time Node::deadline() const {

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "gossip/io.h"
+#include "gossip/node/idle_connections.h"
 #include "gossip/options.h"
 #include "gossip/status.h"
 
@@ -35,6 +36,7 @@ class Node {
 
  private:
   std::unique_ptr<NodeParts> parts_;
+  IdleConnections connections_;
 };
 
 }  // namespace starling::gossip
